@@ -1,5 +1,5 @@
 # make demo: install, simulate a day of air over western Europe, draw its maps.   make live: watch it and steer it in a browser.
-# make test: all checks and tests.
+# make test: checks and tests.
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,11 +20,11 @@ LOCK := $(VENV)-lock/bin/uv --quiet pip compile --universal --python-version 3.1
 
 PAGES := src/airshed/serve/web
 
-.PHONY: help setup demo web live check test tests quick format lock clean
+.PHONY: help setup demo web live check test tests quick test-all test-web format lock clean
 .DELETE_ON_ERROR:
 
 help: ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(VENV)/.complete ## install Airshed and the pinned packages of its tests into .venv
 
@@ -74,15 +74,24 @@ check: setup ## look at style, types and the layers of imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: setup ## run all checks and tests, beside each other
-	@$(MAKE) --no-print-directory -j 2 check tests || { echo "make test: what failed stands above, that of make check too"; exit 1; }
+test: setup ## run the checks and the tests of the standard tier, in about five minutes
+	@$(MAKE) --no-print-directory -j 2 check tests || { echo "make test: the failures are listed above, also those of make check"; exit 1; }
 
-# The pages are tested in a browser where there is one.
-tests: setup $(if $(shell command -v chromium),web)
+tests: setup
+	@$(PYTEST) -m "not thorough"
+
+quick: setup ## run the quick tests, in less than a minute
+	@$(PYTEST) -m "not standard and not thorough"
+
+# Everything: long verification, kill and full-disk series, soak, batch systems, the browser. Run every night.
+test-all: setup web test-web check ## run all tests, those that take long too, and `airshed verify`
 	@$(PYTEST)
+	@$(BIN)/airshed verify --full
+	@$(BIN)/python -m validation.fuzz --count 1000 --seed $${SEED:-1}
 
-quick: setup ## run half of the tests, in less than a minute
-	@AIRSHED_QUICK=1 $(PYTEST)
+test-web: web/node_modules/.complete web/generated/openapi.ts ## check the types of the browser client and run its unit tests
+	@web/npm run --silent check
+	@web/npm run --silent test
 
 format: setup ## bring the code into its style
 	@$(BIN)/ruff check --fix .

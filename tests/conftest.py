@@ -1,7 +1,8 @@
 """Settings of all tests: the same examples in every run, no clock, no window, a kernel cache inside the checkout.
 
-Where AIRSHED_SKIPPED names a file, the names of the tests that were skipped are written there, and
-a reason that MAY_LACK does not hold fails the run. Where AIRSHED_SECONDS names one, longest.txt is written there anew.
+AIRSHED_SKIPPED   file for the names of the skipped tests; a reason outside of MAY_LACK fails the run
+AIRSHED_SECONDS   file for a new longest.txt
+AIRSHED_DEADLINE  time [s since 1970] after which no test starts
 """
 
 import os
@@ -9,12 +10,15 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests import builds
+from tests import golden as golden_run
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Tests start more ranks than there are cores, beside each other: those that wait leave their core to the others.
@@ -22,7 +26,7 @@ os.environ.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 # The threads of NumPy's matrix products ask again and again too, in every process and every rank.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("AIRSHED_CACHE", str(Path(__file__).parents[1] / ".kernel_cache"))
+builds.set_environment()
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each Python that is started would compile anew what was changed
 
@@ -35,28 +39,47 @@ settings.load_profile("airshed")
 HERE = Path(__file__).parent
 
 
-def longest(text: str) -> dict[str, tuple[float, int]]:
-    """Return the files of tests that take longest: the time of processors [s] and the number of their tests."""
-    lines = [line.split() for line in text.splitlines()]
-    return {name: (float(seconds), int(tests)) for seconds, tests, name in lines}
+LONGEST = [HERE / line.split()[-1] for line in (HERE / "longest.txt").read_text().splitlines()]
+"""The files whose tests compute longest, about the longest first."""
 
 
-LONGEST = {HERE / name: each for name, each in longest((HERE / "longest.txt").read_text()).items()}
-"""The files that take longest, about the longest first: what their tests and all that these start compute."""
-QUICK = 0.05
-"""`make quick` leaves away those of them that take longer for each test [s]."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers: the tiers, see CONTRIBUTING.md, and the permission to compile."""
+    config.addinivalue_line("markers", "standard: takes too long for `make quick`; part of `make test`")
+    config.addinivalue_line("markers", "thorough: part of `make test-all` alone")
+    config.addinivalue_line("markers", "compiles: may compile libraries that tests/builds.py does not name")
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave the longest away where AIRSHED_QUICK says so."""
-    seconds, tests = LONGEST.get(collection_path, (0.0, 1))
-    return True if os.environ.get("AIRSHED_QUICK") and seconds > QUICK * tests else None
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the catalogue, before the processes that run tests start."""
+    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
+        try:
+            builds.prepare()
+        except SystemExit as error:
+            pytest.exit(str(error), 3)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first, so that at the end no core waits for another."""
+    """Put what takes longest first, so that at the end no core waits for another; with a deadline keep the order."""
+    if "AIRSHED_DEADLINE" in os.environ:
+        return
     place = {path: number for number, path in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
+
+
+def pytest_runtest_setup() -> None:
+    """Skip a test that would start after AIRSHED_DEADLINE [s since 1970], where that is set."""
+    if time.time() > float(os.environ.get("AIRSHED_DEADLINE", "inf")):
+        pytest.skip("no time left: `make test-all` runs it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Allow compilers in tests that are marked so, and in thorough ones."""
+    allowed = item.get_closest_marker("compiles") or item.get_closest_marker("thorough")
+    os.environ["AIRSHED_TEST_COMPILES"] = "1" if allowed else ""
+    return (yield)
 
 
 MAY_LACK = re.compile(
@@ -134,6 +157,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             if seconds >= _LISTED
         ]
         Path(to).write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """Return the folder of the golden run, see tests/golden.py; it is read only."""
+    return golden_run.folder()
 
 
 _PASSED_ELSEWHERE = pytest.StashKey[bool]()

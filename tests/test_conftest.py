@@ -1,4 +1,4 @@
-"""What tests/conftest.py does with a run: which tests may be skipped, which come first, which are quick."""
+"""What tests/conftest.py does with a run: which tests may be skipped, which come first, and which take longest."""
 
 import os
 import runpy
@@ -9,6 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+HERE = Path(__file__).parent
 
 TESTS = """
 import pytest
@@ -28,14 +30,20 @@ def test_of_musica():
 """
 
 
+def run(
+    folder: Path, *options: str | Path, longest: str = "", **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run the tests of a folder under this conftest.py."""
+    shutil.copy(HERE / "conftest.py", folder)
+    (folder / "longest.txt").write_text(longest)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", folder, *options, folder]
+    variables = {**os.environ, "PYTHONPATH": str(HERE.parent), **environment}
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+
+
 def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) -> None:
-    for name in ("conftest.py", "longest.txt"):
-        shutil.copy(Path(__file__).with_name(name), tmp_path)
     (tmp_path / "test_some.py").write_text(TESTS)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "1", str(tmp_path)], cwd=tmp_path,
-        env={**os.environ, "AIRSHED_SKIPPED": str(tmp_path / "skipped")}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run(tmp_path, "-n", "1", AIRSHED_SKIPPED=str(tmp_path / "skipped"))
     names = [f"test_some.py::{name}" for name in ("test_of_musica", "test_of_openmpi[a b]", "test_of_openmpi[c]")]
     assert (tmp_path / "skipped").read_text().splitlines() == names
     told = [line for line in done.stdout.splitlines() if line.startswith("not to be skipped")]
@@ -43,16 +51,26 @@ def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) ->
     assert done.returncode == 1
 
 
-def test_the_longest_come_first_and_are_not_among_the_quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_longest_come_first_but_for_a_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "longest.txt").write_text("  9.1 1 test_c.py\n 9.0 300 test_d.py\n  1.5 9 test_b.py\n")
-    conftest = runpy.run_path(shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path))
-    paths = [tmp_path / f"test_{name}.py" for name in "abcd"]
-    items = [SimpleNamespace(path=path) for path in paths]
+    conftest = runpy.run_path(shutil.copy(HERE / "conftest.py", tmp_path))
+    items = [SimpleNamespace(path=tmp_path / f"test_{name}.py") for name in "abcd"]
+    monkeypatch.setenv("AIRSHED_DEADLINE", "0")
     conftest["pytest_collection_modifyitems"](items)
-    assert [each.path.name for each in items] == ["test_c.py", "test_d.py", "test_b.py", "test_a.py"]
-    for quick, ignored in (("", [None] * 4), ("1", [None, True, True, None])):
-        monkeypatch.setenv("AIRSHED_QUICK", quick)
-        assert [conftest["pytest_ignore_collect"](path) for path in paths] == ignored
+    assert [each.path.stem[-1] for each in items] == ["a", "b", "c", "d"]
+    monkeypatch.delenv("AIRSHED_DEADLINE")
+    conftest["pytest_collection_modifyitems"](items)
+    assert [each.path.stem[-1] for each in items] == ["c", "d", "b", "a"]
+
+
+def test_no_test_starts_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = runpy.run_path(str(HERE / "conftest.py"))["pytest_runtest_setup"]
+    for deadline in ("inf", "4e9"):
+        monkeypatch.setenv("AIRSHED_DEADLINE", deadline)
+        setup()
+    monkeypatch.setenv("AIRSHED_DEADLINE", "1")
+    with pytest.raises(pytest.skip.Exception, match="no time left"):
+        setup()
 
 
 BUSY = """
@@ -68,28 +86,17 @@ def test_asleep():
 """
 
 
+@pytest.mark.standard
 def test_the_list_of_the_longest_is_what_they_and_all_that_they_start_compute(tmp_path: Path) -> None:
     """A file whose tests wait has no place in it."""
-    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
-    (tmp_path / "longest.txt").write_text("")
     (tmp_path / "test_busy.py").write_text(BUSY)
     (tmp_path / "test_waiting.py").write_text("import time\n\ndef test_waiting():\n    time.sleep(1.2)\n")
-    environment = {name: value for name, value in os.environ.items() if name not in ("AIRSHED_QUICK", "PYTHONPATH")}
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--rootdir", tmp_path, tmp_path],
-        cwd=tmp_path, check=True, capture_output=True, env={**environment, "AIRSHED_SECONDS": str(tmp_path / "found")},
-    )  # fmt: skip
+    assert run(tmp_path, "-n", "2", AIRSHED_SECONDS=str(tmp_path / "found")).returncode == 0
     ((seconds, tests, name),) = [line.split() for line in (tmp_path / "found").read_text().splitlines()]
     assert (tests, name) == ("2", "test_busy.py")
     assert float(seconds) >= 1.2
 
 
-def test_the_list_of_the_longest_names_files_that_there_are_and_leaves_a_minute_of_quick_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("AIRSHED_QUICK", "1")
-    here = Path(__file__).parent
-    conftest = runpy.run_path(str(here / "conftest.py"))
-    assert [path.name for path in conftest["LONGEST"] if not path.is_file()] == []
-    quick = [path for path in conftest["LONGEST"] if not conftest["pytest_ignore_collect"](path)]
-    assert sum(conftest["LONGEST"][path][0] for path in quick) < 40.0
+def test_the_list_of_the_longest_names_files_that_exist() -> None:
+    conftest = runpy.run_path(str(HERE / "conftest.py"))
+    assert [path for path in conftest["LONGEST"] if not path.is_file()] == []

@@ -1,8 +1,9 @@
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 // The server serves what stands here; its own page for a checkout without a build, missing.html, stays.
 export default defineConfig({
   base: "./",
   build: { outDir: "../src/airshed/serve/web", emptyOutDir: false, target: "es2022", sourcemap: false },
+  test: { include: ["tests/*.test.ts"], setupFiles: "tests/browser.ts" },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
 });

@@ -53,8 +53,7 @@ def find(folder, settings, **options):
     kept = {name: each for name, each in settings.items() if name != "integrator"}
     more = {"receptor": IN_TIME, "adjoint": {"commit": "0 s", **kept}}
     if "integrator" in settings:
-        small(folder)  # writes the mechanism
-        more["chemistry"] = {"mechanism": str(folder / "few_1.0.def"), "integrator": settings["integrator"]}
+        more["chemistry"] = {"integrator": settings["integrator"]}
     case = small(folder, **more)
     return sensitivity(case, RECEPTOR, **options)
 

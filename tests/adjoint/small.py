@@ -1,52 +1,45 @@
-"""A case of a few columns and five species, whose run, and way back, take a second."""
+"""An hour of a turning wind over a few columns, by the mechanism and the processes of tests/laws/cases.py."""
 
+from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from tests.laws.cases import join, small_case
+from tests.laws.derivatives import uneven
 
 import airshed
+from airshed.adjoint.run_function import RunFunction
 
-MECHANISM = """\
-#ATOMS
-N; O; C; H;
-#DEFVAR
-O3 = 3O; NO = N + O; NO2 = N + 2O; VOC = C + 4H; RO2 = C + 4H + O;
-#EQUATIONS
-<R1> NO2 = NO + O3   : 6.0e-3;
-<R2> NO + O3 = NO2   : 1.8e-14;
-<R3> VOC + O3 = RO2  : FACTOR*2.0e-15;
-<R4> RO2 + NO = NO2  : 8.0e-12;
-<R5> RO2 + RO2 = VOC : 3.0e-12;
-"""
+__all__ = ["FASTER", "IN_TIME", "RECEPTOR", "SOURCE", "hashes", "measured", "small", "uneven"]
+
 RECEPTOR: dict[str, Any] = {"species": "O3", "lon": 7.45, "lat": 50.45, "time": "1 h"}
 IN_TIME: dict[str, Any] = {"fields": ["O3", "NO"], "every": "10 min"}
+FASTER = ["R1", "R3"]
+"""Reactions whose factors runs as functions have among their inputs: the catalogue has the libraries for these two."""
+
 SOURCE: dict[str, Any] = {"species": "NO", "lon": 7.25, "lat": 50.35, "height": "10 m", "rate": "2 mol/s"}
 
 
-def small(folder: Path, factor: float = 1.0, **more: Any) -> airshed.Case:
-    """An hour of a turning wind over 6 x 5 columns of three layers; factor: on the rate constant of R3."""
-    file = folder / f"few_{factor!r}.def"
-    file.write_text(MECHANISM.replace("FACTOR", repr(factor)), encoding="utf-8")
-    given: dict[str, Any] = {
+def small(folder: Path, **sections: Any) -> airshed.Case:
+    """Return an hour over 6 x 5 columns of land with two chimneys."""
+    base: dict[str, Any] = {
         "title": "A few columns",
         "grid": {"area": {"lon": [7, 8.2], "lat": [50, 51]}, "spacing": "0.2 deg",
                  "layers": ["30 m", "150 m", "500 m"]},
-        "time": {"start": "2022-06-01T10:00:00Z", "length": "1 h", "longest": "150 s"},
-        "chemistry": {"mechanism": str(file)},
-        "meteorology": {"kind": "uniform", "eastward": "5 m/s", "northward": "2 m/s", "rotation": "24 h",
-                        "diffusivity": "8 m2/s"},
+        "time": {"start": "2022-06-01T10:00:00Z", "length": "1 h", "longest": "150 s", "step": "auto"},
+        "meteorology": {"eastward": "5 m/s", "northward": "2 m/s", "rotation": "24 h", "diffusivity": "8 m2/s"},
+        "initial": {"values": {}},
         "emissions": {"point": [SOURCE, {**SOURCE, "species": "VOC", "lon": 7.05, "height": "80 m", "rate": "3 mol/s"}],
                       "area": [{"lon": [7, 8], "lat": [50, 50.6], "rates": {"NO2": "1e-9 mol/m2/s"}}]},
-        "deposition": {"scheme": "constant", "velocities": {"O3": "0.4 cm/s", "NO": "0 cm/s", "NO2": "0.2 cm/s",
-                       "VOC": "0 cm/s", "RO2": "0 cm/s"}},
         "boundary": {"values": {"O3": "45 ppb", "NO": "0.5 ppb", "NO2": "3 ppb", "VOC": "8 ppb"}},
-        "run": {"threads": 1},
         "output": [{"fields": ["O3"], "every": "30 min"}],
     }  # fmt: skip
-    return airshed.Case.from_dict({**given, **more}, base=folder)
+    joined = {name: join(base.get(name, {}), given) for name, given in sections.items()}
+    return small_case(folder, **(base | joined))
 
 
 def measured(case: airshed.Case, initial: xr.Dataset | None = None, **place: Any) -> float:
@@ -57,14 +50,17 @@ def measured(case: airshed.Case, initial: xr.Dataset | None = None, **place: Any
         return float(simulation["O3"].sel(at, method="nearest"))
 
 
-def uneven(case: airshed.Case) -> xr.Dataset:
-    """Air at the beginning of `small` that lies on no edge of the limiter, as even air does."""
-    random, shape = np.random.default_rng(3), case.make_grid().shape
-    typical = {"O3": 40e-9, "NO": 1e-9, "NO2": 3e-9, "VOC": 8e-9, "RO2": 1e-11}
-    axes = "level", "lat", "lon"
-    return xr.Dataset({name: (axes, each * random.uniform(0.5, 1.5, shape)) for name, each in typical.items()})
-
-
 def hashes(found: xr.Dataset) -> dict[str, str]:
     """Hashes of the bits of all variables."""
     return {str(name): blake2b(each.values.tobytes()).hexdigest() for name, each in found.variables.items()}
+
+
+def run_with_rates() -> None:
+    """Run the case as a function of rates and back, so that its kernels are compiled."""
+    with TemporaryDirectory() as folder, closing(changed_rates(Path(folder))) as run:
+        run.vjp({}, {"O3": np.ones(run.shapes["O3"])})
+
+
+def changed_rates(folder: Path) -> RunFunction:
+    """Return the run as a function of rates."""
+    return RunFunction(small(folder), {"O3": "1 h"}, {"rates": FASTER})

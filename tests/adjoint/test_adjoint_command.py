@@ -21,7 +21,7 @@ from .small import measured, small
 
 DYING = Path(__file__).parents[1] / "e2e" / "dying"
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
-ASKED = ("--species", "O3", "--receptor", "lon=7.45", "--receptor", "lat=50.45")
+ASKED = ("--species", "O3", "--receptor", "lon=7.45", "--receptor", "lat=50.45", "--allow-code")
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +73,20 @@ def test_a_case_by_strang_splitting(case: Path, tmp_path: Path) -> None:
 
 def test_a_case_may_hold_the_receptor(case: Path, tmp_path: Path) -> None:
     settings = ["receptor.species=O3", "receptor.lon=[7, 7.4]", "receptor.lat=[50, 50.4]", "receptor.level=1"]
-    result = adjoint(case, *(f"--set={each}" for each in settings), "--no-maps", "--output", tmp_path / "out")
+    result = adjoint(
+        case, "--allow-code", *(f"--set={each}" for each in settings), "--no-maps", "--output", tmp_path / "out"
+    )
     assert result.exit_code == 0, result.output
     assert "O3 in 50 to 50.4 N, 7 to 7.4 E" in result.stdout
     assert not (tmp_path / "out" / "maps").exists()
-    result = adjoint(case, *(f"--set={each}" for each in settings), "--place", "Bonn", "--output", tmp_path / "out")
+    result = adjoint(
+        case, "--allow-code", *(f"--set={each}" for each in settings), "--place", "Bonn", "--output", tmp_path / "out"
+    )
     assert "O3 in Bonn" in result.stdout  # a place that is given replaces that of the case
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_frozen_limiters_change_what_a_plume_is_worth_but_not_the_run(case: Path, tmp_path: Path) -> None:
     found = []
     for frozen in ((), ("--frozen",)):
@@ -97,13 +103,13 @@ def test_frozen_limiters_change_what_a_plume_is_worth_but_not_the_run(case: Path
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "the receptor has no species"),
-        (("--species", "O4", "--place", "Bonn"), "'O4' is not a species"),
-        (("--species", "O3", "--place", "Bon"), "did you mean Bonn?"),
+        (("--allow-code",), "the receptor has no species"),
+        (("--species", "O4", "--place", "Bonn", "--allow-code"), "'O4' is not a species"),
+        (("--species", "O3", "--place", "Bon", "--allow-code"), "did you mean Bonn?"),
         ((*ASKED, "--place", "Bonn"), "give one of them"),
         ((*ASKED, "--measure", "max"), "receptor.measure"),
         ((*ASKED, "--time", "3 h"), "is not within the case"),
-        ((*ASKED, "--fields", "HNO3"), "'HNO3' is not a species"),
+        ((*ASKED, "--fields", "SO2"), "'SO2' is not a species"),
         ((*ASKED, "--set", "chemistry.integrator=strang", "--set", "adjoint.rounding=float"), "adjoint.rounding"),
     ],
 )  # fmt: skip
@@ -123,6 +129,7 @@ def test_a_folder_of_something_else_is_left_alone(case: Path, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["summary.txt"]
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:
     out, command = tmp_path / "out", [python(), "-m", "airshed", "adjoint", str(case), *ASKED, "--output"]
     longer = ["--set", "time.step=1 s", "--set", "time.length=24 h"]
@@ -139,6 +146,7 @@ def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.thorough
 def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path) -> None:
     """Killed on the way back, and again while results are written; the fields in time are neither lost nor doubled."""
     asked = (*ASKED, "--fields", "NO2,O3", "--every", "10 min", "--set", 'adjoint.commit="0 s"')
@@ -160,6 +168,25 @@ def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path)
     assert not (out / "commits").exists()
 
 
+def test_what_failed_to_write_its_results_goes_on_with_the_same_files(case: Path, tmp_path: Path) -> None:
+    asked = (*ASKED, "--fields", "NO2", "--every", "30 min", "--no-maps", "--set", 'adjoint.commit="0 s"')
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert adjoint(case, *asked, "--output", whole).exit_code == 0
+    (out / "commits").mkdir(parents=True)
+    (out / "summary.txt").mkdir()  # is in the way
+    failed = adjoint(case, *asked, "--output", out)
+    assert failed.exit_code == 2, failed.output
+    assert failed.stderr.count("summary.txt") == 1
+    (out / "summary.txt").rmdir()
+    done = adjoint(case, *asked, "--output", out, "--resume")
+    assert done.exit_code == 0, done.output
+    assert "going on from a commit on the way back, with 1 steps left" in done.stderr
+    for path in whole.iterdir():
+        assert (out / path.name).read_bytes() == path.read_bytes(), path.name
+    assert not (out / "commits").exists()
+
+
+@pytest.mark.thorough
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 def test_of_two_ranks_the_first_writes_draws_and_tells_and_what_fails_can_go_on(case: Path, tmp_path: Path) -> None:
     asked = (*ASKED, "--fields", "NO2", "--every", "30 min", "--set", 'adjoint.commit="0 s"')

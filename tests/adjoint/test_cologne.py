@@ -6,6 +6,8 @@ import xarray as xr
 import airshed
 from airshed.adjoint import sensitivity
 
+pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
+
 SMALL = [
     "grid.area={lon=[5, 9], lat=[49.5, 52]}", 'grid.spacing="0.5 deg"', "time.length=1 h", "time.spinup=0 h",
     "emissions.biogenic=false", 'receptor.time="1 h"', "run.threads=1",

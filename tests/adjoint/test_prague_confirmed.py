@@ -6,6 +6,8 @@ import xarray as xr
 import airshed
 from airshed.adjoint import sensitivity
 
+pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
+
 SMALL = [
     "grid.area={lon=[12, 17], lat=[48.5, 51.5]}", "time.length=2 h", "time.start=2026-03-28T10:00:00Z",
     'receptor.time="2 h"', "receptor.fields=[]", "emissions.biogenic=false", "run.threads=1",

@@ -15,25 +15,52 @@ from airshed.adjoint.stores.files import commits, rank_folder
 from .small import IN_TIME, RECEPTOR, hashes, small
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
-PROGRAM = Path(__file__).with_name("on_ranks.py")
-CASES = Path(__file__).parents[2] / "cases"
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
-
 
 ALONE = '1 auto 1 adjoint.plan="auto"'
 
 
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    """What the program printed."""
-    command = [MPIEXEC, "-n", "4", python(), "-m", "mpi4py", PROGRAM, tmp_path_factory.mktemp("case"), CASES]
+def printed_by(folder, *cases):
+    """Return what the program on four ranks printed."""
+    command = [MPIEXEC, "-n", "4", python(), "-m", "mpi4py", "-m", "tests.adjoint.on_ranks", folder, *cases]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=environment)
+    answer = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False, env=environment
+    )  # fmt: skip
     assert answer.returncode == 0, answer.stderr[-4000:]
     return json.loads(answer.stdout)
 
 
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    return printed_by(tmp_path_factory.mktemp("case"))
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    return printed_by(tmp_path_factory.mktemp("case"), ROOT / "cases")
+
+
+@pytest.mark.standard
+@pytest.mark.parametrize("case", ["small", "split"])
+def test_ranks_and_threads_give_the_same_bits(short, case):
+    runs = short[case]
+    alone = runs[ALONE]
+    assert len(runs) == 3
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+@pytest.mark.standard
+def test_wrong_edges_are_noticed(short):
+    """The negative control: one of two ranks gets the rows of its neighbour upside down in the backward pass."""
+    alone, (spoilt,) = short["small"][ALONE], short["spoilt"].values()
+    assert {name for name in alone if spoilt[name] == alone[name]} == {"value", "steps"}
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize(("case", "count"), [("small", 9), ("real", 3)])
 def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, count):
     runs = printed[case]
@@ -42,6 +69,8 @@ def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, coun
     assert {name: found for name, found in runs.items() if found != alone} == {}
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("case", ["split", "split apart", "concurrent", "concurrent apart"])
 def test_any_ranks_threads_and_groups_give_the_same_bits_with_strang_splitting(printed, case):
     runs = printed[case]
@@ -51,10 +80,14 @@ def test_any_ranks_threads_and_groups_give_the_same_bits_with_strang_splitting(p
     assert {name: found for name, found in runs.items() if found != alone} == {}
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_concurrent_steps_are_other_steps(printed):
     assert printed["split"][ALONE]["value"] != printed["concurrent"][ALONE]["value"]
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("case", ["small", "split apart", "concurrent"])
 def test_derivatives_are_verified_on_ranks_with_the_bits_of_one(printed, case):
     """By dot products and a Taylor test; the tangent of a run, too."""
@@ -66,6 +99,8 @@ def test_derivatives_are_verified_on_ranks_with_the_bits_of_one(printed, case):
     assert alone["error"] < 1e-13
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_a_run_as_a_function_is_the_same_on_ranks(printed):
     runs = printed["functions"]
     alone = runs["1 auto 1"]
@@ -73,24 +108,27 @@ def test_a_run_as_a_function_is_the_same_on_ranks(printed):
     assert {name: found for name, found in runs.items() if found != alone} == {}
 
 
-def test_spoilt_edges_are_noticed(printed):
-    """The negative control: one of two ranks gets the rows of its neighbour upside down on the way back."""
-    alone, (spoilt,) = printed["small"][ALONE], printed["spoilt"].values()
-    assert {name for name in alone if spoilt[name] == alone[name]} == {"value", "steps"}
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_derivatives_with_wrong_edges_are_noticed(printed):
     alone, (spoilt,) = printed["small, verified"]["1 auto 1"], printed["spoilt, verified"].values()
     assert [name for name in alone if spoilt[name] == alone[name]] == []
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_all_ranks_get_the_sensitivities_of_one(printed):
     found = printed["sensitivity"]
     assert found["together"] == [found["alone"]] * 4
 
 
 def resumed(folder, *more, count=2):
-    command = [MPIEXEC, "-n", str(count), python(), "-m", "mpi4py", PROGRAM.with_name("resumed_on_ranks.py")]
+    command = [MPIEXEC, "-n", str(count), python(), "-m", "mpi4py", Path(__file__).with_name("resumed_on_ranks.py")]
     return subprocess.run([*command, folder, *more], capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_killed_on_ranks_it_goes_on_from_the_last_commit_that_all_have(tmp_path):
     assert resumed(tmp_path, "die").returncode != 0
     newest = [max(commits(rank_folder(tmp_path / "commits", rank))) for rank in range(2)]
@@ -104,6 +142,8 @@ def test_killed_on_ranks_it_goes_on_from_the_last_commit_that_all_have(tmp_path)
     assert not (tmp_path / "commits").exists()
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1)])
 def test_another_number_of_ranks_is_refused_and_removes_nothing(tmp_path, before, now):
     assert resumed(tmp_path, "die", count=before).returncode != 0

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.laws.cases import small_case
+from tests.laws.derivatives import uneven
 
 import airshed
 from airshed.adjoint import Options, sensitivity
@@ -13,6 +15,8 @@ HOUR = 3600.0
 USERS = Path(__file__).parents[1] / "air" / "processes" / "users"
 WASHOUT = Path(__file__).parents[2] / "docs" / "adding-a-process.md"
 RECEPTOR = {"species": "RN", "lon": -28.2, "lat": 41.1, "level": 0, "time": "1 h"}
+MORNING = {"start": "2022-06-21T09:30:00Z", "length": "1 h", "step": "5 min"}
+OTHER_LIBRARIES = pytest.mark.thorough, pytest.mark.compiles
 
 
 def case(folder: Path, processes: list[dict[str, Any]], **sections: Any) -> airshed.Case:
@@ -40,6 +44,8 @@ def sea(folder: Path, strength: float = 1.5) -> airshed.Case:
     return case(folder, [{"file": "sea_surface.py", **table}])
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_a_number_that_acts_on_fields_of_instants_by_hand(tmp_path: Path) -> None:
     """dq/dt = -a q at 1 mm/h: the derivative by a is -t q, and by a factor on the rate a times that."""
     found = sensitivity(washout(tmp_path), RECEPTOR, allow_code=True)
@@ -49,29 +55,53 @@ def test_a_number_that_acts_on_fields_of_instants_by_hand(tmp_path: Path) -> Non
     assert found.relative_washout_rate.dims == ("washout_rate_species", "lat", "lon")
 
 
-@pytest.mark.parametrize(("make", "name", "value"), [
-    (washout, "washout_coefficients_RN", 1e-4), (sea, "sea_surface_strength", 1.5),
-], ids=["fields of instants", "in the step"])  # fmt: skip
-def test_numbers_against_whole_runs(tmp_path: Path, make: Any, name: str, value: float) -> None:
-    found = sensitivity(make(tmp_path), RECEPTOR, allow_code=True)
+def particles(folder: Path, diameter: float = 2e-5) -> airshed.Case:
+    """Return the small case, where nitric acid falls as particles of a diameter [m]: a number of fields of instants."""
+    return small_case(folder, time=MORNING, settling={"diameters": {"HNO3": f"{diameter!r} m"}})
+
+
+def windy(folder: Path, strength: float = 1.5) -> airshed.Case:
+    """Return the small case with a factor on the velocities of the sea: a number that steps read."""
+    data = small_case(folder, time=MORNING).to_dict()
+    data["process"][0]["strength"] = strength
+    return airshed.Case.from_dict(data, base=folder).allowing_code()
+
+
+@pytest.mark.parametrize(("make", "species", "name", "value"), [
+    (particles, "HNO3", "settling_diameters_HNO3", 2e-5), (windy, "O3", "sea_surface_strength", 1.5),
+    pytest.param(washout, "RN", "washout_coefficients_RN", 1e-4, marks=OTHER_LIBRARIES),
+    pytest.param(sea, "RN", "sea_surface_strength", 1.5, marks=OTHER_LIBRARIES),
+])  # fmt: skip
+def test_numbers_against_whole_runs(tmp_path: Path, make: Any, species: str, name: str, value: float) -> None:
+    asked: dict[str, Any] = {"receptor": {**RECEPTOR, "species": species}, "allow_code": True}
+    found = sensitivity(make(tmp_path), **asked, initial=uneven_of(make(tmp_path)))
     step = 1e-4 * value
     ends = [
-        float(sensitivity(make(tmp_path, value + sign * step), RECEPTOR, allow_code=True).value) for sign in (1, -1)
+        float(sensitivity(make(tmp_path, value + sign * step), **asked, initial=uneven_of(make(tmp_path))).value)
+        for sign in (1, -1)
     ]
     assert float(found.number.sel(name=name)) == pytest.approx((ends[0] - ends[1]) / (2.0 * step), rel=1e-6)
 
 
+def uneven_of(case: airshed.Case) -> Any:
+    """Return irregular mixing ratios for the small case; the other one is linear."""
+    return uneven(case) if case.chemistry.mechanism == "small.kpp" else None
+
+
 def test_nothing_is_told_that_was_not_asked_for(tmp_path: Path) -> None:
-    found = sensitivity(washout(tmp_path), RECEPTOR, allow_code=True, options=Options(read=False, reactions=False))
+    asked: dict[str, Any] = {**RECEPTOR, "species": "O3"}
+    found = sensitivity(particles(tmp_path), asked, options=Options(read=False, reactions=False))
     assert not {"number", "rate"} & set(found)
-    whole = sensitivity(washout(tmp_path), RECEPTOR, allow_code=True)
+    whole = sensitivity(particles(tmp_path), asked)
     assert {"number", "rate"} <= set(whole)
-    np.testing.assert_array_equal(found.initial, whole.initial)  # no reactions: no products to contract
+    np.testing.assert_array_equal(found.initial, whole.initial)
 
 
 def test_a_slope_that_is_left_out_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: fields of instants that do not change with a number."""
+    asked: dict[str, Any] = {**RECEPTOR, "species": "HNO3"}
+    assert float(sensitivity(particles(tmp_path), asked).number.sel(name="settling_diameters_HNO3")) != 0.0
     monkeypatch.setattr("airshed.adjoint.read.field_derivatives", lambda bound, *_: dict.fromkeys(
         (each.name for each in bound.fields), np.zeros(())))  # fmt: skip
-    found = sensitivity(washout(tmp_path), RECEPTOR, allow_code=True)
-    assert float(found.number.sel(name="washout_coefficients_RN")) == 0.0
+    found = sensitivity(particles(tmp_path), asked)
+    assert float(found.number.sel(name="settling_diameters_HNO3")) == 0.0

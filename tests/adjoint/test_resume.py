@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,18 @@ from tests.started import python
 
 import airshed
 from airshed.adjoint import CostOfFunction, Options, gradient, sensitivity
+from airshed.adjoint.fingerprints import fingerprints
 from airshed.adjoint.options import Watcher
 from airshed.core.errors import CaseError
+from airshed.formula.tree import Binary, Number
 from airshed.io.archive import load_arrays, save_arrays
 
 from .small import IN_TIME, RECEPTOR, small
 
 PROGRAM = Path(__file__).with_name("killed_gradients.py")
-SEA = Path(__file__).parents[1] / "air" / "processes" / "users" / "sea_surface.py"
 
 
+@pytest.mark.thorough
 def test_a_gradient_killed_anywhere_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     done = subprocess.run([python(), PROGRAM, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
@@ -113,6 +116,12 @@ def spoilt(commits: Path) -> Iterator[Path]:
     yield from (commits / "rank-000000" / name for name in sorted(last - before))
 
 
+def test_a_gradient_that_was_stopped_goes_on_to_the_same_bits(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
+    found, (line,) = resumed(stopped, commits)
+    assert xr.Dataset.identical(found, whole)
+    assert line.startswith("going on from a commit on the way back, with ")
+
+
 @pytest.mark.parametrize("what", ["a file", "the manifest", "a file that is gone"])
 def test_a_damaged_commit_is_passed_over_with_a_line(
     stopped: Path, commits: Path, whole: xr.Dataset, what: str
@@ -172,7 +181,13 @@ def test_another_beginning_is_refused(stopped: Path, commits: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "before", "after", "told"),
     [
-        ("few_1.0.def", "1.8e-14", "1.9e-14", "it has another mechanism"),
+        pytest.param(
+            "small.kpp",
+            "2e-15",
+            "2.1e-15",
+            "it has another mechanism",
+            marks=(pytest.mark.thorough, pytest.mark.compiles),
+        ),
         ("sea_surface.py", "number(1.0", "number(1.1", "its processes are others"),
         ("gridded.nc", "1.0", "2.0", "it began with another emission"),
     ],
@@ -181,14 +196,13 @@ def test_another_file_of_the_same_name_is_refused(
     tmp_path: Path, file: str, before: str, after: str, told: str
 ) -> None:
     def made() -> Any:
-        return case(tmp_path, process=[{"file": SEA.name, "velocities": {"O3": "1 cm/s"}}], emissions=GRIDDED)
+        return case(tmp_path, emissions=GRIDDED)
 
-    shutil.copy(SEA, tmp_path)
     write_gridded(tmp_path, 1.0)
-    asked: dict[str, Any] = {"options": Options(resume=tmp_path / "commits"), "allow_code": True}
+    asked: dict[str, Any] = {"options": Options(resume=tmp_path / "commits")}
     with pytest.raises(StoppedError):
         sensitivity(made(), RECEPTOR, **asked, progress=stopping("backward", 0.5))
-    again = made()  # which writes the mechanism
+    again = made()  # which writes the files
     if file == "gridded.nc":
         write_gridded(tmp_path, 2.0)
     else:
@@ -197,6 +211,16 @@ def test_another_file_of_the_same_name_is_refused(
     with pytest.raises(CaseError, match=f"{told}; undo that"):
         sensitivity(again, RECEPTOR, **asked)
     assert len(manifests(tmp_path / "commits")) == 2
+
+
+def test_fingerprints_of_other_mechanisms_differ(tmp_path: Path) -> None:
+    with airshed.Simulation(case(tmp_path)) as simulation:
+        parts = simulation.model.parts
+        before, first = fingerprints(simulation.model), parts.network.reactions[0]
+        faster = replace(first, rate=Binary("*", Number(1.1), first.rate))
+        parts.network = replace(parts.network, reactions=(faster, *parts.network.reactions[1:]))
+        after = fingerprints(simulation.model)
+    assert {words for words, each in before.items() if after[words] != each} == {"it has another mechanism"}
 
 
 @pytest.mark.parametrize(("asked", "weight"), [("NO2", 1.0), ("O3", 2.0)])

@@ -15,13 +15,13 @@ from airshed.adjoint.run_function import Key, RunFunction
 from airshed.adjoint.run_options import asked_inputs, with_countries_apart
 from airshed.core.errors import AirshedError, CaseError
 
-from .small import small
+from .small import FASTER, small
 
-SPECIES = ["O3", "NO", "NO2", "VOC", "RO2"]
+SPECIES = ["O3", "NO", "NO2", "VOC", "RO2", "HNO3"]
 OUTPUTS = {"O3": ["30 min", "1 h"], "NO": "1 h"}
 INPUTS: dict[str, Any] = {
     "factors": {"NO": ["NO"], "cells": {"species": ["NO2", "NO"], "per": "cell", "parts_of_day": 24}},
-    "initial": SPECIES, "boundary": ["O3", "NO2"], "top": "O3", "rates": ["R1", "R3"],
+    "initial": SPECIES, "boundary": ["O3", "NO2"], "top": "O3", "rates": FASTER,
 }  # fmt: skip
 
 Values = dict[Any, np.ndarray]
@@ -55,7 +55,7 @@ def along(function: RunFunction, point: Values, weights: Values, key: Key) -> tu
         fields = function({**point, key: point[key] + size * way})
         return float(sum(np.sum(weights[name] * fields[name]) for name in fields))
 
-    step = 1e-5
+    step = 1e-6
     near, far = value(step) - value(-step), value(2.0 * step) - value(-2.0 * step)
     return (8.0 * near - far) / (12.0 * step), way
 
@@ -84,7 +84,8 @@ def test_cotangents_of_a_time_that_are_lost_are_noticed(
 
 def test_air_from_above_counts_where_air_sinks(tmp_path: Path) -> None:
     faster = ("lon", np.array([2.0, 6.0]))  # air parts, and more comes down
-    winds = xr.Dataset({"eastward_wind": faster, "northward_wind": 0.0}, {"lon": [7.0, 8.2]})
+    mixing = {"atmosphere_heat_diffusivity": 8.0, "precipitation_flux": 0.0, "air_temperature": 288.0}
+    winds = xr.Dataset({"eastward_wind": faster, "northward_wind": 0.0, **mixing}, {"lon": [7.0, 8.2]})
     made = RunFunction(small(tmp_path), {"O3": "1 h"}, {"top": "O3"}, meteorology=winds)
     at, ones = np.asarray(1e-7), {"O3": np.ones((1, 3, 5, 6))}
     above, below = (made({("top", "O3"): at + change})["O3"].sum() for change in (1e-10, -1e-10))

@@ -24,7 +24,7 @@ def package():
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 4), st.integers(5, 90), st.sampled_from([0, 20]))
 def test_any_schedule_takes_a_run_back_within_its_room(name, steps, restart, level, memory, disk):
     room = Room(Sizes(restart, level), memory, disk)

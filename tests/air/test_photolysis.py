@@ -78,6 +78,7 @@ def test_light_sees_the_sun_where_the_formula_has_it() -> None:
         assert light.cos_zenith(3600.0 * hour) == pytest.approx(cos_zenith(when, lon, lat), abs=1e-12)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("clouds", [False, True])
 def test_compiled_light_is_that_of_its_twin(precision: str, clouds: bool) -> None:

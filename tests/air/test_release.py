@@ -46,6 +46,7 @@ def balance(sim):
     return float(sim.model.amounts()[0]) + terms["outflow"] + terms["deposited"], terms
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 @pytest.mark.parametrize("wind", WINDS)
 @pytest.mark.parametrize("first", [3600.0, 4000.0])
@@ -63,6 +64,7 @@ def test_a_release_of_an_hour_brings_3600_mol_into_the_air(tmp_path, first, wind
             assert float(sim["TRACER"].min()) >= 0.0
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("before", [0.2, 0.9, 5.0])
 def test_emission_that_changes_is_met_too(tmp_path, before):
     """Falling to a fifth, which begins anew, and otherwise."""
@@ -73,6 +75,7 @@ def test_emission_that_changes_is_met_too(tmp_path, before):
             assert balance(sim)[0] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("velocity", ["0.05 m/s", "1 m/s", "5 m/s"])
 def test_what_goes_within_a_step_does_not_turn_negative(tmp_path, velocity):
     with simulation(release(tmp_path, 3600.0, 7200.0), velocity=velocity) as sim:
@@ -82,6 +85,7 @@ def test_what_goes_within_a_step_does_not_turn_negative(tmp_path, velocity):
         assert 0.0 <= terms["clipped"] < 1e-5 * 3600.0
 
 
+@pytest.mark.compiles
 def test_without_steps_that_begin_anew_it_does(tmp_path, monkeypatch):
     """The negative control."""
     monkeypatch.setattr(imex, "EULER_STEPS", 0)
@@ -90,6 +94,7 @@ def test_without_steps_that_begin_anew_it_does(tmp_path, monkeypatch):
         assert balance(sim)[1]["clipped"] > 1e-3 * 3600.0
 
 
+@pytest.mark.compiles
 def test_a_run_that_is_resumed_where_emission_changes_goes_on_with_the_same_bits(tmp_path):
     path = release(tmp_path, 3600.0, 7200.0, 2.0)
     with simulation(path, "steady") as sim:
@@ -102,6 +107,7 @@ def test_a_run_that_is_resumed_where_emission_changes_goes_on_with_the_same_bits
     assert found == expected
 
 
+@pytest.mark.compiles
 def test_the_summary_says_how_closely_the_sources_were_followed(tmp_path):
     with simulation(release(tmp_path, 3600.0, 7200.0)) as sim:
         sim.run()

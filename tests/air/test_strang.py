@@ -36,12 +36,14 @@ def missed(figures):
     return [(figure.what, figure.value) for figure in figures if not figure.ok]
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(integrator):
     """A whole day on the whole grid is in `airshed verify`."""
     assert missed(real.check_uniform(tracers(integrator, "3 h"))) == []
 
 
+@pytest.mark.thorough
 def test_a_uniform_mixing_ratio_stays_so_where_vertical_transport_is_apart():
     """Air in between differs from the given by the divergence of one part; after both it is as given."""
     figures = real.check_uniform(tracers("strang", "3 h", transport=APART))
@@ -52,6 +54,7 @@ def test_a_uniform_mixing_ratio_stays_so_where_vertical_transport_is_apart():
     assert found["clipped at zero"] < 1e-7  # no mixing in the stages of transport
 
 
+@pytest.mark.compiles
 def test_what_acts_along_columns_alone_leaves_other_air():
     """The negative control: half of a step's divergence is missing after the vertical part."""
     with airshed.Simulation(tracers("strang", "1 h", transport=APART, time={"step": "10 min"})) as simulation:
@@ -61,6 +64,7 @@ def test_what_acts_along_columns_alone_leaves_other_air():
         assert before < 1e-12 < 1e-4 < real.air_drift(simulation) < 0.1
 
 
+@pytest.mark.thorough
 def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
     """Two Euler steps in the place of the one-step formula, all weights positive, clip nothing."""
 
@@ -78,7 +82,12 @@ def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
     assert clipped() == 0.0
 
 
-@pytest.mark.parametrize(("integrator", "transport"), [("imex", {}), ("strang", {}), ("strang", APART)])
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize(
+    ("integrator", "transport"),
+    [("imex", {}), ("strang", {}), pytest.param("strang", APART, marks=pytest.mark.thorough)],
+)
 def test_the_budget_of_a_tracer_closes(integrator, transport):
     deposition = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
     assert missed(real.check_budget(tracers(integrator, "6 h", deposition=deposition, transport=transport))) == []
@@ -97,6 +106,7 @@ def test_families_close_and_nothing_is_negative(integrator):
     assert chemistry.share(budget, "nitrogen", "imbalance", "throughput") > 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_threads_and_precision(integrator):
     double, single = (full(integrator, "10 min", precision=precision) for precision in ("double", "single"))
@@ -109,6 +119,7 @@ def test_threads_and_precision(integrator):
     assert max(sameness.distance(one, rounded, name) for name in sameness.COMPARED) < limit
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_a_saved_state_goes_on_to_the_same_bits(integrator):
     case = full(integrator)
@@ -122,6 +133,7 @@ def test_a_saved_state_goes_on_to_the_same_bits(integrator):
         np.testing.assert_array_equal(undisturbed.model.budget.amounts, resumed.model.budget.amounts)
 
 
+@pytest.mark.thorough
 def test_restarts_hold_the_steps_of_cells():
     """The negative control: without them other steps are taken, and other bits come out."""
     case = full("strang")
@@ -136,6 +148,7 @@ def test_restarts_hold_the_steps_of_cells():
         assert not np.array_equal(undisturbed.model.mixing_ratios(), resumed.model.mixing_ratios())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_steps_are_fixed_or_automatic_and_end_when_something_is_due(integrator):
     lengths = []
@@ -191,6 +204,8 @@ def ended(case, *names):
 PAIR = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n"
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_nothing_reacts(tmp_path):
     """Tracers need no chemistry, and move alike."""
     chosen = {
@@ -205,6 +220,7 @@ def test_nothing_reacts(tmp_path):
         np.testing.assert_allclose(first, second, rtol=0.05, atol=2e-11)
 
 
+@pytest.mark.compiles
 def test_padding_is_never_seen(tmp_path):
     """Five columns do not fill a block: what stands in its other lanes has no part in anything."""
     case = small(
@@ -227,8 +243,15 @@ def test_padding_is_never_seen(tmp_path):
     np.testing.assert_array_equal(*fields)
 
 
-@pytest.mark.parametrize("transport", [{}, APART], ids=["together", "apart"])
-@pytest.mark.parametrize("windy", [False, True])
+@pytest.mark.compiles
+@pytest.mark.parametrize(
+    ("windy", "transport"),
+    [
+        pytest.param(False, {}, id="calm"), pytest.param(True, APART, id="windy and apart"),
+        pytest.param(True, {}, id="windy", marks=pytest.mark.thorough),
+        pytest.param(False, APART, id="calm and apart", marks=pytest.mark.thorough),
+    ],
+)  # fmt: skip
 def test_the_order_of_the_splitting_is_two(tmp_path, windy, transport):
     """Mixing, emission, deposition and a nonlinear reaction: errors fall with the square of the step.
 
@@ -254,6 +277,7 @@ def test_the_order_of_the_splitting_is_two(tmp_path, windy, transport):
     assert np.log2(first / last) / 3.0 == pytest.approx(2.0, abs=0.2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_a_run_goes_on_from_its_newest_restart(tmp_path, integrator):
     """What is on disk of a run that was killed between two restarts gives the bits of one that nobody disturbed."""
@@ -277,6 +301,7 @@ def test_a_run_goes_on_from_its_newest_restart(tmp_path, integrator):
 EXPLODING = PAIR + "<1> A = 2 A : 1e3;\n"
 
 
+@pytest.mark.compiles
 def test_a_cell_that_cannot_be_integrated_is_named_and_can_be_replayed(tmp_path):
     from airshed.air.box.run import run_box
 
@@ -299,6 +324,7 @@ def test_a_cell_that_cannot_be_integrated_is_named_and_can_be_replayed(tmp_path)
     assert again.value.time == pytest.approx(caught.value.time - begin, rel=1e-6)
 
 
+@pytest.mark.compiles
 def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
     """With few steps at most all cells fail at first; what the second try gives is as good."""
     text = PAIR + "<1> A + B = 2 B : 1e-13;\n"
@@ -325,6 +351,7 @@ def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
     assert f"of 60 cells in half steps {counts.retried} tried again, {counts.clipped} clipped, none failed" in fact
 
 
+@pytest.mark.compiles
 def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_not(tmp_path):
     with airshed.Simulation(small(tmp_path, PAIR + "<1> A + B = 2 B : 1e-13;\n")) as simulation:
         cells, state = simulation.model.scheme.chemistry, simulation.model.stepper.state
@@ -337,6 +364,7 @@ def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_no
         assert cells.counts.integrated == 30
 
 
+@pytest.mark.thorough
 def test_counts_go_on_after_a_restart_and_imex_has_none(tmp_path):
     with airshed.Simulation(full("strang")) as undisturbed, airshed.Simulation(full("strang")) as resumed:
         undisturbed.run(until="10 min")
@@ -350,6 +378,7 @@ def test_counts_go_on_after_a_restart_and_imex_has_none(tmp_path):
         assert "chemistry of cells" not in simulation.summary().facts
 
 
+@pytest.mark.compiles
 def test_all_cells_that_fail_at_once_are_counted(tmp_path):
     case = small(tmp_path, EXPLODING, initial={"values": {"A": "1 ppb"}})
     with pytest.raises(NumericalError, match=r"the cell at .* and of 29 more goes no further"):
@@ -362,6 +391,7 @@ FUNCTIONS = "import numpy as np\ndef warm(TEMP, M):\n    return 1e-4 * TEMP / 28
 FUNCTIONS += "def light(SUN):\n    return 2e-4 * SUN\n"
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_a_rate_that_a_function_computes(tmp_path, integrator):
     (tmp_path / "functions.py").write_text(FUNCTIONS)
@@ -375,6 +405,8 @@ def test_a_rate_that_a_function_computes(tmp_path, integrator):
     np.testing.assert_allclose(a, 1e-8 * np.exp(-1e-4 * 7200.0), rtol=1e-4)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_a_rate_that_follows_the_sun(tmp_path, integrator):
     """Evaluated every hour, linear in between: close to the same formula that the kernel evaluates at every step."""
@@ -396,6 +428,7 @@ def full_apart(length="10 min", **sections):
     return airshed.Case.from_dict({**data, "transport": {**data["transport"], **APART}, **chosen}, base=case.base)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chemistry", [{}, {"concurrent": True}], ids=["in turn", "concurrent"])
 def test_vertical_transport_apart_has_the_same_bits_on_threads_and_after_a_restart(chemistry):
     case = full_apart(chemistry={**full("strang").to_dict()["chemistry"], **chemistry})
@@ -413,6 +446,7 @@ def test_vertical_transport_apart_has_the_same_bits_on_threads_and_after_a_resta
     assert float(np.abs(budget["residual"] / budget["throughput"]).max()) < 1e-12
 
 
+@pytest.mark.thorough
 def test_columns_and_planes_have_pieces_of_their_own():
     case = full_apart("15 min", time={"step": "15 min", "courant": 0.2, "spinup": "0 h"})
     with airshed.Simulation(case) as simulation:
@@ -426,6 +460,7 @@ def test_columns_and_planes_have_pieces_of_their_own():
         assert len(columns.pieces(0.0, 0.5 * length)) == np.ceil(0.5 * length * rates[1] / 0.2)
 
 
+@pytest.mark.thorough
 def test_concurrent_phases_differ_from_strang_by_first_order():
     """Half the step, half the difference, for what is not faster than steps."""
 

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from airshed import load_case
 from airshed.assimilate.study import Seen, opened
 from airshed.assimilate.twin import truth
+
+pytestmark = pytest.mark.thorough
 
 
 def test_the_truth_is_as_near_to_its_stations_as_their_errors_say() -> None:

@@ -59,6 +59,7 @@ def test_what_there_is_not_is_refused() -> None:
         adjoint_io.Experiment(stores=("tape",)).check()
 
 
+@pytest.mark.thorough
 def test_the_command_measures_on_ranks(tmp_path: Path) -> None:
     settings = ["--set", 'grid.spacing="2 deg"', "--case", "tracer-rotation", "--minutes", "20", "--rounds", "1"]
     settings += ["--ranks", "1,2", "--stores", "mpiio", "--outputs", "files", "--folder", str(tmp_path), "--json"]

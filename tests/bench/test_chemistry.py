@@ -66,6 +66,7 @@ class Named:
         return 1.0
 
 
+@pytest.mark.compiles
 def test_states_are_the_same_every_time_and_spread_as_said(small):
     network = small.network
     again = spread("small", network, network.initial, 9)
@@ -134,6 +135,7 @@ def test_a_remembered_step_saves_steps(small, kernel, calls):
     assert kept.mean("steps", "first") == forgotten.mean("steps", "first")
 
 
+@pytest.mark.compiles
 def test_the_step_of_the_model_converges_to_the_same(small, calls):
     kernel = compile_mechanism(small.network, 1)
     long, short = (measure(StepCells(kernel, small, step), calls, repeats=1).error("later") for step in (60.0, 15.0))
@@ -199,6 +201,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sweeps, name, value)
 
 
+@pytest.mark.compiles
 @WITH_MUSICA
 @pytest.mark.usefixtures("narrow")
 def test_the_report_has_ratios_by_mechanism(small):
@@ -211,6 +214,7 @@ def test_the_report_has_ratios_by_mechanism(small):
     assert solvers == {"airshed rodas4", "airshed gauss-seidel", "MICM rosenbrock"}
 
 
+@pytest.mark.compiles
 @pytest.mark.usefixtures("narrow")
 def test_without_musica_airshed_is_measured_alone(small, monkeypatch):
     for module in (comparisons, reports):

@@ -46,6 +46,7 @@ def test_a_coarse_australia_runs_through_all_its_days() -> None:
     assert found["memory"] > 0.05
 
 
+@pytest.mark.thorough
 def test_queensland_is_run_with_and_without_files(tmp_path: Path) -> None:
     found = worker.queensland({"rounds": 1, "folder": str(tmp_path)}, Alone())
     assert found["cells"] == 15219

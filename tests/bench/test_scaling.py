@@ -177,6 +177,7 @@ def test_ranks_that_cannot_share_the_case_are_refused_before_any_is_started() ->
         setups("aqm-benchmark", [1, 1000])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("halo", "sent"), [("auto", 0), ("messages", 2 * 16 * 4 * 66 * 8)])
 def test_two_ranks_are_measured_in_processes_of_their_own(halo: str, sent: int) -> None:
     run = run_once(Setup("aqm-benchmark", "coarse", 2, (*COARSE, f"parallel.halo={halo}")), 0.5)
@@ -188,6 +189,7 @@ def test_two_ranks_are_measured_in_processes_of_their_own(halo: str, sent: int) 
     assert sum(run.shares.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_copies_of_a_case_run_at_once_and_share_nothing() -> None:
     run = run_once(Setup("aqm-benchmark", "coarse", 2, COARSE, apart=True), 0.5)
     assert [rank.columns for rank in run.ranks] == [256, 256]

@@ -120,6 +120,7 @@ def refused(function: Callable[..., object], *arguments: object) -> None:
         function(*arguments)
 
 
+@pytest.mark.compiles
 @ALL
 def test_every_function_is_there_and_does_what_bmi_says(started: Started, model: str) -> None:
     bmi = Noted(started(model))
@@ -164,6 +165,7 @@ def test_places_of_points_are_those_of_their_cells(started: Started) -> None:
     assert row.get_grid_rank(row.get_var_grid("depth")) == 1
 
 
+@pytest.mark.compiles
 def test_places_of_air_are_its_axes(started: Started) -> None:
     air = started("air")
     volume, ground = air.get_var_grid("TRACER"), air.get_var_grid("precipitation")
@@ -173,6 +175,7 @@ def test_places_of_air_are_its_axes(started: Started) -> None:
     assert air.get_grid_spacing(ground, np.empty(2)).tolist() == [0.5, 0.5]
 
 
+@pytest.mark.compiles
 def test_types_are_those_that_models_compute_in(started: Started) -> None:
     pasture = started("pasture")  # its case says single
     litter = np.empty(40, np.float32)

@@ -40,6 +40,7 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("model", COMPONENTS)
 def test_it_has_the_bits_of_the_simulation(started: Started, case: Case, model: str) -> None:
     component = started(model)
@@ -60,6 +61,7 @@ def test_it_has_the_bits_of_the_simulation(started: Started, case: Case, model: 
     component.finalize()
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("model", SET)
 def test_what_is_set_acts_as_in_the_simulation(started: Started, case: Case, model: str) -> None:
     name, value = SET[model]
@@ -89,6 +91,7 @@ def test_some_cells_can_be_set(started: Started) -> None:
     assert (gained > 0.0).tolist() == [False, False, True, False, False, False, True]
 
 
+@pytest.mark.compiles
 def test_a_pointer_always_has_the_present_values(started: Started) -> None:
     for model, name in (("air", "TRACER"), ("lorenz", "y"), ("bucket", "water")):
         component = started(model)
@@ -132,6 +135,7 @@ def test_a_case_of_another_model_is_refused(case: Case) -> None:
     assert anything.get_component_name() == "Airshed lorenz"
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -182,6 +186,7 @@ def test_it_can_begin_again(case: Case, started: Started) -> None:
     assert same(all_values(bucket), first)
 
 
+@pytest.mark.compiles
 def test_a_spin_up_begins_before_zero(case: Case) -> None:
     file = case("air")
     file.write_text(file.read_text().replace('length = "40 min"', 'length = "40 min"\nspinup = "10 min"'))

@@ -21,6 +21,7 @@ def named(name: str) -> Check:
     return next(check for check in collect() if check.name == name)
 
 
+@pytest.mark.compiles
 def test_on_a_machine_that_runs_these_tests_nothing_is_missing() -> None:
     checks = collect()
     assert healthy(checks), [check for check in checks if check.status == "missing"]

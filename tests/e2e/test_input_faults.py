@@ -46,6 +46,7 @@ def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
     assert contents(tmp_path / "run" / "output.nc") == sound
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not PROGRAM.with_name("mpiexec").exists(), reason="mpiexec of the wheel mpich is not installed")
 def test_all_ranks_stop_alike_and_go_on(weather: Path, sound: dict[str, bytes]) -> None:
     folder, program = weather.parent, Path(__file__).with_name("failing_input.py")

@@ -103,6 +103,7 @@ def test_two_ranks_write_what_one_writes(tmp_path: Path, alone: Path) -> None:
     assert (folder / "ground.nc").read_bytes() == (alone / "ground.nc").read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_parallel_libraries_write_the_same(tmp_path: Path, alone: Path) -> None:
     """By OpenMPI, whose packages bring them."""
     openmpi = {"MPI4PY_MPIABI": "openmpi"}
@@ -126,6 +127,7 @@ def test_the_comparison_sees_a_single_bit(tmp_path: Path, alone: Path) -> None:
     assert difference(folder, alone) == ["third"]
 
 
+@pytest.mark.thorough
 def test_a_rank_that_is_killed_is_named_and_three_others_go_on(tmp_path: Path, alone: Path) -> None:
     folder = tmp_path / "run"
     killed = run(folder, "-n", "2", restarts="files", die=f"after {OF_THE_SECOND_RANK} 1")
@@ -139,6 +141,7 @@ def test_a_rank_that_is_killed_is_named_and_three_others_go_on(tmp_path: Path, a
     assert difference(folder, alone) == []
 
 
+@pytest.mark.thorough
 def test_ranks_that_are_stopped_leave_valid_files_and_one_goes_on(tmp_path: Path, alone: Path) -> None:
     folder = tmp_path / "run"
     line = command("run", "west-europe", "--output", folder, "-n", "2", overrides=settings("sync", restarts="mpiio"))
@@ -195,6 +198,7 @@ def test_a_folder_that_cannot_be_written_is_told_as_on_one_rank(tmp_path: Path) 
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("small_disk", ["32m"], indirect=True)
 def test_a_full_disk_is_told_once_and_the_run_goes_on_when_there_is_space(small_disk: Path, alone: Path) -> None:
     filler, folder = small_disk / "filler", small_disk / "run"

@@ -305,11 +305,12 @@ def test_a_full_file_system(pristine: Path, small_disk: Path) -> None:
     assert not (small_disk / "run" / "output.nc").exists()
 
 
+@pytest.mark.compiles
 def test_no_compiler(pristine: Path, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     answer = subprocess.run(
         command("run", pristine, "--output", tmp_path / "run"), capture_output=True, text=True, check=False,
-        env=environment(PATH=str(tmp_path / "bin"), AIRSHED_CACHE=str(tmp_path / "cache")),
+        env=environment(PATH=str(tmp_path / "bin"), AIRSHED_CACHE=str(tmp_path / "cache"), AIRSHED_CXX=""),
     )  # fmt: skip
     message = checked(answer)
     assert "g++" in message

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
+import pytest
 
 from .conftest import CUT, airshed_here, budgets, command, contents, difference, environment, run, run_here
 
@@ -31,12 +32,6 @@ def newest_restart(folder: Path) -> Path:
     return max((folder / "restart").glob("[!.]*.npz"), key=lambda path: float(path.stem))
 
 
-def test_threads_do_not_change_a_bit(tmp_path: Path, undisturbed: Path) -> None:
-    assert run_here(tmp_path / "run", "--threads", "2", "-q").returncode == 0
-    assert difference(tmp_path / "run", undisturbed) == ""
-    assert (tmp_path / "run" / "output.nc").read_bytes() == (undisturbed / "output.nc").read_bytes()
-
-
 def test_the_comparison_sees_a_single_bit(tmp_path: Path, undisturbed: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(undisturbed, folder)
@@ -55,6 +50,7 @@ def kill(folder: Path, moment: str, threads: int) -> None:
     assert not (folder / "summary.json").exists()
 
 
+@pytest.mark.thorough
 def test_killed_at_chosen_moments_damaged_and_resumed(tmp_path: Path, undisturbed: Path) -> None:
     """In the spin-up, at a record, inside a restart, at the output file; then with the newest restart damaged."""
     folder, copy = tmp_path / "run", tmp_path / "copy"
@@ -86,6 +82,7 @@ def falsify(restart: Path) -> None:
     save_arrays(restart, arrays, metadata)
 
 
+@pytest.mark.thorough
 def test_killed_at_random_moments(tmp_path: Path, undisturbed: Path) -> None:
     folder, rng, kills = tmp_path / "run", random.Random(20220831), 0
     for attempt in range(2):

@@ -5,10 +5,14 @@ import shutil
 import signal
 from pathlib import Path
 
+import pytest
+
 from airshed.io.archive import load_arrays, save_arrays
 
 from .conftest import CUT, airshed, airshed_here, difference
 from .test_same_bits import newest_restart
+
+pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
 
 STRANG = (
     *CUT, "chemistry.integrator=strang", "time.length=30 min", "time.spinup=10 min", "time.step=150 s",

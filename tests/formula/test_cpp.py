@@ -80,6 +80,7 @@ TREES = moderate_trees(40)
 VALUES = points(64)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("dialect", "precision", "rtol"), [(PACKS, "double", 1e-11), (PACKS, "single", 2e-4), (DOUBLES, "single", 1e-11)]
 )
@@ -91,6 +92,7 @@ def test_packs_compute_what_numpy_does(dialect: Dialect, precision: str, rtol: f
         np.testing.assert_allclose(found[1:], expected[:-1], rtol=rtol)
 
 
+@pytest.mark.compiles
 def test_one_value_after_the_other_has_the_bits_of_numpy() -> None:
     trees = moderate_trees(40, plain=True)
     found = computed(trees, VALUES, SCALARS)
@@ -98,6 +100,7 @@ def test_one_value_after_the_other_has_the_bits_of_numpy() -> None:
     assert {type(node) for node in ordered(trees)} >= {Binary, Negate, Call, Compare, Logic}
 
 
+@pytest.mark.compiles
 def test_derivatives_are_formulas_as_any_other() -> None:
     traced = Traced(NAMES, tuple(TREES[:20]))
     changes = substitute_all(derivative.tangent(traced, wrt=["a"]).outputs, {"a_tangent": Symbol("b")})

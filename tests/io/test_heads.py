@@ -119,6 +119,7 @@ def test_threads_are_told_one_by_one(endless: Path, sound: Path) -> None:
     assert sorted(told) == ["3 rows", f"the HDF5 library {ENDLESS}", f"the HDF5 library {ENDLESS}"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
     """Each of them looks at the file by a child of its own, and they go on together."""
@@ -134,6 +135,7 @@ def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
     assert done.stdout.splitlines() == ["[True, True] 3"] * 2, done.stderr[-2000:]
 
 
+@pytest.mark.thorough
 def test_what_is_slow_passes_and_what_dies_does_not(tmp_path: Path) -> None:
     """Six calls of 0.1 s each, and one that waits for a second, are no fault where half a second of one call is."""
     source = tmp_path / "library.cpp"

@@ -69,7 +69,10 @@ def points(count, calls, seed):
     return [rng.choice([-1, 1]) * rng.randrange(1, calls + 1) for _ in range(count)] + [calls - 4, 4 - calls]
 
 
-@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize(
+    "compression",
+    [each if each == "none" else pytest.param(each, marks=pytest.mark.thorough) for each in COMPRESSIONS],
+)
 def test_killed_at_chosen_calls_again_and_again(tmp_path, undisturbed, compression):
     expected, calls = undisturbed[compression]
     folder = tmp_path / "run"
@@ -83,6 +86,7 @@ def test_killed_at_chosen_calls_again_and_again(tmp_path, undisturbed, compressi
     assert (folder / "output.nc").read_bytes() == expected
 
 
+@pytest.mark.thorough
 def test_killed_at_random_times(tmp_path, undisturbed):
     expected, _ = undisturbed["none"]
     rng = random.Random(8)

@@ -52,6 +52,7 @@ def skip_without(module: str) -> None:
         pytest.skip(why)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("module", MODULES)
 def test_blocks_of_all_ranks_are_read_back_to_the_bit(module: str, ranks: int, tmp_path: Path) -> None:
@@ -75,6 +76,7 @@ def test_blocks_of_all_ranks_are_read_back_to_the_bit(module: str, ranks: int, t
                 assert file[kind][record].tobytes() == expected.field(kind, record).tobytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("module", MODULES)
 def test_another_mpi_is_refused_by_name(module: str) -> None:
     skip_without(module)
@@ -98,6 +100,7 @@ print(reason_against(replace(LIBRARY, names=("nowhere",))))
     assert f"is not installed; apt install {wanted.packages}" in python(nowhere).stdout
 
 
+@pytest.mark.thorough
 def test_a_folder_that_is_not_there_is_an_error_with_its_path() -> None:
     skip_without("pnetcdf")
     for module in MODULES:

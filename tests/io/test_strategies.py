@@ -105,7 +105,9 @@ def test_the_comparison_sees_a_single_bit(tmp_path, run_to_the_end, undisturbed)
         assert_equal(tmp_path / "run", undisturbed)
 
 
-@pytest.mark.parametrize("name", THERE)
+@pytest.mark.parametrize(
+    "name", [each if each == "mpiio" else pytest.param(each, marks=pytest.mark.thorough) for each in THERE]
+)
 def test_a_rank_is_killed_and_other_ranks_go_on(tmp_path, run_to_the_end, undisturbed, name):
     """All ranks end with the one that is killed; what is there reads as unfinished; another number of ranks goes on."""
     first, then = {"gather": (2, 3), "files": (3, 2), "mpiio": (4, 2)}.get(name, (2, 1))
@@ -245,6 +247,7 @@ def run_by_openmpi(ranks, name, folder, *options):
     return subprocess.run(line, capture_output=True, text=True, timeout=120, env=OPENMPI)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["pnetcdf", "netcdf4"])
 def test_the_parallel_libraries_leave_the_same_content_after_a_kill(tmp_path, undisturbed, name):
     """Written by three ranks, taken up by two."""
@@ -254,6 +257,7 @@ def test_the_parallel_libraries_leave_the_same_content_after_a_kill(tmp_path, un
     assert_equal(tmp_path / "run", undisturbed)
 
 
+@pytest.mark.thorough
 def test_a_record_that_one_rank_cannot_read_ends_all(tmp_path):
     """Its last row is missing, which the second of two ranks holds; the first does not wait for it for ever."""
     assert run_by_openmpi(2, "netcdf4", tmp_path / "run", "--hours", "3").returncode == 0

@@ -1,16 +1,18 @@
 """Compiled kernels that many tests share; compiling takes seconds, so there are few."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airshed.kernels import arrays, one_pass
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
-from .kinds import usual
+from .kinds import every, usual
 
 TOY = Path(__file__).parent / "data" / "toy.kpp"
 
@@ -26,6 +28,23 @@ def compiled(name: str, levels: int, precision: str = "double", **options: Any) 
     families = tuple(element for element in ("N", "S") if element in mechanism.atoms)
     operators = options.pop("operators", usual)(len(mechanism.species))
     return compile_mechanism(mechanism, levels, precision, families=families, operators=operators, **options)
+
+
+def toy_of_all_kinds(precision: str = "double") -> MechanismKernel:
+    """Return the kernel of the toy mechanism with all kinds of operators, in the number of levels of the catalogue."""
+    return compiled("toy", 7, precision, operators=every)
+
+
+@pytest.fixture
+def product_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Select the compiler and the optimisation that users have, also for what is compiled once in a process."""
+    monkeypatch.setenv("AIRSHED_CXX", os.environ["AIRSHED_TEST_COMPILER"])
+    found_once = one_pass._toolchain, arrays._functions
+    for each in found_once:
+        each.cache_clear()
+    yield
+    for each in found_once:
+        each.cache_clear()
 
 
 @pytest.fixture(scope="session", name="network")

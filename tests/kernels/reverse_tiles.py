@@ -131,24 +131,39 @@ def aligned(array: AnyArray) -> AnyArray:
     return copy
 
 
-def differences(
-    kernel: MechanismKernel, trial: Trial, cut: Decomposition, weights: Sequence[TwoStepWeights], threads: int = 1,
-    spoil: Spoil | None = None,
-) -> list[str]:  # fmt: skip
+@dataclass(frozen=True)
+class Whole:
+    """Steps of the whole grid, the adjoint of the last level, and all adjoints that they leave behind."""
+
+    kernel: MechanismKernel
+    trial: Trial
+    weights: Sequence[TwoStepWeights]
+    passed: Passed
+    seed: AnyArray
+    found: dict[str, AnyArray]
+
+    @classmethod
+    def of(cls, kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights]) -> "Whole":
+        passed = run(kernel, trial, weights)
+        seed = np.random.default_rng(1).normal(size=passed.last.shape)
+        seed[:, -1, ..., kernel.layout(*trial.fields.air.shape[1:]).last_lanes :] = 0.0
+        everywhere = slice(None), slice(None)
+        found = taken_back(kernel, trial, weights, passed, seed, 1, everywhere, None)
+        return cls(kernel, trial, weights, passed, seed, found)
+
+
+def differences(whole: Whole, cut: Decomposition, threads: int = 1, spoil: Spoil | None = None) -> list[str]:
     """Return what the tiles of a cut find else than the whole does."""
-    passed, queues = run(kernel, trial, weights), Queues(cut)
-    seed = np.random.default_rng(1).normal(size=passed.last.shape)
-    seed[:, -1, ..., kernel.layout(cut.rows, cut.columns).last_lanes :] = 0.0
+    queues = Queues(cut)
     if spoil is not None:
         queues.spoil = spoil
 
     def of_tile(tile: Tile) -> dict[str, AnyArray]:
         place = slice(*tile.rows), slice(*tile.blocks)
-        part = part_of(trial, tile.window)
-        return taken_back(kernel, part, weights, passed, seed, threads, place, Neighbours(queues, tile))
+        part = part_of(whole.trial, tile.window)
+        neighbours = Neighbours(queues, tile)
+        return taken_back(whole.kernel, part, whole.weights, whole.passed, whole.seed, threads, place, neighbours)
 
-    everywhere = slice(None), slice(None)
-    whole = taken_back(kernel, trial, weights, passed, seed, 1, everywhere, None)
     tiles = cut.tiles()
     with ThreadPoolExecutor(len(tiles)) as pool:
         parts = list(pool.map(of_tile, tiles))
@@ -156,5 +171,5 @@ def differences(
         f"{name} of tile {tile.rank}"
         for tile, part in zip(tiles, parts, strict=True)
         for name, array in part.items()
-        if array.tobytes() != whole[name][slice(*tile.rows), slice(*tile.blocks)].tobytes()
+        if array.tobytes() != whole.found[name][slice(*tile.rows), slice(*tile.blocks)].tobytes()
     ]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from airshed.grid.weights import Weights, apply
 from airshed.kernels import arrays
-from airshed.kernels.cpu.toolchain import build
 from airshed.kernels.layout import Layout
+
+from .numpy_work import at_faces, integrals, some_columns
 
 Array = np.ndarray
 
@@ -34,39 +35,6 @@ def test_packing_is_that_of_numpy(rows: int, columns: int, width: int, repeat: b
 def test_a_view_that_is_not_contiguous_is_packed() -> None:
     field = np.arange(60.0).reshape(5, 12).T[::2]
     assert np.array_equal(Layout(6, 5, 4, np.float64).pack(field), packed(field, 4, repeat=True))
-
-
-def lines(heights: Array, values: Array, faces: Array) -> tuple[Array, Array, Array]:
-    """Return the node below each face (face, column), and the line's value and slope there."""
-    node = np.array([(heights[1:-1] <= face).sum(axis=0) for face in faces])
-    low, width = np.take_along_axis(heights, node, 0), np.diff(heights, axis=0)
-    value = np.take_along_axis(values, node, 0)
-    rise = np.take_along_axis(values, node + 1, 0) - value
-    width = np.take_along_axis(width, node, 0)
-    return faces[:, None] - low, value, np.divide(rise, width, out=np.zeros_like(rise), where=width > 0.0)
-
-
-def integrals(heights: Array, values: Array, faces: Array) -> Array:
-    upto = np.zeros_like(heights)
-    for k in range(1, len(heights)):
-        upto[k] = upto[k - 1] + 0.5 * (heights[k] - heights[k - 1]) * (values[k] + values[k - 1])
-    step, value, slope = lines(heights, values, faces)
-    node = np.array([(heights[1:-1] <= face).sum(axis=0) for face in faces])
-    return np.take_along_axis(upto, node, 0) + step * (value + 0.5 * step * slope)
-
-
-def at_faces(heights: Array, values: Array, faces: Array) -> Array:
-    step, value, slope = lines(heights, values, faces)
-    return value + step * slope
-
-
-def some_columns(nodes: int, columns: int, seed: int) -> tuple[Array, Array, Array]:
-    """Return heights, some of them equal, two fields, and faces."""
-    random = np.random.default_rng(seed)
-    rises = random.random((nodes, columns)) * (random.random((nodes, columns)) > 0.2)
-    heights = np.cumsum(rises, axis=0) - rises[0]
-    faces = np.sort(np.append(random.random(6) * heights[-1].min(), 0.0))
-    return heights, random.normal(size=(2, nodes, columns)), faces
 
 
 @pytest.mark.parametrize(("compiled", "twin"), [(arrays.column_integrals, integrals), (arrays.column_values, at_faces)])
@@ -110,30 +78,3 @@ def test_weighted_sums_have_the_bits_of_numpy(
     field = random.normal(size=(2, rows, columns))
     assert np.array_equal(arrays.weighted(lat, field, lon), apply(lat, field, lon))
     assert np.array_equal(arrays.weighted(lat, field[0], lon), apply(lat, field[0], lon))
-
-
-def test_contracted_products_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without its option the compiler rounds a * b + c once, where the processor can: other bits than NumPy's."""
-    heights, values, faces = some_columns(12, 64, seed=1)
-    exact = arrays.column_integrals(heights, values, faces)
-    arrays._functions.cache_clear()
-    monkeypatch.setattr(arrays, "build", lambda text, *, name, extra_flags: build(text, name=name))
-    try:
-        found = arrays.column_integrals(heights, values, faces)
-    finally:
-        arrays._functions.cache_clear()
-    assert found == pytest.approx(exact, abs=1e-12)
-    if not np.array_equal(*fused()):
-        assert not np.array_equal(found, exact)
-
-
-def fused() -> tuple[Array, Array]:
-    """Return a * b + c of NumPy and of code that may contract it, to tell whether the processor does."""
-    from airshed.kernels import one_pass
-
-    a, b, c = np.random.default_rng(0).normal(size=(3, 1000))
-    flags, one_pass.NUMPY_FLAGS = one_pass.NUMPY_FLAGS, ()  # type: ignore[misc]
-    try:
-        return a * b + c, one_pass.one_pass(lambda x, y, z: x * y + z)(a, b, c)
-    finally:
-        one_pass.NUMPY_FLAGS = flags  # type: ignore[misc]

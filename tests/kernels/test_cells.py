@@ -8,6 +8,8 @@ from airshed.formula import Traced, abs, cos, evaluate_all, exp, log, maximum, m
 from airshed.formula.tree import Call, Symbol
 from airshed.kernels.cells import CellFormulas, Rows
 
+pytestmark = pytest.mark.compiles
+
 CELLS = 20_011  # some of them for a second thread, and no whole number of packs
 
 
@@ -192,10 +194,12 @@ def test_steps_that_do_not_fit_are_refused() -> None:
 def test_functions_are_right_to_some_units_in_the_last_place(reach: float) -> None:
     x = np.random.default_rng(6).uniform(-reach, reach, CELLS)
     exact = x.astype(np.longdouble)
-    kernel = CellFormulas(trace(lambda x: (sin(x), cos(x), exp(x / reach), log(abs(x)))))
+    kernel = CellFormulas(trace(lambda x, reach: (sin(x), cos(x), exp(x / reach), log(abs(x)))))
     for found, true in zip(
-        kernel({"x": x}), (np.sin(exact), np.cos(exact), np.exp(x / reach), np.log(np.abs(exact))), strict=True
+        kernel({"x": x, "reach": reach}),
+        (np.sin(exact), np.cos(exact), np.exp(x / reach), np.log(np.abs(exact))),
+        strict=True,
     ):
         apart = np.abs(found - true) / np.spacing(np.maximum(np.abs(true).astype(float), 0.1))
         assert 0.3 < apart.max() < 4.0
-    np.testing.assert_array_equal(kernel({"x": np.array([np.nan, 0.0])})[0], [np.nan, 0.0])
+    np.testing.assert_array_equal(kernel({"x": np.array([np.nan, 0.0]), "reach": reach})[0], [np.nan, 0.0])

@@ -60,6 +60,7 @@ def same(one: Stepped, other: Stepped) -> bool:
     return all(np.array_equal(getattr(one.fields, f.name), getattr(other.fields, f.name)) for f in fields(Fields))
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("stage", [0, 1])
 def test_planes_move_as_in_a_step_without_anything_vertical(network: Any, stage: int) -> None:
     everything, planes = kernel(network, "all"), kernel(network, "horizontal")
@@ -75,6 +76,7 @@ def test_planes_move_as_in_a_step_without_anything_vertical(network: Any, stage:
     assert not same(compiled_step(everything, trial), expected)  # the negative control
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("stage", [0, 1])
 def test_columns_move_as_in_a_step_without_anything_horizontal(network: Any, stage: int) -> None:
     everything, columns = kernel(network, "all"), kernel(network, "vertical")
@@ -88,6 +90,8 @@ def test_columns_move_as_in_a_step_without_anything_horizontal(network: Any, sta
     assert not same(compiled_step(everything, trial), expected)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("stage", [0, 1])
 def test_planes_and_columns_have_the_changes_of_the_whole(network: Any, stage: int) -> None:
     """Clipping acts where a weight is negative."""
@@ -102,9 +106,8 @@ def test_planes_and_columns_have_the_changes_of_the_whole(network: Any, stage: i
         assert difference(twin, twin_changes(twin_step(complex_trial(trial, random_direction(trial))))) > 1e-6
 
 
-@pytest.mark.parametrize("levels", [slice(0, 1), slice(1, 4), slice(2, 4)], ids=str)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_some_levels_move_with_the_bits_of_all(network: Any, levels: slice, threads: int) -> None:
+def compare_levels(network: Any, levels: slice, threads: int) -> None:
+    """Compare some levels alone with the same among all, to the bit."""
     whole = kernel(network, "horizontal")
     trial = trial_of(whole, 1)
     part = kernel(network, "horizontal", len(range(LEVELS)[levels]))
@@ -114,6 +117,20 @@ def test_some_levels_move_with_the_bits_of_all(network: Any, levels: slice, thre
             getattr(found.fields, each.name), getattr(expected.fields, each.name)[..., levels, :, :]
         )
     np.testing.assert_array_equal(found.sums, expected.sums[..., levels])
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_level_moves_with_the_bits_of_all(network: Any, threads: int) -> None:
+    compare_levels(network, slice(0, 1), threads)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize("levels", [slice(1, 4), slice(2, 4)], ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_some_levels_move_with_the_bits_of_all(network: Any, levels: slice, threads: int) -> None:
+    compare_levels(network, levels, threads)
 
 
 def of_levels(trial: Trial, levels: slice) -> Trial:

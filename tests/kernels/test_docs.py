@@ -10,6 +10,7 @@ KERNELS = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
 CHEMISTRY = (ROOT / "docs" / "chemistry-kernels.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.compiles
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", KERNELS, re.S)
     exec(compile(example, "docs/kernels.md", "exec"), {})

@@ -9,6 +9,7 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.formula import log
+from airshed.kernels.cpu.emit import emit
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.reference.step import Stepped
 from airshed.kernels.reference.transport import Outside
@@ -22,12 +23,15 @@ from airshed.kernels.reference.trial import (
     random_trial,
     twin_step,
 )
-from airshed.kernels.step.data import TwoStepWeights
+from airshed.kernels.step.operator_fields import check as check_declared
 from airshed.kernels.step.operator_fields import members, of_some_species
 from airshed.kernels.step.operators import Operator, OperatorField
+from airshed.kernels.step.schedule import schedule
+from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism import ReactionNetwork
 from airshed.process.twostep import two_step_weights
 
+from .conftest import toy_of_all_kinds
 from .kinds import MIXING, deposition, every, rate
 
 Compiled = Callable[..., MechanismKernel]
@@ -51,26 +55,24 @@ def compare(kernel: MechanismKernel, trial: Trial) -> float:
 # ---- as declared -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weights", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("shape", [(1, 1), (2, 8), (3, 17), (4, 11), (7, 9)], ids=str)
-def test_all_kinds_at_once_equal_the_twin(compiled: Compiled, shape: tuple[int, int], weights: TwoStepWeights) -> None:
-    kernel = compiled("toy", 4, operators=every)
-    for seed in range(3):
-        assert compare(kernel, random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 2)) < DOUBLE
-
-
-@pytest.mark.parametrize(("levels", "precision", "least"), [(1, "double", DOUBLE), (4, "single", SINGLE)])
-def test_in_one_level_and_in_single_precision_too(
-    compiled: Compiled, levels: int, precision: str, least: float
-) -> None:
-    kernel = compiled("toy", levels, precision, operators=every)
+def test_in_single_precision_too() -> None:
+    kernel = toy_of_all_kinds("single")
     for seed, weights in enumerate(STEPS.values()):
-        assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=seed, sweeps=2)) < least
+        assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=seed, sweeps=2)) < SINGLE
+
+
+@pytest.mark.compiles
+def test_in_one_level_too(compiled: Compiled) -> None:
+    kernel = compiled("toy", 1, operators=every)
+    for seed, weights in enumerate(STEPS.values()):
+        assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=seed, sweeps=2)) < DOUBLE
 
 
 KINDS = sorted({each.kind for each in EVERY})
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork], kind: str) -> None:
     inert = replace(network("toy"), name="inert", reactions=())
@@ -83,9 +85,9 @@ def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork],
 
 
 @pytest.fixture(scope="module", name="found")
-def found_fixture(compiled: Compiled) -> tuple[Trial, Stepped]:
+def found_fixture() -> tuple[Trial, Stepped]:
     """A trial of all kinds, and what the kernel makes of it."""
-    kernel = compiled("toy", 4, operators=every)
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (4, 11), STEPS["longer step"], seed=2, sweeps=2)
     return trial, compiled_step(kernel, trial)
 
@@ -97,10 +99,10 @@ def test_a_change_of_any_field_or_number_is_noticed(found: tuple[Trial, Stepped]
     assert difference(step, twin_step(changed(trial, name, SLIGHTLY)), trial.weights.g) > 10.0 * DOUBLE
 
 
-def test_a_change_of_any_budget_is_noticed(compiled: Compiled, found: tuple[Trial, Stepped]) -> None:
+def test_a_change_of_any_budget_is_noticed(found: tuple[Trial, Stepped]) -> None:
     trial, step = found
     twin = twin_step(trial)
-    for number in range(len(compiled("toy", 4, operators=every).terms)):
+    for number in range(len(toy_of_all_kinds().terms)):
         sums = twin.sums.copy()
         sums[number] *= SLIGHTLY
         assert difference(step, replace(twin, sums=sums), trial.weights.g) > 10.0 * DOUBLE
@@ -108,13 +110,13 @@ def test_a_change_of_any_budget_is_noticed(compiled: Compiled, found: tuple[Tria
 
 def test_terms_of_budgets_come_in_the_order_of_operators(compiled: Compiled) -> None:
     own = ("deposited", "washed", "made", "ash", "settled")
-    assert compiled("toy", 4, operators=every).terms == ("inflow", "outflow", "chemistry", "clipped", *own)
-    assert compiled("toy", 4, operators=lambda _: ()).terms == ("inflow", "outflow", "chemistry", "clipped")
+    assert toy_of_all_kinds().terms == ("inflow", "outflow", "chemistry", "clipped", *own)
+    assert compiled("toy", 2).terms == ("inflow", "outflow", "chemistry", "clipped", "deposited")
 
 
-def test_numbers_may_change_between_steps(compiled: Compiled) -> None:
+def test_numbers_may_change_between_steps() -> None:
     """What a step is not given stays as declared."""
-    kernel = compiled("toy", 4, operators=every)
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), STEPS["Euler"], seed=4)
     declared = {each.key: np.array(each.values) for each in members(EVERY) if each.shape is None}
     stepper = make_stepper(kernel, trial)
@@ -130,9 +132,9 @@ def test_numbers_may_change_between_steps(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize("previous", [None, 80.0])
-def test_the_budget_of_a_step_closes(compiled: Compiled, previous: float | None) -> None:
+def test_the_budget_of_a_step_closes(previous: float | None) -> None:
     """Whatever is taken or given is in a term, also where values are clipped at zero."""
-    kernel, w = compiled("toy", 4, operators=every), two_step_weights(100.0, previous)
+    kernel, w = toy_of_all_kinds(), two_step_weights(100.0, previous)
     trial = random_trial(kernel, (5, 11), w, seed=6, sweeps=2, wind=0.1)
     step, old = compiled_step(kernel, trial), trial.fields
     sums = dict(zip(kernel.terms, step.sums, strict=True))
@@ -158,6 +160,7 @@ def test_the_budget_of_a_step_closes(compiled: Compiled, previous: float | None)
         assert np.any(spoiled > DOUBLE * np.abs(parts).max(axis=0)), term
 
 
+@pytest.mark.compiles
 def test_conserving_kinds_conserve(compiled: Compiled) -> None:
     kernel = compiled("tracer", 4, operators=conserving)
     trial = random_trial(kernel, (5, 11), STEPS["Euler"], seed=1, wind=0.02)
@@ -176,8 +179,9 @@ def test_conserving_kinds_conserve(compiled: Compiled) -> None:
     assert np.abs(step.fields.q - trial.fields.q).max() > 0.1 * trial.fields.q.max()  # far from nothing
 
 
+@pytest.mark.compiles
 def test_without_the_wind_nothing_is_carried_and_the_air_stays(compiled: Compiled) -> None:
-    calm = compiled("toy", 4, operators=lambda species: every(species)[1:])
+    calm = compiled("toy", 7, operators=lambda species: every(species)[1:])
     assert "FACE_FLUX = false" in calm.source.text
     trial = random_trial(calm, (4, 11), STEPS["Euler"], seed=5)
     trial = replace(trial, fields=replace(trial.fields, air_tendency=0.0 * trial.fields.air_tendency))
@@ -185,7 +189,7 @@ def test_without_the_wind_nothing_is_carried_and_the_air_stays(compiled: Compile
     assert compare(calm, trial) < DOUBLE
     np.testing.assert_array_equal(step.fields.air, trial.fields.air)
     assert not step.sums[:2].any()
-    carried = compiled("toy", 4, operators=every)
+    carried = toy_of_all_kinds()
     assert compiled_step(carried, trial).sums[:2].all()  # the same trial with the wind
 
 
@@ -201,6 +205,7 @@ def drift(kernel: MechanismKernel, wind: float, spoil: float = 1.0) -> float:
     return float(np.abs(compiled_step(kernel, trial).fields.q / 1.25e-9 - 1.0).max())
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("wind", [0.0, 0.03])
 def test_a_uniform_mixing_ratio_stays_uniform(compiled: Compiled, wind: float) -> None:
     kernel = compiled("tracer", 4, operators=conserving)
@@ -208,33 +213,47 @@ def test_a_uniform_mixing_ratio_stays_uniform(compiled: Compiled, wind: float) -
     assert drift(kernel, wind, spoil=1.001) > 1e-6
 
 
-def test_settling_by_hand(network: Callable[[str], ReactionNetwork]) -> None:
+@pytest.fixture(name="by_hand")
+def by_hand_fixture(network: Callable[[str], ReactionNetwork]) -> MechanismKernel:
+    """Two levels through which the second tracer falls, and where the first one is lost."""
+    lost = Operator(
+        "lost", "loss", rate(lambda temperature, sign: log(sign * temperature) * 0.0), (0,), numbers={"sign": (1.0,)},
+        term="lost",
+    )  # fmt: skip
+    falling = Operator("falling", "sinking", rate(lambda speed: speed), (1,), (OperatorField("speed"),), term="fallen")
+    return compile_mechanism(network("tracer"), 2, operators=(lost, falling))
+
+
+def with_numbers(trial: Trial, **numbers: float) -> Trial:
+    given = {name: np.full_like(trial.box.numbers[name], value) for name, value in numbers.items()}
+    return replace(trial, box=replace(trial.box, numbers={**trial.box.numbers, **given}))
+
+
+@pytest.mark.compiles
+def test_settling_by_hand(by_hand: MechanismKernel) -> None:
     """A step of 100 s in two levels, each of 1e10 mol, through which a tracer falls by 1e8 mol/s of air."""
-    falling = Operator("falling", "sinking", rate(lambda speed: speed), (0,), (OperatorField("speed"),), term="fallen")
-    kernel = compile_mechanism(network("tracer"), 2, operators=(falling,))
-    trial = random_trial(kernel, (2, 3), STEPS["Euler"], sources=False, wind=0.0)
+    trial = with_numbers(random_trial(by_hand, (2, 3), STEPS["Euler"], sources=False, wind=0.0), sign=1.0)
     speed = {"speed": np.full((2, 2, 3), 1e8)}
     air = np.full((2, 2, 3), 1e10)
     trial = replace(trial, columns=tuple(replace(each, fields=speed) for each in trial.columns),
                     fields=replace(trial.fields, air=air))  # fmt: skip
-    step, before = compiled_step(kernel, trial), trial.fields.q
-    upper = before[0, 1] / (1.0 + 100.0 * 1e8 / 1e10)
-    np.testing.assert_allclose(step.fields.q[0, 1], upper, rtol=1e-14)
-    np.testing.assert_allclose(step.fields.q[0, 0], (before[0, 0] + upper) / 2.0, rtol=1e-14)
-    np.testing.assert_allclose(step.fields.q[1], before[1], rtol=1e-14)
-    np.testing.assert_allclose(step.sums[kernel.terms.index("fallen")], [1e8 * step.fields.q[0, 0].sum(), 0.0])
+    step, before = compiled_step(by_hand, trial), trial.fields.q
+    upper = before[1, 1] / (1.0 + 100.0 * 1e8 / 1e10)
+    np.testing.assert_allclose(step.fields.q[1, 1], upper, rtol=1e-14)
+    np.testing.assert_allclose(step.fields.q[1, 0], (before[1, 0] + upper) / 2.0, rtol=1e-14)
+    np.testing.assert_allclose(step.fields.q[0], before[0], rtol=1e-14)
+    np.testing.assert_allclose(step.sums[by_hand.terms.index("fallen")], [0.0, 1e8 * step.fields.q[1, 0].sum()])
 
 
-@pytest.mark.parametrize("below", [1.0, 0.0], ids=["of a negative number", "of zero"])
-def test_a_logarithm_that_is_none_is_told(network: Callable[[str], ReactionNetwork], below: float) -> None:
+@pytest.mark.compiles
+@pytest.mark.parametrize("sign", [-1.0, 0.0], ids=["of a negative number", "of zero"])
+def test_a_logarithm_that_is_none_is_told(by_hand: MechanismKernel, sign: float) -> None:
     """As NumPy has it; what limits the state below by zero hides it there, and the sums tell: all steps check them."""
-    lost = Operator("lost", "loss", rate(lambda temperature: log(-below * temperature) * 0.0), (0,), term="lost")
-    kernel = compile_mechanism(network("tracer"), 2, operators=(lost,))
-    trial = random_trial(kernel, (2, 3), STEPS["Euler"])
+    trial = with_numbers(random_trial(by_hand, (2, 3), STEPS["Euler"]), sign=sign)
     with np.errstate(all="ignore"):
-        step, twin = compiled_step(kernel, trial), twin_step(trial)
+        step, twin = compiled_step(by_hand, trial), twin_step(trial)
     assert np.isnan(twin.fields.q[0]).all()
-    assert np.isnan(step.sums[kernel.terms.index("lost"), 0])
+    assert np.isnan(step.sums[by_hand.terms.index("lost"), 0])
     assert np.isfinite(step.fields.q[1]).all()
     assert np.isfinite(step.sums[:, 1]).all()
 
@@ -242,16 +261,16 @@ def test_a_logarithm_that_is_none_is_told(network: Callable[[str], ReactionNetwo
 # ---- the same bits ---------------------------------------------------------------------------------------------------
 
 
-def test_without_operators_there_is_no_code_for_them(compiled: Compiled) -> None:
-    text = compiled("toy", 4, operators=lambda _: ()).source.text
+def test_without_operators_there_is_no_code_for_them(network: Callable[[str], ReactionNetwork]) -> None:
+    text = emit(network("toy"), schedule(network("toy"), 3), MechanismShape(8, "double", 4)).text
     assert "t.rate_" not in text
     assert "s.field_" not in text
-    assert "t.rate_washout" in compiled("toy", 4, operators=every).source.text
+    assert "t.rate_washout" in toy_of_all_kinds().source.text
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])
-def test_threads_give_the_same_bits(compiled: Compiled, precision: str) -> None:
-    kernel = compiled("toy", 4, precision, operators=every)
+def test_threads_give_the_same_bits(precision: str) -> None:
+    kernel = toy_of_all_kinds(precision)
     trial = random_trial(kernel, (9, 19), STEPS["longer step"], seed=7, sweeps=2)
     one = compiled_step(kernel, trial)
     for threads in (2, 4):
@@ -260,13 +279,14 @@ def test_threads_give_the_same_bits(compiled: Compiled, precision: str) -> None:
         assert several.sums.tobytes() == one.sums.tobytes()
 
 
+@pytest.mark.compiles
 def test_of_some_species_an_operator_is_the_same(network: Callable[[str], ReactionNetwork]) -> None:
     inert = replace(network("toy"), name="inert", reactions=())
-    whole = compile_mechanism(inert, 3, operators=EVERY)
+    whole = compile_mechanism(inert, 4, operators=EVERY)
     trial = random_trial(whole, (4, 9), STEPS["Euler"], seed=1)
     some = slice(1, 4)
     cut = tuple(of_some_species(each, some) for each in EVERY)
-    part = compile_mechanism(replace(inert, species=inert.species[some]), 3, operators=cut)
+    part = compile_mechanism(replace(inert, species=inert.species[some]), 4, operators=cut)
     assert part.terms == whole.terms
     kept = {field.name: [slot for slot, number in enumerate(each.species) if number in range(1, 4)]
             for each in EVERY for field in each.fields if field.species}  # fmt: skip
@@ -309,7 +329,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG)
 def test_what_makes_no_code_is_refused(network: Any, change: dict[str, Any], message: str) -> None:
     right = deposition(range(0, SPECIES, 3))
-    compile_mechanism(network("toy"), 4, operators=(right,))
+    check_declared((right,), SPECIES)
     with pytest.raises(KernelError, match=message):
         compile_mechanism(network("toy"), 4, operators=(replace(right, **change),))
 
@@ -328,8 +348,8 @@ def test_operators_that_do_not_fit_together_are_refused(network: Any) -> None:
             compile_mechanism(network("toy"), 4, operators=pair)
 
 
-def test_a_step_that_lacks_a_field_is_refused(compiled: Compiled) -> None:
-    kernel = compiled("toy", 4, operators=every)
+def test_a_step_that_lacks_a_field_is_refused() -> None:
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), STEPS["Euler"])
     stepper = make_stepper(kernel, trial)
     transport, column = forcing(trial, stepper.layout)

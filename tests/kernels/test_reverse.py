@@ -5,7 +5,6 @@
 for the outputs F of a step and any of its inputs x: w, d at random, in air without any structure (see `trial`).
 """
 
-import ctypes
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -29,7 +28,8 @@ from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
 from airshed.mechanism.load import load_mechanism
 from airshed.process.twostep import two_step_weights
 
-from .kinds import every
+from .conftest import toy_of_all_kinds
+from .planted import DECLARATION, acting, without
 
 Compiled = Callable[..., MechanismKernel]
 Array = npt.NDArray[np.float64]
@@ -158,13 +158,13 @@ def allowed(name: str, change: Array) -> Array:
     return change
 
 
-def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, **options: bool) -> float:
-    """Return the greatest relative error of dot products, over the inputs of a step; options: see `adjoints`."""
+def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, *, only: str = "", **options: bool) -> float:
+    """Return the greatest relative error of dot products, over the inputs of a step or of one; options: `adjoints`."""
     weights = weighed(trial, seed)
     adjoint = adjoints(kernel, trial, weights, **options)
     errors = []
     for name, change in directions(trial, seed + 1, adjoint).items():
-        if not change.size:
+        if not change.size or only not in ("", name):
             continue
         expected, found = derivative(trial, weights, {name: change}), float(np.sum(adjoint[name] * change))
         scale = max(abs(expected), float(np.abs(adjoint[name] * change).max()), 1e-300)
@@ -172,15 +172,36 @@ def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, **options: bool)
     return max(errors)
 
 
+def compare(kernel: MechanismKernel, shape: tuple[int, int], number: int) -> None:
+    """Compare with a step of the weights of a number, counted around."""
+    weights = [*WEIGHTS.values()][number % len(WEIGHTS)]
+    trial = random_trial(kernel, shape, weights, seed=number, sweeps=1 + number % 3)
+    assert worst(kernel, trial, number) < EXACT
+
+
+@pytest.mark.parametrize(("number", "shape"), [*enumerate(SHAPES)], ids=str)
+def test_dot_products_with_all_kinds_of_operators(number: int, shape: tuple[int, int]) -> None:
+    compare(toy_of_all_kinds(), shape, number)
+
+
+def test_dot_products_without_rates() -> None:
+    for weights in WEIGHTS.values():
+        trial = random_trial(toy_of_all_kinds(), (3, 9), weights, seed=4, sweeps=2)
+        assert worst(toy_of_all_kinds(), trial, 4, **WITHOUT_RATES) < EXACT
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize(("name", "levels"), [("tracer", 3), ("toy", 1), ("toy", 2), ("toy", 7)])
+@pytest.mark.parametrize(("name", "levels"), [("all kinds", 7), ("tracer", 3), ("toy", 1), ("toy", 2), ("toy", 7)])
 def test_dot_products(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
-    kernel = compiled(name, levels)
-    for seed, weights in enumerate(WEIGHTS.values()):
-        trial = random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 3)
-        assert worst(kernel, trial, seed) < EXACT
+    kernel = toy_of_all_kinds() if name == "all kinds" else compiled(name, levels)
+    for number in range(len(WEIGHTS)):
+        compare(kernel, shape, number)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 @pytest.mark.parametrize("name", ["emep", "small_strato"])
 def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any) -> None:
@@ -188,13 +209,6 @@ def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any)
     trial = random_trial(kernel, (3, 9), weights, seed=4, sweeps=2)
     assert worst(kernel, trial, 4) < EXACT
     assert worst(kernel, trial, 4, **WITHOUT_RATES) < EXACT
-
-
-@pytest.mark.parametrize("shape", [(4, 10), (3, 9), (5, 17)], ids=str)
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-def test_dot_products_with_all_kinds_of_operators(compiled: Compiled, weights: Any, shape: tuple[int, int]) -> None:
-    kernel = compiled("toy", 4, operators=every)
-    assert worst(kernel, random_trial(kernel, shape, weights, seed=2, sweeps=2), 2) < EXACT
 
 
 def frozen_face_value(before: Array, upstream: Array, downstream: Array, alpha: Any, beta: Any) -> Array:
@@ -209,12 +223,8 @@ def frozen_face_value(before: Array, upstream: Array, downstream: Array, alpha: 
 _face_value = transport.face_value
 
 
-@pytest.mark.parametrize(("name", "shape"), [("tracer", (7, 25)), ("toy", (3, 9)), ("toy", (2, 5))])
-def test_dot_products_with_frozen_limiters(
-    compiled: Compiled, name: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the control that a limiter that follows the mixing ratios does not pass."""
-    kernel = compiled(name, 4)
+def compare_frozen(kernel: MechanismKernel, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare with the twin whose limiters are frozen; a limiter that follows the mixing ratios does not pass."""
     trial = random_trial(kernel, shape, WEIGHTS["shorter step"], seed=5, sweeps=2)
     assert worst(kernel, trial, 5, frozen=True) > 1e3 * EXACT
     monkeypatch.setattr(transport, "face_value", frozen_face_value)
@@ -222,11 +232,25 @@ def test_dot_products_with_frozen_limiters(
     assert worst(kernel, trial, 5) > 1e3 * EXACT
 
 
+@pytest.mark.compiles
+def test_dot_products_with_frozen_limiters(monkeypatch: pytest.MonkeyPatch) -> None:
+    compare_frozen(toy_of_all_kinds(), (2, 5), monkeypatch)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize(("name", "shape"), [("tracer", (7, 25)), ("toy", (3, 9)), ("toy", (2, 5))])
+def test_dot_products_with_frozen_limiters_in_more_shapes(
+    compiled: Compiled, name: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare_frozen(compiled(name, 4), shape, monkeypatch)
+
+
 @pytest.mark.parametrize("rows", [[(0, 4), (4, 8), (8, 13)], [(0, 0), (13, 13), (0, 13)]], ids=["alike", "stolen"])
 def test_any_threads_give_the_same_bits_whichever_rows_they_begin_with(
-    rows: list[tuple[int, int]], compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+    rows: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernel = compiled("toy", 3)
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (13, 18), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
     one = adjoints(kernel, trial, weights)
@@ -235,10 +259,8 @@ def test_any_threads_give_the_same_bits_whichever_rows_they_begin_with(
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
 
 
-def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(
-    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel = compiled("toy", 3)
+def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (13, 18), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
     kept = adjoints(kernel, trial, weights)
@@ -249,9 +271,9 @@ def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(
 
 
 @pytest.mark.parametrize(("read", "reactions"), [(False, False), (True, False), (False, True)])
-def test_all_else_is_the_same_where_less_is_asked_for(read: bool, reactions: bool, compiled: Compiled) -> None:
+def test_all_else_is_the_same_where_less_is_asked_for(read: bool, reactions: bool) -> None:
     """To the bit; without any rates to rounding: compilers may contract other products of those sweeps into sums."""
-    kernel = compiled("toy", 3)
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (4, 10), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
     whole, less = adjoints(kernel, trial, weights), adjoints(kernel, trial, weights, read=read, reactions=reactions)
@@ -270,33 +292,40 @@ A = IGNORE; B = IGNORE; C = IGNORE;
 """
 
 
-@pytest.mark.parametrize(
-    ("forgotten", "instead", "weights"),
-    [
-        ("PRODUCTION_TAKES[i]", "false", "Euler"),
-        ("minimum(given, r.t.rhs[i * NZ + z])", "given", "shorter step"),
-        ("any_below_zero(least)", "false", "shorter step"),
-    ],
-)
-def test_a_clipped_value_that_is_passed_over_is_noticed(
-    forgotten: str, instead: str, weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+CAUSES = {
+    "PRODUCTION_TAKES[i]": ("(airshed_planted != 0 && PRODUCTION_TAKES[i])", "Euler"),
+    "minimum(given, r.t.rhs[i * NZ + z])":
+        ("(airshed_planted == 1 ? given : minimum(given, r.t.rhs[i * NZ + z]))", "shorter step"),
+    "any_below_zero(least)": ("(airshed_planted != 2 && any_below_zero(least))", "shorter step"),
+}  # fmt: skip
+"""Where clipping is looked for, by its cause; code that can pass over it; and a step in which only that cause acts."""
+
+
+def with_causes_to_pass_over(name: str) -> Written:
+    text = header(name)
+    for right, (planted, _) in CAUSES.items():
+        text = text.replace(right, planted)
+    return Written(DECLARATION + text if text != header(name) else text)
+
+
+@pytest.mark.compiles
+def test_a_clipped_value_that_is_passed_over_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: clipping is looked for where only one of its causes is at work, and where sweeps start."""
     file = tmp_path / "taking.kpp"
     file.write_text(TAKING, encoding="utf-8")
     kernel = compile_mechanism(load_mechanism(file), 3)
-    trial = random_trial(kernel, (4, 10), WEIGHTS[weights], seed=3, sweeps=2)
-    assert max(worst(kernel, trial, 3), worst(kernel, trial, 3, **WITHOUT_RATES)) < EXACT
-    without: Callable[[str], Any] = lambda name: Written(header(name).replace(forgotten, instead))  # noqa: E731
-    monkeypatch.setattr(emit, "header", without)
-    assert min(worst(kernel, trial, 3), worst(kernel, trial, 3, **WITHOUT_RATES)) > 1e3 * EXACT
+    monkeypatch.setattr(emit, "header", with_causes_to_pass_over)
+    functions = compile_reverse(kernel).functions
+    for number, (_, weights) in enumerate(CAUSES.values()):
+        trial = random_trial(kernel, (4, 10), WEIGHTS[weights], seed=3, sweeps=2)
+        assert max(worst(kernel, trial, 3), worst(kernel, trial, 3, **WITHOUT_RATES)) < EXACT
+        with acting(functions, number):
+            assert min(worst(kernel, trial, 3), worst(kernel, trial, 3, **WITHOUT_RATES)) > 1e3 * EXACT, number
 
 
+@pytest.mark.compiles
 def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: each species in turn forgets one of what its production and loss were made of.
-
-    The code is compiled once; ``airshed_left_out`` says which of its statements is not carried out.
-    """
+    """The negative control: each species in turn forgets one of what its production and loss were made of."""
     kernel, places = compiled("toy", 2), dict[tuple[int, str], int]()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=3, sweeps=2)
     giving = _Writer._giving
@@ -304,20 +333,17 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
     def switched(self: _Writer, number: int, speeds: Any) -> Iterator[str]:
         for line in giving(self, number, speeds):
             of_bar = line.startswith("bar")
-            yield (
-                f"if (airshed_left_out != {places.setdefault((number, line), len(places))}) {line}" if of_bar else line
-            )
+            yield without(places.setdefault((number, line), len(places)), line) if of_bar else line
 
     def declaring(*given: Any, **named: Any) -> Source:
         source = emit.emit_reverse(*given, **named)
-        switch = 'extern "C" volatile int airshed_left_out;\n#if UNIT == 4\nvolatile int airshed_left_out = -1;\n#endif'
-        return replace(source, text=f"{switch}\n{source.text}")
+        return replace(source, text=f"{DECLARATION}{source.text}")
 
     monkeypatch.setattr(_Writer, "_giving", switched)
     monkeypatch.setattr(pipeline, "emit_reverse", declaring)
-    left_out = ctypes.c_int.in_dll(compile_reverse(kernel).functions, "airshed_left_out")
+    functions = compile_reverse(kernel).functions
     assert worst(kernel, trial, 3) < EXACT
     for line, place in places.items():
-        left_out.value = place
-        assert worst(kernel, trial, 3) > 1e3 * EXACT, line
+        with acting(functions, place):
+            assert worst(kernel, trial, 3, only="q") > 1e3 * EXACT, line
     assert len(places) > len(kernel.network.species)

@@ -12,29 +12,40 @@ from airshed.kernels.step.data import SIDES, Side
 from airshed.parallel.decomposition import Decomposition
 from airshed.process.twostep import two_step_weights
 
-from .kinds import every
-from .reverse_tiles import differences
-from .tiles import EULER, Compiled, cuts
+from .conftest import toy_of_all_kinds
+from .reverse_tiles import Whole, differences
+from .tiles import EULER, cuts
 
 STEPS = EULER, two_step_weights(100.0, 100.0), two_step_weights(80.0, 100.0)
 
 
-@pytest.mark.parametrize(("mechanism", "precision"), [("toy", "double"), ("toy", "single")])
+def compare(precision: str, cut: Decomposition, threads: int, seed: int) -> None:
+    kernel = toy_of_all_kinds(precision)
+    trial = random_trial(kernel, (cut.rows, cut.columns), EULER, seed=seed, sweeps=1 + seed % 2)
+    assert differences(Whole.of(kernel, trial, STEPS), cut, threads) == []
+
+
+@settings(max_examples=4)
+@given(cut=cuts(), threads=st.integers(1, 2), seed=st.integers(0, 99))
+def test_any_tiles_give_the_bits_of_the_whole(cut: Decomposition, threads: int, seed: int) -> None:
+    compare("double", cut, threads, seed)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize("precision", ["double", "single"])
 @settings(max_examples=15)
 @given(cut=cuts(), threads=st.integers(1, 2), seed=st.integers(0, 99))
-def test_any_tiles_give_the_bits_of_the_whole(
-    compiled: Compiled, mechanism: str, precision: str, cut: Decomposition, threads: int, seed: int
-) -> None:
-    kernel = compiled(mechanism, 3, precision, operators=every)
-    trial = random_trial(kernel, (cut.rows, cut.columns), EULER, seed=seed, sweeps=1 + seed % 2)
-    assert differences(kernel, trial, cut, STEPS, threads) == []
+def test_many_tiles_give_the_bits_of_the_whole(precision: str, cut: Decomposition, threads: int, seed: int) -> None:
+    compare(precision, cut, threads, seed)
 
 
 @pytest.mark.parametrize("rows", [1, 2])
-def test_tiles_beside_one_another_may_have_a_single_row_and_block(compiled: Compiled, rows: int) -> None:
-    kernel = compiled("toy", 3, operators=every)
+def test_tiles_beside_one_another_may_have_a_single_row_and_block(rows: int) -> None:
+    kernel = toy_of_all_kinds()
     cut = Decomposition.of(rows, 2 * WIDTH + 3, WIDTH, 3, tiles=(1, 3))
-    assert differences(kernel, random_trial(kernel, (cut.rows, cut.columns), EULER), cut, STEPS) == []
+    trial = random_trial(kernel, (cut.rows, cut.columns), EULER)
+    assert differences(Whole.of(kernel, trial, STEPS), cut) == []
 
 
 WHAT = {
@@ -47,12 +58,20 @@ WHAT = {
 """What comes from a neighbour: dimensions along rows, which of these arrays, and how far beyond."""
 
 
+FOUR_TILES = Decomposition.of(8, 4 * WIDTH, WIDTH, 4, tiles=(2, 2))
+
+
+@pytest.fixture(scope="module")
+def whole() -> Whole:
+    kernel = toy_of_all_kinds()
+    return Whole.of(kernel, random_trial(kernel, (8, 4 * WIDTH), EULER, seed=3), STEPS)
+
+
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("what", WHAT)
-def test_a_spoilt_edge_is_found(compiled: Compiled, side: Side, what: str) -> None:
+def test_a_spoilt_edge_is_found(whole: Whole, side: Side, what: str) -> None:
     """The negative control: values of one row, or column, beyond one side stand elsewhere in it."""
-    kernel, (dimensions, is_it, far) = compiled("toy", 3, operators=every), WHAT[what]
-    cut = Decomposition.of(8, 4 * WIDTH, WIDTH, 4, tiles=(2, 2))
+    dimensions, is_it, far = WHAT[what]
     along_rows = side in ("south", "north")
     place = {"west": (..., -far), "east": (..., far - 1), "south": -far, "north": far - 1}[side]
     if side == "east" and dimensions == 4:
@@ -62,6 +81,4 @@ def test_a_spoilt_edge_is_found(compiled: Compiled, side: Side, what: str) -> No
         if which == side and edge.ndim == dimensions - (not along_rows) and is_it(edge):
             edge[place] = np.random.default_rng(2).permutation(edge[place].ravel()).reshape(edge[place].shape)
 
-    trial = random_trial(kernel, (8, 4 * WIDTH), EULER, seed=3)
-    found = differences(kernel, trial, cut, STEPS, 1, spoil)
-    assert any(each.startswith("x of tile") for each in found)
+    assert any(each.startswith("x of tile") for each in differences(whole, FOUR_TILES, 1, spoil))

@@ -22,7 +22,7 @@ ARM = "processor\t: 0\nFeatures\t: fp asimd\nCPU part\t: 0xd40\n"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, product_compiler: None) -> Path:
     """Return an empty kernel cache of this test's own."""
     monkeypatch.setenv("AIRSHED_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -36,6 +36,7 @@ def fake_compiler(path: Path, answer: str) -> Path:
     return path
 
 
+@pytest.mark.compiles
 def test_a_library_is_compiled_once_and_its_source_is_kept(folder: Path) -> None:
     first, second = build(ONE, name="one"), build(ONE, name="one")
     assert (first.cached, second.cached) == (False, True)
@@ -44,6 +45,7 @@ def test_a_library_is_compiled_once_and_its_source_is_kept(folder: Path) -> None
     assert load(second).one() == 1
 
 
+@pytest.mark.compiles
 def test_source_and_flags_and_compiler_each_give_another_library(folder: Path, tmp_path: Path) -> None:
     other = find_toolchain()
     other = toolchain.Toolchain(other.command, other.version + " patched", other.cpu, other.flags)
@@ -56,6 +58,7 @@ def test_source_and_flags_and_compiler_each_give_another_library(folder: Path, t
     assert len(keys) == 4
 
 
+@pytest.mark.compiles
 def test_several_units_are_linked_into_one_library(folder: Path) -> None:
     caller = 'extern "C" int one();\nextern "C" int two() { return 2 * one(); }\n'
     library = build([Unit("caller", caller), Unit("callee", ONE)], name="pair")
@@ -63,6 +66,7 @@ def test_several_units_are_linked_into_one_library(folder: Path) -> None:
     assert (folder / f"pair-{library.key}-caller.cpp").read_text() == caller
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("damage", [b"", b"no library at all", None])
 def test_a_damaged_library_is_compiled_again(folder: Path, damage: bytes | None) -> None:
     first = build(ONE, name="one")
@@ -73,6 +77,7 @@ def test_a_damaged_library_is_compiled_again(folder: Path, damage: bytes | None)
     assert load(second).one() == 1
 
 
+@pytest.mark.compiles
 def test_of_processes_that_build_at_once_one_compiles_and_all_get_a_whole_library(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +93,7 @@ def test_of_processes_that_build_at_once_one_compiles_and_all_get_a_whole_librar
     assert len(called.read_text().splitlines()) == 2  # one call compiles, another links
 
 
+@pytest.mark.compiles
 def test_where_no_lock_can_be_had_a_library_is_compiled_all_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +104,7 @@ def test_where_no_lock_can_be_had_a_library_is_compiled_all_the_same(
     assert load(build(ONE, name="one")).one() == 1
 
 
+@pytest.mark.compiles
 def test_an_error_shows_the_source_line_with_its_comment_and_where_it_is_kept(folder: Path) -> None:
     source = "int f() {\n  return k[12]; // R12: O3 + NO = NO2\n}\n// R13: NO2 = NO + O\nint g() { return k[13]; }\n"
     with pytest.raises(KernelError) as caught:
@@ -112,17 +119,20 @@ def test_an_error_shows_the_source_line_with_its_comment_and_where_it_is_kept(fo
     assert not list(folder.glob("*.so"))
 
 
+@pytest.mark.compiles
 def test_only_the_first_errors_are_shown(folder: Path) -> None:
     with pytest.raises(KernelError, match=r"and 4 more$"):
         build("".join(f"int f{i}() {{ return x{i}; }}\n" for i in range(7)), name="bad")
 
 
+@pytest.mark.compiles
 def test_a_linker_error_is_shown_as_it_is(folder: Path) -> None:
     source = 'int nowhere();\nextern "C" int f() { return nowhere(); }\n'
     with pytest.raises(KernelError, match="nowhere"):
         build(source, name="bad", extra_flags=["-Wl,--no-undefined"])
 
 
+@pytest.mark.compiles
 def test_without_a_writable_cache_a_folder_of_the_users_own_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +145,7 @@ def test_without_a_writable_cache_a_folder_of_the_users_own_serves(
     assert library.path.parent.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.compiles
 def test_a_full_disk_is_named_with_the_way_to_another_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -145,6 +156,7 @@ def test_a_full_disk_is_named_with_the_way_to_another_one(folder: Path, monkeypa
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.compiles
 def test_a_temporary_folder_that_others_can_write_to_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +169,7 @@ def test_a_temporary_folder_that_others_can_write_to_is_refused(
         build(ONE, name="one")
 
 
+@pytest.mark.compiles
 def test_a_library_that_the_system_refuses_is_explained(folder: Path) -> None:
     library = build(ONE, name="one")
     library.path.write_bytes(b"\x7fELF")
@@ -213,6 +226,7 @@ def test_processors_of_one_name_and_different_instructions_differ() -> None:
     assert parse_cpuinfo(AVX512, "x86_64").identity != parse_cpuinfo(AVX512.replace(" avx512f", ""), "x86_64").identity
 
 
+@pytest.mark.compiles
 def test_not_a_number_survives_the_flags(folder: Path) -> None:
     source = 'extern "C" int is_nan(double x) { return x != x; }\n'
     library = load(build(source, name="nan"))
@@ -221,6 +235,7 @@ def test_not_a_number_survives_the_flags(folder: Path) -> None:
     assert library.is_nan(1.0) == 0
 
 
+@pytest.mark.compiles
 @pytest.mark.skipif(not toolchain.has_zig(), reason="the ziglang wheel is not installed")
 def test_the_wheel_with_a_compiler_serves_where_there_is_no_other(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

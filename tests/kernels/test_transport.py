@@ -125,7 +125,7 @@ def test_it_is_not_behind_open_ones(compiled: Compiled) -> None:
     assert mass_change(compiled("tracer", 3), 0.01)[0] > 1e-3
 
 
-@pytest.mark.parametrize(("name", "levels"), [("toy", 7), ("emep", 3)])
+@pytest.mark.parametrize(("name", "levels"), [("toy", 2), ("emep", 3)])
 @pytest.mark.parametrize("previous", [None, 80.0])
 def test_the_budget_of_a_step_closes(compiled: Compiled, name: str, levels: int, previous: float | None) -> None:
     """A q = c0 A q + c1 A q + t0 T + t1 T + g (chemistry - deposition + emission) + clipped, summed over all cells."""
@@ -197,30 +197,30 @@ def clipped_share(kernel: MechanismKernel, kind: str, lengths: list[float], seed
 ROUND_OFF = 1e-18
 
 
-@pytest.mark.parametrize(("kind", "levels", "courant"), [("1-D", 1, 0.45), ("2-D", 1, 0.25), ("3-D", 3, 0.25)])
-def test_rough_data_stay_positive(compiled: Compiled, kind: str, levels: int, courant: float) -> None:
+@pytest.mark.parametrize(("kind", "courant"), [("1-D", 0.45), ("2-D", 0.25), ("3-D", 0.25)])
+def test_rough_data_stay_positive(compiled: Compiled, kind: str, courant: float) -> None:
     """From an Euler start, at equal steps: the sum of Courant numbers up to which no case gets negative."""
-    assert clipped_share(compiled("tracer", levels), kind, [courant] * 12, range(24)) < ROUND_OFF
+    assert clipped_share(compiled("tracer", 3), kind, [courant] * 12, range(24)) < ROUND_OFF
 
 
-@pytest.mark.parametrize(("kind", "levels"), [("1-D", 1), ("2-D", 1), ("3-D", 3)])
-def test_single_euler_steps_stay_positive_up_to_a_half(compiled: Compiled, kind: str, levels: int) -> None:
-    assert clipped_share(compiled("tracer", levels), kind, [0.499], range(24)) < ROUND_OFF
+@pytest.mark.parametrize("kind", ["1-D", "2-D", "3-D"])
+def test_single_euler_steps_stay_positive_up_to_a_half(compiled: Compiled, kind: str) -> None:
+    assert clipped_share(compiled("tracer", 3), kind, [0.499], range(24)) < ROUND_OFF
 
 
 def test_at_the_default_courant_number_little_is_clipped(compiled: Compiled) -> None:
     """Rough data in two dimensions at 0.4: the step after the Euler step goes below zero, by a hundred-thousandth."""
-    assert ROUND_OFF < clipped_share(compiled("tracer", 1), "2-D", [0.4] * 12, range(24)) < 5e-5
+    assert ROUND_OFF < clipped_share(compiled("tracer", 3), "2-D", [0.4] * 12, range(24)) < 5e-5
 
 
 def test_steps_may_grow_by_a_tenth(compiled: Compiled) -> None:
-    kernel = compiled("tracer", 1)
+    kernel = compiled("tracer", 3)
     assert clipped_share(kernel, "2-D", [0.2] * 8 + [0.22, 0.242] + [0.25] * 3, range(24)) < ROUND_OFF
     assert clipped_share(kernel, "2-D", [0.25] * 8 + [0.1, 0.1], range(24)) < ROUND_OFF  # and shrink as they like
 
 
 def test_where_positivity_ends(compiled: Compiled) -> None:
     """Controls: far too long steps, and steps that double right after the Euler step."""
-    kernel = compiled("tracer", 1)
+    kernel = compiled("tracer", 3)
     assert clipped_share(kernel, "2-D", [0.7] * 4, range(6)) > 1e-4
     assert clipped_share(kernel, "2-D", [0.1, 0.2], range(24)) > ROUND_OFF

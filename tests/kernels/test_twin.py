@@ -21,6 +21,8 @@ from airshed.kernels.reference.trial import (
 )
 from airshed.process.twostep import two_step_weights
 
+from .conftest import toy_of_all_kinds
+
 Compiled = Callable[..., MechanismKernel]
 
 DOUBLE, SINGLE = 1e-13, 1e-5
@@ -40,43 +42,67 @@ def compare(kernel: MechanismKernel, trial: Trial) -> float:
     return difference(compiled_step(kernel, trial), twin_step(trial), trial.weights.g)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize(("name", "levels"), [("tracer", 3), ("toy", 1), ("toy", 2), ("toy", 7), ("toy", 20)])
-def test_the_kernel_equals_its_twin(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
-    kernel = compiled(name, levels)
+def compare_all(kernel: MechanismKernel, shape: tuple[int, int]) -> None:
+    """Compare steps of all weights."""
     for seed, weights in enumerate(WEIGHTS.values()):
         trial = random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 3)
         assert compare(kernel, trial) < DOUBLE
 
 
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-@pytest.mark.parametrize("sweeps", [1, 2, 3])
+@pytest.mark.parametrize("shape", SHAPES[::2], ids=str)
+@pytest.mark.parametrize(("name", "levels"), [("tracer", 3), ("toy", 1), ("toy", 2)])
+def test_the_kernel_equals_its_twin(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
+    compare_all(compiled(name, levels), shape)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_all_kinds_of_operators_at_once_equal_the_twin(shape: tuple[int, int]) -> None:
+    compare_all(toy_of_all_kinds(), shape)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_kernel_of_many_levels_equals_its_twin(compiled: Compiled, shape: tuple[int, int]) -> None:
+    compare_all(compiled("toy", 20), shape)
+
+
+@pytest.mark.parametrize(("sweeps", "weights"), [*enumerate(WEIGHTS.values())], ids=WEIGHTS)
 def test_the_kernel_of_a_large_mechanism_equals_its_twin(compiled: Compiled, weights: Any, sweeps: int) -> None:
     kernel = compiled("emep", 3)
-    assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=sweeps, sweeps=sweeps)) < DOUBLE
+    assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=sweeps, sweeps=max(sweeps, 1))) < DOUBLE
 
 
 @pytest.mark.parametrize("name", ["toy", "emep"])
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_single_precision_is_close_to_the_twin(compiled: Compiled, name: str, weights: Any) -> None:
-    kernel = compiled(name, 3, "single")
+    kernel = toy_of_all_kinds("single") if name == "toy" else compiled(name, 3, "single")
     assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=5, sweeps=2)) < SINGLE
 
 
-@pytest.mark.parametrize(("precision", "width", "group"), [("double", 4, 1), ("single", 4, 2), ("single", 16, 5)])
-def test_neither_the_width_of_packs_nor_of_groups_matters(
-    compiled: Compiled, precision: str, width: int, group: int
-) -> None:
+def compare_widths(compiled: Compiled, precision: str, width: int, group: int) -> None:
     kernel = compiled("toy", 2, precision, tuning=Tuning(width, group))
     for columns in (3, 17, 21):
         trial = random_trial(kernel, (3, columns), WEIGHTS["equal steps"], seed=columns, sweeps=2)
         assert compare(kernel, trial) < (DOUBLE if precision == "double" else SINGLE)
 
 
+@pytest.mark.compiles
+def test_packs_of_four_columns_and_species_one_by_one_give_the_same(compiled: Compiled) -> None:
+    compare_widths(compiled, "double", 4, 1)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize(("width", "group"), [(4, 2), (16, 5)])
+def test_neither_the_width_of_packs_nor_of_groups_matters(compiled: Compiled, width: int, group: int) -> None:
+    compare_widths(compiled, "single", width, group)
+
+
 @pytest.mark.parametrize("wind", [0.0, 0.02])
 @pytest.mark.parametrize("sources", [False, True])
-def test_without_wind_or_sources_they_agree_too(compiled: Compiled, wind: float, sources: bool) -> None:
-    kernel = compiled("toy", 7)
+def test_without_wind_or_sources_they_agree_too(wind: float, sources: bool) -> None:
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=3, wind=wind, sources=sources)
     assert compare(kernel, trial) < DOUBLE
 
@@ -89,8 +115,8 @@ def test_forcing_is_linear_between_its_ends(compiled: Compiled, weight: float) -
     assert compare(kernel, trial) < DOUBLE
 
 
-def test_many_steps_of_changing_length_agree(compiled: Compiled) -> None:
-    kernel = compiled("toy", 7)
+def test_many_steps_of_changing_length_agree() -> None:
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (5, 9), WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
     stepper = make_stepper(kernel, trial)
     previous = None
@@ -165,8 +191,8 @@ CHANGES: dict[str, Callable[[Trial], Trial]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_the_comparison_notices_a_change(compiled: Compiled, change: Callable[[Trial], Trial]) -> None:
-    kernel = compiled("toy", 7)
+def test_the_comparison_notices_a_change(change: Callable[[Trial], Trial]) -> None:
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
     found = compiled_step(kernel, trial)
     assert difference(found, twin_step(trial), trial.weights.g) < DOUBLE
@@ -174,8 +200,8 @@ def test_the_comparison_notices_a_change(compiled: Compiled, change: Callable[[T
 
 
 @pytest.mark.parametrize("term", range(5))
-def test_the_comparison_notices_a_budget(compiled: Compiled, term: int) -> None:
-    kernel = compiled("toy", 7)
+def test_the_comparison_notices_a_budget(term: int) -> None:
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
     twin = twin_step(trial)
     sums = twin.sums.copy()

@@ -18,7 +18,8 @@ from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random
 from airshed.kernels.step.data import OtherRanks, Side, StepForcing, TwoStepWeights
 from airshed.process.twostep import two_step_weights
 
-from .tiles import EULER, Compiled, at_step
+from .conftest import toy_of_all_kinds
+from .tiles import EULER, at_step
 
 WEIGHTS = [EULER, *[two_step_weights(100.0, 100.0)] * 4, two_step_weights(80.0, 100.0), two_step_weights(80.0, 80.0)]
 
@@ -38,13 +39,13 @@ def advanced(stepper: Stepper, trial: Trial, batches: Sequence[Sequence[TwoStepW
     return [*(array.tobytes() for array in vars(stepper.state).values()), *sums]
 
 
-@pytest.mark.parametrize(("mechanism", "precision"), [("small_strato", "double"), ("toy", "single")])
-@settings(max_examples=25)
+@pytest.mark.parametrize("precision", ["double", "single"])
+@settings(max_examples=10)
 @given(cuts=st.sets(st.integers(1, 6)), rows=st.integers(1, 16), columns=st.integers(1, 20), threads=st.integers(1, 3))
 def test_batches_and_threads_change_no_bit(
-    compiled: Compiled, mechanism: str, precision: str, cuts: set[int], rows: int, columns: int, threads: int
+    precision: str, cuts: set[int], rows: int, columns: int, threads: int
 ) -> None:
-    kernel = compiled(mechanism, 3, precision)
+    kernel = toy_of_all_kinds(precision)
     trial = random_trial(kernel, (rows, columns), EULER, wind=WIND)
     places = [0, *sorted(cuts), len(WEIGHTS)]
     batches = [WEIGHTS[first:last] for first, last in pairwise(places)]
@@ -52,9 +53,9 @@ def test_batches_and_threads_change_no_bit(
         assert advanced(other, trial, batches) == advanced(one, trial, [[each] for each in WEIGHTS])
 
 
-def test_a_step_with_other_weights_has_other_bits(compiled: Compiled) -> None:
+def test_a_step_with_other_weights_has_other_bits() -> None:
     """The negative control."""
-    kernel = compiled("small_strato", 3)
+    kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (5, 9), EULER)
     one, other = (make_stepper(kernel, trial, 2, batch=7) for _ in range(2))
     with closing(one), closing(other):
@@ -83,8 +84,8 @@ class Silent:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_threads_end_when_something_goes_wrong_while_they_wait(compiled: Compiled, error: type[BaseException]) -> None:
-    kernel, neighbour = compiled("small_strato", 3), Silent(error)
+def test_threads_end_when_something_goes_wrong_while_they_wait(error: type[BaseException]) -> None:
+    kernel, neighbour = toy_of_all_kinds(), Silent(error)
     trial = random_trial(kernel, (16, 12), EULER)
     with closing(make_stepper(kernel, trial, 3, others=OtherRanks(neighbour))) as stepper:
         with pytest.raises(error):

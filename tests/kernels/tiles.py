@@ -1,7 +1,11 @@
-"""Tiles of a grid for tests: what a rank has of a trial, and how the tiles' results are held against the whole."""
+"""Tiles of a grid for tests: what a rank has of a trial, and how the tiles' results are held against the whole.
+
+All tiles are stepped in this process, one after the other; what their neighbours hold is filled in from the whole.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -12,10 +16,12 @@ from airshed.grid.window import Window
 from airshed.kernels.cpu.exact_sum import CompiledSums
 from airshed.kernels.cpu.pipeline import WIDTH, MechanismKernel
 from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.reference.column import Column
-from airshed.kernels.reference.trial import Trial
-from airshed.kernels.step.data import REACH, Side
-from airshed.parallel.decomposition import Decomposition
+from airshed.kernels.reference.trial import Trial, forcing, make_stepper
+from airshed.kernels.step.data import REACH, SIDES, OtherRanks, Side, TwoStepWeights
+from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.subdomain import total
 from airshed.process.twostep import two_step_weights
 
@@ -110,3 +116,112 @@ def wind_from(side: Side, trial: Trial) -> Trial:
         for each in trial.air_fluxes
     ]
     return replace(trial, air_fluxes=(winds[0], winds[1]))
+
+
+LATE = 12
+"""How often neighbours are asked for their edges until they are there."""
+
+
+class Beyond:
+    """Stands for neighbours whose edges come by messages: fills in what they hold from the whole, after a while.
+
+    Until then, and in lanes that no face looks at, there is no number. `spoil` changes what came last.
+    """
+
+    def __init__(self, cut: Decomposition, tile: Tile, layout: Layout, middle: tuple[int, int]) -> None:
+        self.tile, self.spoil = tile, lambda side, buffer: None
+        self.whole, self.asked = np.empty(0), 0
+        self._edges: dict[Side, AnyArray] = {}
+        for side in SIDES:
+            if cut.neighbour(tile.rank, side) is not None:
+                beside = (layout.rows,) if side in ("west", "east") else (REACH, layout.blocks)
+                self._edges[side] = aligned_zeros((*beside, *middle, layout.width), layout.dtype)
+        self.sides = tuple(self._edges)
+
+    def start(self, q: AnyArray) -> dict[Side, AnyArray]:
+        self.asked = 0
+        for buffer in self._edges.values():
+            buffer[...] = np.nan
+        return self._edges
+
+    def arrived(self) -> bool:
+        """They are late, so that all pieces are computed before that can be."""
+        self.asked += 1
+        if self.asked < LATE:
+            return False
+        (south, north), (west, east) = self.tile.rows, self.tile.blocks
+        for side, buffer in self._edges.items():
+            if side == "south":
+                buffer[...] = self.whole[south - REACH : south, west:east]
+            elif side == "north":
+                buffer[...] = self.whole[north : north + REACH, west:east]
+            elif side == "west":
+                buffer[..., -REACH:] = self.whole[south:north, west - 1, ..., -REACH:]
+            else:
+                buffer[..., :REACH] = self.whole[south:north, east, ..., :REACH]
+            self.spoil(side, buffer)
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class Tiles:
+    """The steppers of all tiles; after a step `blocks` holds the sums of the blocks of each of them."""
+
+    cut: Decomposition
+    steppers: list[Stepper]
+    beyond: list[Beyond]
+    blocks: list[np.ndarray]
+
+    @classmethod
+    def of(cls, kernel: MechanismKernel, trial: Trial, cut: Decomposition, threads: int) -> "Tiles":
+        made = cls(cut, [], [], [])
+        middle = trial.fields.q.shape[:2]
+        for tile in cut.tiles():
+            layout = Layout(*tile.window.shape, kernel.shape.width, kernel.dtype)
+            made.beyond.append(Beyond(cut, tile, layout, middle))
+            part = part_of(trial, tile.window)
+            made.steppers.append(
+                make_stepper(kernel, part, threads, others=OtherRanks(made.beyond[-1], made.keep_sums))
+            )
+        return made
+
+    def keep_sums(self, values: np.ndarray) -> np.ndarray:
+        self.blocks.append(values.copy())
+        return values[0]
+
+    def step(self, weights: TwoStepWeights, trial: Trial, whole: AnyArray) -> None:
+        self.blocks.clear()
+        for stepper, beyond in zip(self.steppers, self.beyond, strict=True):
+            beyond.whole = whole
+            stepper.step(weights, *forcing(part_of(trial, beyond.tile.window), stepper.layout))
+
+    def close(self) -> None:
+        for stepper in self.steppers:
+            stepper.close()
+
+
+def differences(
+    kernel: MechanismKernel, trial: Trial, cut: Decomposition, steps: Sequence[TwoStepWeights], threads: int,
+    spoil: Callable[[Side, AnyArray], None] | None = None,
+) -> list[str]:  # fmt: skip
+    """Return what differs between the whole and the tiles after the first step after which anything does."""
+    whole, tiles = make_stepper(kernel, trial, threads), Tiles.of(kernel, trial, cut, threads)
+    with closing(whole), closing(tiles):
+        for beyond in tiles.beyond if spoil is not None else []:
+            beyond.spoil = spoil
+        for number, weights in enumerate(steps):
+            now = at_step(trial, number)
+            before = whole.state.q.copy()
+            sums = whole.step(weights, *forcing(now, whole.layout))
+            tiles.step(weights, now, before)
+            wrong, expected = wrong_states(cut, tiles.steppers, whole), np.concatenate([sums.ravel(), whole.imbalance])
+            if sums_of_tiles(kernel, tiles.blocks).tobytes() != expected.tobytes():
+                wrong.append("sums")
+            if not np.isfinite(expected).all():
+                wrong.append("no numbers")  # which would be alike whatever they come from
+            if wrong:
+                return wrong
+    return []

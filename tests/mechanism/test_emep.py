@@ -176,6 +176,7 @@ class Box:
         return self.net @ speeds[:, :-1]
 
 
+@pytest.mark.thorough
 def test_five_days_of_the_box_problem(emep, facts, conditions) -> None:
     """Ends at the published state: with tolerance 1e-8 (Radau) to 8e-10, here faster and to 1e-5."""
     day = 86400.0

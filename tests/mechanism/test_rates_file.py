@@ -146,7 +146,7 @@ def test_message(case: str, files) -> None:
 GROWING = {
     "values": ("k0", "".join(f'k{n} = "k{n + 1} + k{n + 1}"\n' for n in range(40)) + 'k40 = "TEMP"'),
     "functions": ("f0(TEMP)", "".join(f'"f{n}(x)" = "f{n + 1}(x + x)"\n' for n in range(40)) + '"f40(x)" = "x"'),
-    "chain": ("k0", "".join(f'k{n} = "k{n + 1}"\n' for n in range(2000)) + 'k2000 = "TEMP"'),
+    "chain": ("k0", "".join(f'k{n} = "k{n + 1}"\n' for n in range(1200)) + 'k1200 = "TEMP"'),
     "chain of functions": ("f0(TEMP)", "".join(f'"f{n}(x)" = "f{n + 1}(x)"\n' for n in range(99)) + '"f99(x)" = "x"'),
 }
 

@@ -23,6 +23,8 @@ TRACERS: Final[dict[str, Any]] = {
     "meteorology": {"kind": "uniform"},
     "chemistry": {"mechanism": "tracer"},
     "deposition": {"scheme": "none"},
+    "transport": {"diffusion": False},
+    "emissions": {"point": [{"species": "TRACER", "lon": 0.1, "lat": 0.1, "rate": "1 mol/s"}]},
 }
 
 

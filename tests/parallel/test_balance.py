@@ -115,11 +115,15 @@ def answers():
     return json.loads(answer.stdout)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_balance_changes_no_bit(answers):
     assert len({run["bits"] for run in answers["runs"]}) == 1
     assert len(answers["runs"]) == 7
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_the_busiest_rank_integrates_fewer_steps(answers):
     _, off, always, cheap, dear, _, three = answers["runs"]
     assert max(off["home"]) > 1.2 * sum(off["home"]) / 2  # the case is imbalanced
@@ -133,6 +137,8 @@ def test_the_busiest_rank_integrates_fewer_steps(answers):
     assert dear["done"] == off["done"]
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_the_summary_tells_the_imbalance(answers):
     _, off, always, *_ = answers["runs"]
     assert "evened out" in always["note"]
@@ -140,6 +146,8 @@ def test_the_summary_tells_the_imbalance(answers):
     assert "evened out" not in off["note"]
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_cells_that_fail_elsewhere_are_tried_again_at_home(answers):
     alone, off, balanced = answers["retried"]
     assert alone["retried"] > 0
@@ -147,6 +155,8 @@ def test_cells_that_fail_elsewhere_are_tried_again_at_home(answers):
     assert alone["bits"] == off["bits"] == balanced["bits"]
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_a_failure_names_the_cell_wherever_it_was(answers):
     off, balanced = answers["failed"]
     assert [name for name, _ in off] == [name for name, _ in balanced]

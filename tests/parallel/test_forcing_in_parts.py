@@ -42,6 +42,7 @@ def answers():
 
 
 @with_mpi
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", TEAMS)
 def test_each_rank_has_the_bits_that_a_rank_alone_makes(answers, kind):
     for found in answers[kind]:
@@ -49,6 +50,7 @@ def test_each_rank_has_the_bits_that_a_rank_alone_makes(answers, kind):
 
 
 @with_mpi
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", TEAMS)
 def test_each_rank_makes_its_part_alone(answers, kind):
     found = answers[kind]
@@ -65,6 +67,7 @@ def test_each_rank_makes_its_part_alone(answers, kind):
     assert by_instant.tolist() == [round(teams) * whole[0]] * 2
 
 
+@pytest.mark.thorough
 @with_mpi
 def test_the_comparison_sees_another_hour_and_what_one_rank_makes_otherwise(answers):
     """The negative controls; what the second rank makes is seen on all of them, and nothing else is."""
@@ -77,6 +80,7 @@ def test_the_comparison_sees_another_hour_and_what_one_rank_makes_otherwise(answ
     assert not all(all(found["an hour later"]["emission"]) for found in answers["four"])
 
 
+@pytest.mark.thorough
 @with_mpi
 def test_what_one_rank_cannot_make_is_raised_on_all(answers):
     assert [found["raised"] for found in answers["four"]] == ["no weather at 36000 s"] * 4

@@ -20,7 +20,11 @@ mpi = pytest.mark.parametrize(
     [
         "mpich",
         pytest.param(
-            "openmpi", marks=pytest.mark.skipif(not HAS_OPENMPI, reason="no OpenMPI: apt install openmpi-bin")
+            "openmpi",
+            marks=[
+                pytest.mark.thorough,
+                pytest.mark.skipif(not HAS_OPENMPI, reason="no OpenMPI: apt install openmpi-bin"),
+            ],
         ),
     ],
 )
@@ -87,7 +91,7 @@ def test_no_rank_outlives_a_launcher_that_is_killed(mpi: str) -> None:
 
 
 @mpi
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["1", pytest.param("", marks=pytest.mark.thorough)])
 def test_lines_come_through_whole(mpi: str, unbuffered: str) -> None:
     code, output, errors = ended("hello", mpi, 3, PYTHONUNBUFFERED=unbuffered)
     told = sorted(f"rank {rank} of 3 says {number}" for rank in range(3) for number in range(100))
@@ -108,6 +112,7 @@ def test_an_error_of_all_ranks_is_told_once() -> None:
     assert ended("all_raise", "mpich", 3) == (2, "", ["error: no such case"])
 
 
+@pytest.mark.thorough
 def test_each_of_several_errors_is_told_with_its_ranks() -> None:
     code, _, errors = ended("two_kinds", "mpich", 3)
     assert (code, sorted(errors)) == (2, ["error: even (ranks 0, 2 of 3)", "error: odd (rank 1 of 3)"])
@@ -118,10 +123,12 @@ def test_a_rank_that_raises_stops_all_with_its_message(mpi: str) -> None:
     assert ended("one_raises", mpi, 3) == (2, "", ["error: a field is missing (rank 1 of 3)"])
 
 
+@pytest.mark.thorough
 def test_runs_give_their_communicators_back(told: dict[str, str]) -> None:
     assert told["many_runs"] == "2000"
 
 
+@pytest.mark.thorough
 def test_runs_on_two_groups_give_their_communicators_back() -> None:
     assert ended("many_groups", "mpich", 3) == (0, "2036 4\n", [])
 
@@ -144,6 +151,7 @@ def test_a_defect_of_the_first_rank_stops_all() -> None:
     assert ended("one_has_a_defect", "mpich") == (1, "", ["defect: nought (rank 0 of 2)"])
 
 
+@pytest.mark.thorough
 def test_a_rank_that_is_done_stops_nobody() -> None:
     assert ended("one_is_done", "mpich") == (0, "", [])
 
@@ -167,6 +175,7 @@ def test_ctrl_c_reaches_every_rank_once(mpi: str) -> None:
     assert (process.returncode, output) == (130, "heard [1, 1, 1]\n"), errors
 
 
+@pytest.mark.thorough
 def test_an_interrupt_of_one_rank_is_left_to_nobody_to_wait_for() -> None:
     assert ended("early", "mpich", 3) == (130, "", ["stopped (rank 1 of 3)"])
 
@@ -195,6 +204,7 @@ def test_a_world_of_another_size_is_refused() -> None:
         assert (done.returncode != 0) is refused
 
 
+@pytest.mark.thorough
 @needs_openmpi
 def test_an_mpiexec_of_another_mpi_is_refused() -> None:
     mpiexec = str(Path(sys.executable).parent / "mpiexec")
@@ -211,6 +221,7 @@ def test_ranks_share_the_cores_of_a_machine(mpi: str) -> None:
     assert sorted(core for share in shares for core in share) == cores
 
 
+@pytest.mark.thorough
 def test_more_ranks_than_cores_are_bound_to_none() -> None:
     cores = sorted(os.sched_getaffinity(0))
     assert eval(ended("binding", "mpich", len(cores) + 1)[1]) == [cores] * (len(cores) + 1)

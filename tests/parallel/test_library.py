@@ -22,12 +22,20 @@ def run(folder: Path, *names: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("name", "code", "told"),
     [
-        ("caught", 2, "failed-cell.toml (rank 1 of 2)\n"),
-        ("by_steps", 2, "airshed: error: the chemistry of the cell at lon 3.5, lat 3.5"),
-        ("at_the_start", 2, "airshed: error: chemistry.mechanism: there is no mechanism 'nosuch'"),
+        pytest.param("caught", 2, "failed-cell.toml (rank 1 of 2)\n", marks=pytest.mark.thorough),
+        pytest.param(
+            "by_steps", 2, "airshed: error: the chemistry of the cell at lon 3.5, lat 3.5", marks=pytest.mark.thorough
+        ),
+        pytest.param(
+            "at_the_start",
+            2,
+            "airshed: error: chemistry.mechanism: there is no mechanism 'nosuch'",
+            marks=pytest.mark.thorough,
+        ),
         ("observer", 1, "ZeroDivisionError: nought (rank 0 of 2)\n"),
     ],
 )
@@ -39,6 +47,7 @@ def test_an_error_of_one_rank_ends_all_with_its_message_also_where_it_is_caught(
     assert errors.count(told) == 1
 
 
+@pytest.mark.thorough
 def test_scripts_go_on_after_an_error_of_all_ranks_and_after_sums_that_nobody_asks_for_any_more(tmp_path: Path) -> None:
     code, output, errors = run(tmp_path, "everywhere", "forgotten")
     told = "chemistry.mechanism: there is no mechanism 'nosuch', but 2022-01-01T01:00:00.000\n0\n"

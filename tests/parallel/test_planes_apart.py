@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.started import python
 
+pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
+
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 CASES = Path(__file__).parents[2] / "cases"
 PROGRAM = Path(__file__).with_name("planes_apart.py")

@@ -12,7 +12,11 @@ MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("same_bits.py")
 CASES = Path(__file__).parents[2] / "cases"
 
-pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.compiles,
+    pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,11 @@ MPIEXEC = Path(sys.executable).with_name("mpiexec")
 SOAK = Path(__file__).with_name("soak.py")
 SEED, COUNT = 16, 4
 
-pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.compiles,
+    pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed"),
+]
 
 
 def test_random_runs_have_the_same_bits(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.runtime.test_batches import WINDS, make
 from tests.started import python
 
 import airshed
@@ -79,6 +80,9 @@ def launched(ranks, *command):
     return answer.stdout
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.thorough
 @with_mpi
 def test_groups_of_any_size_have_the_bits_of_one_rank(answers):
     alone = answers["alone"]["bits"]
@@ -87,6 +91,8 @@ def test_groups_of_any_size_have_the_bits_of_one_rank(answers):
     assert {name: each["bits"] for name, each in together.items() if each["bits"] != alone} == {}
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @with_mpi
 def test_concurrent_phases_have_the_bits_of_one_rank_and_differ_from_strang(answers):
     alone = answers["alone concurrent"]["bits"]
@@ -95,12 +101,16 @@ def test_concurrent_phases_have_the_bits_of_one_rank_and_differ_from_strang(answ
     assert all(alone[key] != answers["alone"]["bits"][key] for key in alone)  # the negative control
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @with_mpi
 def test_species_shared_unevenly_deposit_to_the_same_bits(tmp_path):
     """Kernels of other numbers of species round alike: a compiler that chooses what to contract does not."""
     assert json.loads(launched(5, UNEVEN, tmp_path)) == {"same, 3": 0, "same, 5": 0, "3, 2": 0}
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @with_mpi
 def test_budgets_close_and_nothing_is_negative(answers):
     found = [each for each in answers.values() if each]
@@ -108,6 +118,8 @@ def test_budgets_close_and_nothing_is_negative(answers):
     assert not any(each["negative"] for each in found)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @with_mpi
 def test_what_phases_took_is_told(answers):
     for name, each in answers.items():
@@ -133,6 +145,7 @@ with airshed.Simulation(case) as simulation:
 """
 
 
+@pytest.mark.thorough
 @with_mpi
 def test_a_lost_rank_of_transport_ends_the_run(tmp_path):
     program = tmp_path / "dying.py"
@@ -236,6 +249,8 @@ def after_a_step(factor, **settings):
         return [simulation[name].values for name in TWO]
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_a_step_of_transport_couples_all_levels_and_no_species():
     """Why TRANS is shared out by species, and not by levels: a halo of levels would be the whole column."""
     (tracer, other), (more, same) = after_a_step(1.0), after_a_step(2.0)
@@ -246,6 +261,8 @@ def test_a_step_of_transport_couples_all_levels_and_no_species():
     assert (still[4:] == moved[4:]).all()  # the negative control: advection reaches no further
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_horizontal_transport_alone_couples_neither_levels_nor_species(monkeypatch):
     """What lets TRANS be shared out by level and species: the tracer of one level stays apart from all others."""
     monkeypatch.setattr(Strang, "_mix", lambda *_: None)
@@ -262,8 +279,8 @@ def test_horizontal_transport_alone_couples_neither_levels_nor_species(monkeypat
 
 
 def test_groups_that_were_closed_are_not_asked_any_more():
-    settings = {"parallel": {"groups": {"transport": "same"}}}
-    with airshed.Simulation(tracers(settings)) as simulation:
+    data = make("strang").to_dict() | {"parallel": {"groups": {"transport": "same"}}}
+    with airshed.Simulation(airshed.Case.from_dict(data), WINDS) as simulation:
         simulation["TRACER"]
     for ask in (lambda: simulation["TRACER"], simulation.budget, simulation.summary):
         with pytest.raises(CaseError, match="this simulation was closed"):

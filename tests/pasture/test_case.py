@@ -41,6 +41,7 @@ def test_a_run_writes_the_exports_and_its_balances_close(case: Case, tmp_path: P
         assert results.attrs["source"] == "drawn at random"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options", [("-n", "3"), ("--set", "run.threads=2"), ("-n", "2", "--set", "inputs.strategy=root")]
 )
@@ -54,6 +55,7 @@ def test_ranks_threads_and_readers_change_no_bit(options: tuple[str, ...], case:
         assert float(one["growth"].max()) > 1.0
 
 
+@pytest.mark.compiles
 def test_animals_come_while_the_model_runs(case: Case) -> None:
     with package.Simulation(package.load_case(case(60), ["grazing.on=true"])) as simulation:
         simulation.run("10 day")
@@ -63,6 +65,7 @@ def test_animals_come_while_the_model_runs(case: Case) -> None:
         assert simulation.values("eaten").min() > 1.0
 
 
+@pytest.mark.thorough
 def test_a_run_that_stopped_half_way_goes_on_to_the_same_bits(case: Case, tmp_path: Path) -> None:
     path = case()
     with package.Simulation(path) as simulation:
@@ -77,6 +80,7 @@ def test_a_run_that_stopped_half_way_goes_on_to_the_same_bits(case: Case, tmp_pa
             assert simulation.values(name).tobytes() == expected.tobytes(), name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("strategy", ["files", "mpiio", "zarr", "gather"])
 def test_each_strategy_of_output_gives_the_same(strategy: str, case: Case, tmp_path: Path) -> None:
     loaded = package.load_case(case(20), [f"output.0.strategy={strategy}"])
@@ -87,6 +91,7 @@ def test_each_strategy_of_output_gives_the_same(strategy: str, case: Case, tmp_p
         np.testing.assert_allclose(results["green"][-1], last, rtol=1e-6)
 
 
+@pytest.mark.compiles
 def test_single_precision_is_near_double(case: Case) -> None:
     found = {}
     for precision in ("double", "single"):
@@ -114,6 +119,7 @@ def test_a_case_that_cannot_be_is_told(change: str, reason: str, case: Case) -> 
         package.Simulation(package.load_case(case(), [change])).close()
 
 
+@pytest.mark.compiles
 def test_animals_eat_what_stands(case: Case, tmp_path: Path) -> None:
     left = []
     for change in ("grazing.on=false", "grazing.stocking_rate=0.5"):
@@ -125,6 +131,7 @@ def test_animals_eat_what_stands(case: Case, tmp_path: Path) -> None:
     assert left[1] < 0.98 * left[0]
 
 
+@pytest.mark.compiles
 def test_animals_that_the_inputs_do_not_have_weigh_what_is_usual(case: Case) -> None:
     path = case(10)
     shutil.rmtree(path.parent / "inputs")
@@ -137,6 +144,7 @@ def test_animals_that_the_inputs_do_not_have_weigh_what_is_usual(case: Case) -> 
         assert simulation.values("live_weight").min() > 190.0
 
 
+@pytest.mark.compiles
 def test_animals_graze_where_a_stocking_rate_is_given(case: Case) -> None:
     def eaten(*changes: str) -> float:
         with package.Simulation(package.load_case(case(20), changes)) as simulation:

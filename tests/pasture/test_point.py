@@ -45,6 +45,7 @@ def run(folder: Path, *overrides: str) -> xr.Dataset:
     return xr.load_dataset(folder / "out.nc")
 
 
+@pytest.mark.compiles
 def test_every_state_flux_and_weather_of_every_day_is_in_the_file(files: Path) -> None:
     found = run(files)
     assert set(found.data_vars) >= {spec.name for spec in (*STATE, *model().fluxes)}
@@ -57,6 +58,7 @@ def test_every_state_flux_and_weather_of_every_day_is_in_the_file(files: Path) -
     assert float(found["standing_dry_matter"].max()) > 500.0
 
 
+@pytest.mark.compiles
 def test_a_run_is_the_twin_day_by_day() -> None:
     series, points = simulate(point_case(DATA), YEARS.between("2001-01-01", "2001-02-28")), model()
     from airshed.pasture.point.simulate import _parameters, _start, _weather
@@ -72,6 +74,7 @@ def test_a_run_is_the_twin_day_by_day() -> None:
                 state[name] = value
 
 
+@pytest.mark.compiles
 def test_balances_close_also_where_something_is_set() -> None:
     events = {
         "fire": [{"date": "09-01", "fraction": 0.7}],
@@ -88,6 +91,7 @@ def test_balances_close_also_where_something_is_set() -> None:
     assert series["green_leaf"][day] > 390.0 > series["green_leaf"][day - 1]
 
 
+@pytest.mark.compiles
 def test_litter_may_be_given(files: Path) -> None:
     rows = [f"{date},{number}" for number, date in enumerate(YEARS.dates)]
     (files / "litter.csv").write_text("\n".join(["date,litter", *rows]))
@@ -102,12 +106,14 @@ def test_litter_may_be_given(files: Path) -> None:
         run(files, "weather.litter=litter.csv")
 
 
+@pytest.mark.compiles
 def test_single_precision_has_six_digits() -> None:
     double, single = (simulate(point_case({**DATA, "precision": each}), YEARS) for each in ("double", "single"))
     apart = np.abs(double["standing_dry_matter"] - single["standing_dry_matter"])
     assert 0.0 < apart.max() < 1e-3 * double["standing_dry_matter"].max()
 
 
+@pytest.mark.compiles
 def test_the_example_of_the_page_runs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "pasture.md").read_text(encoding="utf-8")
     case = point_case(tomllib.loads(page.split("## At one place")[1].split("```toml\n")[1].split("```")[0]))
@@ -133,6 +139,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(("override", "message"), WRONG, ids=[override for override, _ in WRONG])
 def test_what_is_wrong_is_told(files: Path, override: str, message: str | None) -> None:
     if message is None:  # the label of a file is not believed against the case
@@ -150,6 +157,7 @@ def test_humidity_is_never_guessed(files: Path) -> None:
         run(files)
 
 
+@pytest.mark.compiles
 def test_humidity_declared_against_the_evidence_is_told(files: Path) -> None:
     roma = Path(__file__).parents[2] / "cases" / "queensland" / "inputs" / "qld_roma_2020-2025.met"
     wrong, right = (
@@ -170,6 +178,7 @@ def test_weather_that_cannot_be_is_refused(files: Path) -> None:
         run(files)
 
 
+@pytest.mark.compiles
 def test_the_command(files: Path) -> None:
     asked = ["--met", str(files / "nowhere.met"), "--parameters", str(files / "case.toml")]
     done = CliRunner().invoke(app, ["pasture", "point", *asked, "--output", str(files / "out.nc"), "--json"])

@@ -161,6 +161,7 @@ def test_flow_of_unsaturated_soil() -> None:
     assert unsaturated_flow(upper, (0.0, 0.0, 0.0, 0.0), 40.0, 16.0) == 0.0, "there is no such layer"
 
 
+@pytest.mark.compiles
 def test_the_steepest_diffusivity_is_a_number_in_single_precision() -> None:
     cell = {**SITE67, "diffusivity": 0.0, "diffusivity_slope": 900.0}
     points = model(soil_evaporation={"method": "ritchie"})

@@ -63,6 +63,7 @@ def test_bars_are_as_long_as_the_sensitivities(found: xr.Dataset, tmp_path: Path
     assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.compiles
 def test_the_command_writes_ranking_and_picture(tmp_path: Path) -> None:
     (tmp_path / "box.toml").write_text(
         '[time]\nlength = "2 h"\n[initial]\nO3 = "1e12 molecules/cm3"\n'

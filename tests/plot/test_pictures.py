@@ -183,7 +183,9 @@ def change(kind: str, data: xr.Dataset) -> xr.Dataset:
 KINDS = ("constant", "zero", "holes", "empty", "negative", "one cell", "one level", "no levels", "one time")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [each if each in ("empty", "holes") else pytest.param(each, marks=pytest.mark.thorough) for each in KINDS]
+)
 def test_odd_runs(kind: str, small: xr.Dataset, write_run: WriteRun) -> None:
     data = change(kind, small.isel(time=slice(0, 6)).copy(deep=True))
     written = {path.name for path in plot_run(write_run(data), fields=["O3"], hours=(12,), animation=kind == "empty")}
@@ -195,12 +197,11 @@ def test_odd_runs(kind: str, small: xr.Dataset, write_run: WriteRun) -> None:
 @pytest.mark.parametrize(
     ("lon", "lat", "spacing"),
     [
-        ((140, 155), (-38, -26), 1.5),
-        ((170, 190), (-48, -34), 2.0),
-        ((0, 360), (-90, 90), 12.0),
-        ((0, 10), (45, 55), 0.1),
+        pytest.param((170, 190), (-48, -34), 2.0, id="date line"),
+        pytest.param((140, 155), (-38, -26), 1.5, id="south", marks=pytest.mark.thorough),
+        pytest.param((0, 360), (-90, 90), 12.0, id="globe", marks=pytest.mark.thorough),
+        pytest.param((0, 10), (45, 55), 0.1, id="fine", marks=pytest.mark.thorough),
     ],
-    ids=["south", "date line", "globe", "fine"],
 )
 def test_odd_areas(
     lon: tuple[float, float], lat: tuple[float, float], spacing: float, made_up_run: MadeUp, write_run: WriteRun

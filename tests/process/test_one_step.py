@@ -80,6 +80,7 @@ class OneStep(Driven):
             self.clipped += clipped
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("bench", [courant.oblique, courant.overturning])
 def test_courant_numbers(monkeypatch, bench):
     """At 0.4 next to nothing of smooth data is clipped, and little of rough ones; bounded to 0.9, blown up at 1.4."""

@@ -97,6 +97,7 @@ def test_updates_act_in_their_order_on_the_newest_values() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.compiles
 def test_the_code_is_the_twin_and_a_changed_number_is_seen() -> None:
     values = trial(ALL)
     expected, found = ALL.twin(values), ALL.compiled()(values)
@@ -106,6 +107,7 @@ def test_the_code_is_the_twin_and_a_changed_number_is_seen() -> None:
     assert any(not np.allclose(one, other, rtol=1e-3) for one, other in zip(found, planted, strict=True))
 
 
+@pytest.mark.compiles
 def test_threads_change_no_bit_and_single_precision_six_digits() -> None:
     values, two = trial(ALL), ALL.compiled(threads=2)
     found = ALL.compiled()(values)
@@ -119,6 +121,7 @@ def test_threads_change_no_bit_and_single_precision_six_digits() -> None:
 WRT = ("water", "biomass", "capacity", "drainage_share")
 
 
+@pytest.mark.compiles
 def test_tangent_and_adjoint_are_transposed_and_compiled_too() -> None:
     random, values = np.random.default_rng(2), trial(ALL)
     tangent, adjoint = ALL.tangent(WRT), ALL.adjoint(WRT)

@@ -25,6 +25,7 @@ def steps(folder, text, *, deposition="none", **time):
     return lengths
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("text", "time", "longest"),
     [(REACTIONS, {}, 300.0), (REACTIONS, {"longest": "200 s"}, 200.0), (REACTIONS, {"step": "10 min"}, 600.0),
@@ -34,5 +35,6 @@ def test_chemistry_limits_the_step_in_still_air(tmp_path, text, time, longest):
     assert max(steps(tmp_path, text, **time)) == pytest.approx(longest)
 
 
+@pytest.mark.compiles
 def test_deposition_limits_it_too(tmp_path):
     assert max(steps(tmp_path, PASSIVE, deposition="constant")) == pytest.approx(300.0)

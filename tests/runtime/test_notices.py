@@ -1,5 +1,6 @@
 """What a person is told before a run begins."""
 
+import pytest
 import xarray as xr
 
 import airshed
@@ -14,6 +15,7 @@ CASE = {
 STEADY = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})
 
 
+@pytest.mark.compiles
 def test_countries_in_the_area_that_report_less_are_told_before_the_run(tmp_path):
     shipped, folder = resource("cases/west-europe/emissions"), tmp_path / "inventory"
     folder.mkdir()

@@ -47,6 +47,7 @@ def undisturbed(integrator="imex"):
         return bits(simulation), simulation.model.steps
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_a_run_that_is_stopped_anywhere_has_the_bits_of_one_that_is_not(integrator):
     with airshed.Simulation(case(integrator), WINDS, puff()) as simulation:
@@ -58,6 +59,7 @@ def test_a_run_that_is_stopped_anywhere_has_the_bits_of_one_that_is_not(integrat
         assert (bits(simulation), simulation.model.steps) == undisturbed(integrator)
 
 
+@pytest.mark.compiles
 def test_the_state_at_a_stop_lies_between_those_of_the_steps_around_it():
     with airshed.Simulation(case(), WINDS, puff()) as simulation:
         simulation.run(until=1000.0)
@@ -70,6 +72,7 @@ def test_the_state_at_a_stop_lies_between_those_of_the_steps_around_it():
         np.testing.assert_allclose(amid, 0.5 * (before + simulation["TRACER"].values), rtol=0.02, atol=1e-13)
 
 
+@pytest.mark.compiles
 def test_a_stop_that_took_its_step_for_good_would_change_what_comes(monkeypatch):
     """The negative control."""
     monkeypatch.setattr(ProvisionalStep, "undo", lambda step: setattr(step, "left", None))
@@ -80,6 +83,7 @@ def test_a_stop_that_took_its_step_for_good_would_change_what_comes(monkeypatch)
         assert bits(simulation) != undisturbed()[0]
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("every", ["59.99 min", "7.3 min"])
 def test_what_is_written_amid_steps_is_what_somebody_sees_who_stops_there(tmp_path, every):
     """And a run that is left there, and resumed, goes on from the step before."""
@@ -104,6 +108,7 @@ def test_what_is_written_amid_steps_is_what_somebody_sees_who_stops_there(tmp_pa
         np.testing.assert_allclose(simulation["TRACER"].values, shown, rtol=1e-3, atol=1e-15)
 
 
+@pytest.mark.compiles
 def test_a_restart_that_is_due_amid_a_step_is_written_at_its_end(tmp_path):
     given = case(restart="59.99 min")
     with airshed.Simulation(given, WINDS, puff(), output=tmp_path / "run") as simulation:
@@ -113,6 +118,7 @@ def test_a_restart_that_is_due_amid_a_step_is_written_at_its_end(tmp_path):
     assert times == [7200.0, 10800.0]  # the last two, due at 7198.8 and 10798.2 s
 
 
+@pytest.mark.compiles
 def test_observers_are_told_of_the_steps_of_the_run_alone():
     told = []
     with airshed.Simulation(case(), WINDS, puff()) as simulation:
@@ -121,6 +127,7 @@ def test_observers_are_told_of_the_steps_of_the_run_alone():
         assert [info.step for info in told] == list(range(1, len(told) + 1))
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("until", ["5 min", 300, np.timedelta64(5, "m"), timedelta(minutes=5)])
 def test_a_time_may_be_given_in_several_ways(until):
     with airshed.Simulation(case(), WINDS, puff()) as simulation:

@@ -37,6 +37,7 @@ def undocumented(folder: Path) -> list[str]:
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in patterns)]
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("strategy", ["gather", "files", "mpiio", "zarr", "auto"])
 def test_what_a_run_leaves_is_documented(tmp_path: Path, strategy: str) -> None:
     folder = tmp_path / "run"
@@ -51,6 +52,7 @@ def test_what_a_run_leaves_is_documented(tmp_path: Path, strategy: str) -> None:
     assert undocumented(folder) == ["diary.txt"]
 
 
+@pytest.mark.compiles
 def test_a_cell_that_failed_is_documented_and_forgotten_by_the_next_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     (tmp_path / "exploding.eqn").write_text(EXPLODING)

@@ -79,6 +79,7 @@ def test_a_field_has_dims_unit_coordinates_and_time():
     assert simulation["air_temperature"].attrs["units"] == "K"
 
 
+@pytest.mark.compiles
 def test_a_field_does_not_change_when_the_run_goes_on(tmp_path):
     """Also where one species, one level and a full row of columns would let it lie in the state itself."""
     (tmp_path / "one.spc").write_text("#DEFVAR\nSMOKE = IGNORE;\n")
@@ -290,6 +291,7 @@ def test_a_turning_wind_brings_everything_back_after_its_period_at_any_latitude(
         assert float(np.abs(end - state["TRACER"]).sum() / state["TRACER"].sum()) < 0.2
 
 
+@pytest.mark.compiles
 def test_tracers_of_a_file_without_reactions(tmp_path):
     (tmp_path / "smoke.spc").write_text("#DEFVAR\nSMOKE = IGNORE;\nDUST = IGNORE;\nASH = IGNORE;\n")
     chosen = settings(

@@ -1,8 +1,11 @@
 """The measurements of `airshed bench serve`, short: every reader gets its frames, the server's memory stays."""
 
+import pytest
+
 from airshed.serve import load, timing
 
 
+@pytest.mark.thorough
 def test_many_readers_get_frames_while_the_model_steps() -> None:
     with timing.serving("tracer-rotation", "--threads", "1", "--set", 'time.step="10 s"') as (remote, process):
         remote.step(3)

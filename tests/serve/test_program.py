@@ -50,6 +50,7 @@ def test_it_goes_on_from_the_last_snapshot_after_kill_9(start: Start) -> None:
     assert again.replay().equal
 
 
+@pytest.mark.thorough
 def test_two_ranks_give_the_bits_of_one(start: Start) -> None:
     process, remote = start("-n", "2", "--threads", "1")
     remote.step(4)

@@ -12,6 +12,8 @@ from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote
 from airshed.serve.types import Paint, Release
 
+pytestmark = pytest.mark.thorough
+
 SHORT = "--set", 'time.spinup="0 h"', "--set", 'time.length="6 h"'
 Bits = dict[str, bytes]
 

@@ -59,6 +59,7 @@ def test_others_go_on_meanwhile(go_on: threading.Event) -> None:
             assert not begun(watching)
 
 
+@pytest.mark.compiles
 def test_a_session_that_goes_on_is_compared_as_it_was(go_on: threading.Event) -> None:
     with serving(load_case(CASE)) as server, airshed.connect(server.url) as main:
         main.step(2)

@@ -25,7 +25,16 @@ from airshed.serve.limits import Limits
 RATE = "emissions.point.0.rate"
 
 
-@pytest.mark.parametrize(("how", "options"), [("kill", ()), ("kill", ("-n", "2")), ("interrupt", ("-n", "2"))])
+@pytest.mark.parametrize(
+    ("how", "options"),
+    [
+        ("kill", ()),
+        *(
+            pytest.param(*each, marks=pytest.mark.thorough)
+            for each in (("kill", ("-n", "2")), ("interrupt", ("-n", "2")))
+        ),
+    ],
+)
 def test_branches_come_back(start: Start, how: str, options: tuple[str, ...]) -> None:
     process, main = start(*options, "--threads", "1")
     main.step(3)

@@ -73,6 +73,7 @@ def test_files_that_are_none_are_told(signed: Address, tmp_path: Path) -> None:
             trusting(file)
 
 
+@pytest.mark.thorough
 def test_a_key_behind_a_password_asks_nobody(signed: Address, tmp_path: Path) -> None:
     locked = tmp_path / "locked.key"
     encrypt = ["openssl", "ec", "-in", str(signed.key), "-aes256", "-passout", "pass:secret", "-out", str(locked)]

@@ -6,6 +6,8 @@ import pytest
 import airshed
 from airshed.serve.client import ServerError
 
+pytestmark = pytest.mark.thorough
+
 
 def test_west_europe_is_steered_branched_and_made_again(serve) -> None:
     server = serve("west-europe", "run.threads=1", 'time.spinup="0 h"')

@@ -50,10 +50,12 @@ def test_a_blank_in_an_empty_cell_is_no_other_input(tmp_path: Path, number: int,
     assert made.base == base
 
 
-def test_forty_mutations_show_no_fault(tmp_path: Path) -> None:
+@pytest.mark.compiles
+@pytest.mark.parametrize("count", [14, pytest.param(42, marks=pytest.mark.thorough)])
+def test_mutations_show_no_fault(tmp_path: Path, count: int) -> None:
     with Pool(tmp_path) as pool:
         replies = [
-            {"seed": SEED, "index": index, "area": area_of(index), **pool.ask(SEED, index)} for index in range(42)
+            {"seed": SEED, "index": index, "area": area_of(index), **pool.ask(SEED, index)} for index in range(count)
         ]
     assert not [reply for reply in replies if reply["outcome"] in FAULTS], groups_text(replies)
     assert {reply["outcome"] for reply in replies} == {"accepted", "refused"}

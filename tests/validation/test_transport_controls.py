@@ -11,6 +11,8 @@ from airshed.kernels.cpu.stepper import Stepper
 from airshed.process.twostep import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned
 
+pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
+
 LIMITED = "    return maximum(low, pack{}) + minimum(high, pack{});"
 UNLIMITED = "    return (void)high, (void)low, smooth;"
 UPWIND = "    return (void)high, (void)low, smooth - smooth;"

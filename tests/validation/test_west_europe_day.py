@@ -124,12 +124,14 @@ def deposition_counts(day: Day) -> bool:
     return bool(0.01 < float(ozone["deposited"] / ozone["inflow"]) < 0.1)
 
 
+@pytest.mark.thorough
 def test_ozone_over_land_is_higher_in_the_afternoon_than_at_night(day: Day) -> None:
     assert afternoon_exceeds_night(day)
     assert not afternoon_exceeds_night(replace(day, ozone=np.roll(day.ozone, 12, axis=0)))
     assert not afternoon_exceeds_night(replace(day, ozone=np.broadcast_to(day.ozone.mean(axis=0), day.ozone.shape)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CITIES)
 def test_nitrogen_dioxide_peaks_over_the_towns(day: Day, name: str) -> None:
     assert peaks_at(day, name)
@@ -139,6 +141,7 @@ def test_nitrogen_dioxide_peaks_over_the_towns(day: Day, name: str) -> None:
     assert not peaks_at(replace(day, nitrogen_dioxide=np.full_like(day.nitrogen_dioxide, 1.0)), name)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CITIES)
 def test_ozone_is_titrated_in_the_towns_at_night(day: Day, name: str) -> None:
     assert titrated_at(day, name)
@@ -148,6 +151,7 @@ def test_ozone_is_titrated_in_the_towns_at_night(day: Day, name: str) -> None:
     assert not titrated_at(replace(day, ozone=kept), name)
 
 
+@pytest.mark.thorough
 def test_hourly_values_are_usual(day: Day) -> None:
     assert values_are_usual(day)
     assert not values_are_usual(replace(day, ozone=4.0 * day.ozone))
@@ -156,11 +160,13 @@ def test_hourly_values_are_usual(day: Day) -> None:
     assert not values_are_usual(replace(day, ozone=np.full_like(day.ozone, np.nan)))
 
 
+@pytest.mark.thorough
 def test_no_mixing_ratio_is_negative(day: Day) -> None:
     assert nothing_is_negative(day)
     assert not nothing_is_negative(replace(day, least=np.append(day.least, -1e-30)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("term", "factor"), [("inflow", 1.0 + 1e-9), ("deposited", 0.0), ("emitted", 0.0), ("chemistry", 1.001)]
 )
@@ -170,12 +176,14 @@ def test_budgets_of_species_and_families_close(day: Day, term: str, factor: floa
     assert not budgets_close(replace(day, budget=day.budget.assign({term: factor * day.budget[term]})))
 
 
+@pytest.mark.thorough
 def test_the_iteration_loses_no_nitrogen_and_no_sulphur(day: Day) -> None:
     assert drift_is_small(day)
     budget = day.budget.assign(drift=day.budget["drift"] - 0.01 * day.budget["emitted"])
     assert not drift_is_small(replace(day, budget=budget))
 
 
+@pytest.mark.thorough
 def test_deposition_takes_its_share_of_the_ozone(day: Day) -> None:
     assert deposition_counts(day)
     assert not deposition_counts(replace(day, budget=day.budget.assign(deposited=0.0 * day.budget["deposited"])))

@@ -1,6 +1,14 @@
-"""Negative controls of the checks of the adjoint: each fails when a term is scaled."""
+"""Negative controls of the checks of the adjoint: each fails when a term is scaled.
+
+On the small case of tests/laws/cases.py, in the place of the one of the checks themselves.
+"""
 
 import dataclasses
+from functools import partial
+
+import pytest
+from tests.laws.cases import small_case
+from tests.laws.derivatives import changing_weather, uneven
 
 from airshed.adjoint.backward import Backward
 from airshed.adjoint.direction import EMISSION, INITIAL
@@ -8,13 +16,39 @@ from airshed.adjoint.replay import Replay
 from airshed.verify import adjoint
 
 OFF = 1.001
+CHIMNEY = {"species": "NO", "lon": -28.2, "lat": 41.1, "height": "10 m"}
+
+
+@pytest.fixture
+def case(tmp_path, monkeypatch):
+    """The small case in air that sinks, which the checks take."""
+
+    def chimney_case(rate=50.0):
+        point = [{**CHIMNEY, "rate": f"{rate!r} mol/s"}]
+        mechanism = {"mechanism": str(tmp_path / "small.kpp")}
+        return small_case(tmp_path, chemistry=mechanism, emissions={"point": point})
+
+    made = chimney_case()
+    more = {"meteorology": changing_weather(), "initial": uneven(made)}
+    for name in ("dot_product_test", "taylor_test", "gradient", "Simulation"):
+        monkeypatch.setattr(adjoint, name, partial(getattr(adjoint, name), **more))
+    monkeypatch.setattr(adjoint, "small_case", chimney_case)
+    for name, value in {"_LON": CHIMNEY["lon"], "_LAT": CHIMNEY["lat"], "_RATE": 50.0}.items():
+        monkeypatch.setattr(adjoint, name, value)
+    return made
 
 
 def missed(figures):
     return {figure.what for figure in figures if not figure.ok}
 
 
-def test_an_adjoint_of_one_input_that_is_off_is_seen(monkeypatch):
+def test_what_is_right_passes(case):
+    assert missed(adjoint.check_products(case, steps=2)) == set()
+    assert missed(adjoint.check_taylor(case, steps=2)) == set()
+    assert missed(adjoint.check_gradient()) == set()
+
+
+def test_an_adjoint_of_one_input_that_is_off_is_seen(case, monkeypatch):
     backward = Replay.backward
 
     def off(self):
@@ -22,25 +56,25 @@ def test_an_adjoint_of_one_input_that_is_off_is_seen(monkeypatch):
         return dataclasses.replace(found, outside=OFF * found.outside)
 
     monkeypatch.setattr(Replay, "backward", off)
-    assert missed(adjoint.check_products(adjoint.small_case(), steps=2)) == {"dot products by boundary, relative error"}
+    assert missed(adjoint.check_products(case, steps=2)) == {"dot products by boundary, relative error"}
 
 
-def test_an_adjoint_of_nothing_is_seen(monkeypatch):
+def test_an_adjoint_of_nothing_is_seen(case, monkeypatch):
     monkeypatch.setattr(Replay, "tangent", lambda self, direction: 0.0)
     monkeypatch.setattr(Replay, "change", 0.0)
     backward = Replay.backward
     monkeypatch.setattr(Replay, "backward", lambda self: backward(self).map(lambda each: 0.0 * each))
-    assert missed(adjoint.check_products(adjoint.small_case(), steps=2)) == {"least of the products, there at all"}
+    assert missed(adjoint.check_products(case, steps=2)) == {"least of the products, there at all"}
 
 
-def test_a_tangent_that_is_off_leaves_a_remainder_of_first_order(monkeypatch):
+def test_a_tangent_that_is_off_leaves_a_remainder_of_first_order(case, monkeypatch):
     tangent = Replay.tangent
     monkeypatch.setattr(Replay, "tangent", lambda self, direction: OFF * tangent(self, direction))
-    (figure,) = adjoint.check_taylor(adjoint.small_case(), steps=2)
+    (figure,) = adjoint.check_taylor(case, steps=2)
     assert not figure.ok
 
 
-def test_a_gradient_that_is_off_is_seen(monkeypatch):
+def test_a_gradient_that_is_off_is_seen(case, monkeypatch):
     run = Backward.run
 
     def off(self, *arguments):
@@ -51,8 +85,8 @@ def test_a_gradient_that_is_off_is_seen(monkeypatch):
     assert missed(adjoint.check_gradient()) == {"by the rate of a chimney, against whole runs"}
 
 
-def test_the_kinds_of_inputs_are_all_there():
-    inputs = {figure.what for figure in adjoint.check_products(adjoint.small_case(), steps=2)}
+def test_the_kinds_of_inputs_are_all_there(case):
+    inputs = {figure.what for figure in adjoint.check_products(case, steps=2)}
     assert {
         f"dot products by {kind}, relative error" for kind in (INITIAL, EMISSION, "boundary", "top", "rates")
     } < inputs

@@ -7,14 +7,24 @@ import pytest
 from airshed.verify import checks
 from airshed.verify.figure import Figure, observed_order
 
+from .small import SMALL
+
 HOLDS, MISSES = Figure("test", "holds", 0.5, 1.0), Figure("test", "misses", 2.0, 1.0)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("name", checks.checks())
 def test_every_figure_keeps_its_threshold_and_has_a_reference(name):
     figures = checks.checks()[name]()
     assert not [figure for figure in figures if not figure.ok]
     assert not [figure for figure in figures if not figure.reference]
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("name", SMALL)
+def test_figures_of_small_size_keep_their_thresholds(name):
+    assert not [figure for figure in SMALL[name]() if not figure.ok]
 
 
 def test_a_figure_keeps_its_limit_from_the_right_side():

@@ -48,12 +48,14 @@ POLLU = chemistry_problems.PROBLEMS["POLLU, t = 60 min"]
 TIGHT = "greatest relative error, rodas4 at 1e-10"
 
 
+@pytest.mark.compiles
 def test_rates_that_are_off_by_a_millionth_miss_the_end_state():
     """Those of two molecules, which POLLU relates to the air."""
     denser = replace(POLLU, air={"M": POLLU.air["M"] * (1.0 + 1e-6)})
     assert missed(chemistry_problems.check({"denser": denser}, (RODAS4,))) == {TIGHT}
 
 
+@pytest.mark.compiles
 def test_an_end_that_is_not_reached_is_no_end_state(monkeypatch):
     def impatient(*arguments, most_steps, **options):
         return solver(*arguments, most_steps=20, **options)
@@ -63,6 +65,7 @@ def test_an_end_that_is_not_reached_is_no_end_state(monkeypatch):
     assert len(missed(chemistry_problems.check({"POLLU": POLLU}, (RODAS4,)))) == 2
 
 
+@pytest.mark.compiles
 def test_a_method_with_a_wrong_digit_misses_the_end_state():
     wrong = with_wrong_digit(RODAS4, 1e-4)
     assert missed(chemistry_problems.check({"POLLU": POLLU}, (wrong,))) == {"the same, worst method at 1e-07"}
@@ -79,18 +82,21 @@ def test_emep_misses_its_end_state_in_air_that_is_a_millionth_warmer(monkeypatch
     assert missed(chemistry_emep.check())
 
 
+@pytest.mark.thorough
 def test_emep_misses_its_end_state_with_a_restart_left_out(monkeypatch):
     """Without the one at 20 h a series in time runs through the jump of the sun."""
     monkeypatch.setattr(chemistry_emep, "JUMPS", chemistry_emep.JUMPS[:2])
     assert missed(chemistry_emep.check())
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("name", METHODS)
 def test_a_wrong_digit_lowers_the_order(monkeypatch, name):
     monkeypatch.setattr(chemistry_orders, "METHODS", {name: with_wrong_digit(METHODS[name], 1e-3)})
     assert len(missed(chemistry_orders.check())) == 2
 
 
+@pytest.mark.compiles
 def test_a_wrong_entry_of_the_jacobian_lowers_the_order(monkeypatch):
     right = chemistry_emit._Writer.entries.func
     wrong = property(lambda self: [Binary("*", Number(2.0), right(self)[0]), *right(self)[1:]])
@@ -99,6 +105,7 @@ def test_a_wrong_entry_of_the_jacobian_lowers_the_order(monkeypatch):
     assert {("order of ros3", False), ("order of rodas3", False), ("order of rodas4", False)} <= orders
 
 
+@pytest.mark.compiles
 def test_rates_that_are_held_in_time_lower_the_order(monkeypatch):
     monkeypatch.setattr(chemistry_orders, "_DEGREE", 0)
     assert missed(chemistry_orders.check()) == {"rates that change with time"}
@@ -107,7 +114,8 @@ def test_rates_that_are_held_in_time_lower_the_order(monkeypatch):
 NETWORK = chemistry_networks.template()
 
 
-@settings(max_examples=10)
+@pytest.mark.compiles
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.booleans(), st.sampled_from(["rodas3", "rodas4"]))
 def test_random_networks_end_where_radau_ends(seed, species, conserving, method):
     trial = chemistry_networks.draw(NETWORK, seed, species, conserving=conserving)
@@ -115,6 +123,7 @@ def test_random_networks_end_where_radau_ends(seed, species, conserving, method)
     assert chemistry_networks.difference(kernel, NETWORK, trial, METHODS[method]) < chemistry_networks.LIMIT
 
 
+@pytest.mark.compiles
 def test_random_networks_conserve_mass_where_they_should():
     masses = np.array(list(chemistry_networks.MASSES.values()))
     kept, lost = (
@@ -128,6 +137,7 @@ def test_random_networks_conserve_mass_where_they_should():
         assert np.allclose(ends, starts, rtol=1e-12, atol=0.0) == holds
 
 
+@pytest.mark.compiles
 def test_a_rate_that_is_off_by_a_millionth_is_seen_in_random_networks(monkeypatch):
     compiled = chemistry_networks.compiled
 
@@ -139,6 +149,7 @@ def test_a_rate_that_is_off_by_a_millionth_is_seen_in_random_networks(monkeypatc
     assert len(missed(chemistry_networks.check(6))) == 2
 
 
+@pytest.mark.compiles
 def test_atoms_that_are_not_followed_drift(monkeypatch):
     """Two reactions of emep lose nitrogen; sulphur they all keep."""
     right = chemistry_cells.atom_weights
@@ -154,6 +165,7 @@ def test_atoms_that_are_not_followed_drift(monkeypatch):
     assert "drift of S" not in found
 
 
+@pytest.mark.compiles
 def test_cells_that_fail_or_lose_something_are_counted():
     network = follow(load_mechanism("emep"), chemistry_cells.ELEMENTS)
     cells = chemistry_cells.spread(chemistry_cells.emep_state(network), 30)
@@ -179,11 +191,14 @@ def test_weights_of_invariants_are_orthogonal_to_all_reactions(name):
     assert len(weights) == {"chapman": 0, "robertson": 1}[name]
 
 
+@pytest.mark.compiles
+@pytest.mark.thorough
 @needs_musica
 def test_a_large_mechanism_in_many_cells():
     assert not missed(chemistry_micm.check_many(200))
 
 
+@pytest.mark.compiles
 @needs_musica
 def test_other_light_than_micms_is_seen(monkeypatch):
     ours = chemistry_micm.ours

@@ -29,6 +29,7 @@ def missed(each: dict[str, np.ndarray]) -> set[str]:
     return {figure.what for figure in pasture.figures_of(each, CELLS, "pasture", "double") if not figure.ok}
 
 
+@pytest.mark.compiles
 def test_what_is_planted_in_one_cell_of_one_evening_is_seen(evenings: dict[str, np.ndarray]) -> None:
     assert not missed(evenings)
     planted = (
@@ -109,6 +110,8 @@ def folder() -> Path:
     return found
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_the_outputs_of_grasp_are_met(folder: Path, precision) -> None:
     figures = pasture_reference.check(folder, precision)
@@ -127,6 +130,8 @@ PLANTED = [
 ]
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 @pytest.mark.parametrize(("check", "of", "other"), PLANTED, ids=[str(other) for _, _, other in PLANTED])
 def test_another_model_does_not_meet_them(folder: Path, check: str, of: tuple[str, ...], other) -> None:
     assert not all(figure.ok for figure in getattr(pasture_reference, check)(folder, *of, **other))

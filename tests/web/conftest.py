@@ -22,6 +22,9 @@ PAGES = ROOT / "src" / "airshed" / "serve" / "web" / "index.html"
 PATH = os.pathsep.join((os.environ["PATH"], str(ROOT / ".venv-node" / "bin")))
 """Where node is: the machine's, or that of the wheel that `make web` installs."""
 
+PARIS, PARIS_CELL = [2.5, 48.5], (3, 2)
+"""Longitude and latitude of Paris, and its row and column in the fixture `chemistry`."""
+
 Browse = Callable[..., Any]
 Answers = Mapping[str, Callable[[], object]]
 

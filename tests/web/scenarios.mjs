@@ -60,25 +60,6 @@ export async function shows({ open, given }) {
   return { places, values, scale: await scale(page) };
 }
 
-/** Read the labels of contours: their texts, and the places where they stand. */
-export async function labels({ open, given }) {
-  const before = () => {
-    globalThis.written = [];
-    const write = CanvasRenderingContext2D.prototype.fillText;
-    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-      globalThis.written.push([text, x, y]);
-      write.call(this, text, x, y);
-    };
-  };
-  const page = await open({ view: { lines: false, cities: false, contours: true, ...given.view }, before });
-  await settle(page);
-  const map = page.locator(".map");
-  const [west, south, east, north] = (await map.getAttribute("data-box")).split(",").map(Number);
-  const { width, height } = await map.boundingBox();
-  const written = await page.evaluate(() => globalThis.written);
-  return written.map(([text, x, y]) => [Number(text), west + ((east - west) * x) / width, north - ((north - south) * y) / height]);
-}
-
 /** Read a table of the budget, and the costs of a step. */
 export async function sums({ open, given }) {
   const page = await open({ view: { panel: "budget", ...given.view } });
@@ -151,7 +132,7 @@ export async function branches({ open, given, ask }) {
 
 const CORNERS = ["ArrowUp", "ArrowUp", "Enter", ...Array(3).fill("ArrowRight"), "Enter", ...Array(4).fill("ArrowDown"), "Enter"];
 
-/** With keys alone: switch a process off and on, change a factor of a country and sector, release something, paint an area. */
+/** With keys alone: switch a setting off and on, change a factor of a country and sector, release something, paint an area. */
 export async function steers({ open, given }) {
   const page = await open({ view: { variable: given.variable, panel: "steer" } });
   await page.route("**/info", async (route) => { // what the model tells of itself comes late on a busy machine
@@ -169,11 +150,11 @@ export async function steers({ open, given }) {
     new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
   });
   const done = (words) => page.waitForFunction((wanted) => globalThis.told.includes(wanted), words, { polling: 100 });
-  await press(page.locator("summary", { hasText: "Transport" }), "Enter");
+  await press(page.locator("summary", { hasText: given.group }), "Enter");
   for (const value of ["false", "true"]) {
-    await press(page.getByLabel("advection", { exact: true }), "Space");
+    await press(page.getByLabel(given.switch, { exact: true }), "Space");
     await press(button("Apply here"), "Enter");
-    await done(`transport.advection is ${value}`);
+    await done(`${given.group.toLowerCase()}.${given.switch} is ${value}`);
   }
   await page.getByLabel("Add to emissions.scale").focus();
   await page.keyboard.type(given.factor);

@@ -5,49 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.web.conftest import Browse
+from tests.web.conftest import PARIS, PARIS_CELL, Browse
 
 import airshed
 from airshed.parallel.communicator import Alone
 from airshed.runtime.registry import load_case
 from airshed.serve.server import Address, Server
 
-PARIS = [2.5, 48.5]
-ROW, COLUMN = 3, 2
-
-
-def test_an_emission_factor_makes_a_branch_differ(chemistry: Server, browse: Browse) -> None:
-    def look() -> float:
-        name = next(each for each in chemistry.engine.sessions if each != "main")
-        with airshed.connect(chemistry.url) as main, airshed.connect(chemistry.url, name) as branch:
-            assert branch.log()[-1].command["kind"] == "set" or branch.state().parent == "main"
-            difference = branch.values("NO2", level=0) - main.values("NO2", level=0)
-        return float(difference[ROW, COLUMN]) * 1e9
-
-    seen = browse("branches", chemistry, {"look": look}, variable="NO2", pollutant="NOx", place=PARIS)
-    assert seen["names"][0] == "main"
-    low, high = seen["scale"]["low"], seen["scale"]["high"]
-    assert low == -high
-    assert seen["scale"]["colours"] == "balance"
-    shown = float(seen["value"].split()[0].replace("−", "-"))
-    assert shown == pytest.approx(seen["difference"], rel=2e-3)
-    assert shown < 0 < high
-    assert seen["drawn"] > 1
-    assert seen["blanks"] == 0  # while both run, the map never waits for the slower one
-
-
-def test_keys_alone_steer(chemistry: Server, browse: Browse) -> None:
-    with airshed.connect(chemistry.url) as client:
-        since, before = len(client.log()), client.values("O3", level=0)
-        browse("steers", chemistry, variable="O3", factor="DE/F_RoadTransport", place=PARIS)
-        done = [each.command for each in client.log(since) if each.command["kind"] not in ("snapshot", "forget")]
-        painted = client.values("O3", level=0) / before
-    assert [(each["name"], each["value"]) for each in done[:3]] == [
-        ("transport.advection", False), ("transport.advection", True), ("emissions.scale.DE/F_RoadTransport", 0.5),
-    ]  # fmt: skip
-    assert (done[3]["species"], done[3]["lon"], done[3]["lat"], done[3]["rate"]) == ("SO2", *PARIS, 3.0)
-    assert done[4]["kind"] == "paint"
-    assert set(np.unique(painted.round(5))) == {1.0, 2.0}
+pytestmark = pytest.mark.thorough
 
 
 def test_a_release_is_made_and_undone(chemistry: Server, browse: Browse) -> None:
@@ -55,10 +20,10 @@ def test_a_release_is_made_and_undone(chemistry: Server, browse: Browse) -> None
         before, since = client.values("SO2", level=0), len(client.log())
 
         def look() -> float:
-            return float(client.values("SO2", level=0)[ROW, COLUMN])
+            return float(client.values("SO2", level=0)[PARIS_CELL])
 
         seen = browse("releases", chemistry, {"look": look}, species="SO2", place=PARIS)
-        assert seen["during"] > 5 * before[ROW, COLUMN]
+        assert seen["during"] > 5 * before[PARIS_CELL]
         assert np.array_equal(client.values("SO2", level=0), before)
         done = [each.command["kind"] for each in client.log(since)]
         assert done[:3] == ["snapshot", "release", "restore"]  # and the snapshot is forgotten soon

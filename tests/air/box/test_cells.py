@@ -60,12 +60,14 @@ def test_a_box_does_not_depend_on_the_others(emep: ReactionNetwork, temperature:
     assert np.ptp(together["O3"].values[-1]) > 1e11
 
 
+@pytest.mark.thorough
 def test_threads_do_not_matter(emep: ReactionNetwork) -> None:
     conditions, data = BoxConditions.from_dict(CONDITIONS), cells(20)
     one, two = (integrate_box(emep, conditions, states=states_of(data, emep), threads=each) for each in (1, 2))
     assert one.identical(two)
 
 
+@pytest.mark.thorough
 def test_gauss_seidel_takes_many_cells_too(emep: ReactionNetwork) -> None:
     solver = {"method": "gauss-seidel", "step": "100 s", "sweeps": 4}
     data = cells(11)
@@ -80,6 +82,7 @@ def test_gauss_seidel_takes_many_cells_too(emep: ReactionNetwork) -> None:
     assert np.array_equal(alone["O3"][:, 0], by[0]["O3"][:, 7])
 
 
+@pytest.mark.compiles
 def test_states_go_before_conditions(tracer: ReactionNetwork, tmp_path: Path) -> None:
     path = tmp_path / "states.csv"
     path.write_text("cell,TRACER [ppb],temperature [degC],pressure [hPa]\n0,40,0,1000\n1,20,10,500\n", encoding="utf-8")

@@ -110,6 +110,7 @@ def test_wrong_conditions(problem: Problem, changes: dict, message: str | None) 
     assert "{key}" not in str(caught.value)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(("changes", "message"), UNFIT.values(), ids=UNFIT)
 def test_conditions_that_do_not_fit_the_mechanism(
     emep: ReactionNetwork, problem: Problem, changes: dict, message: str
@@ -120,6 +121,7 @@ def test_conditions_that_do_not_fit_the_mechanism(
     assert "{key}" not in str(caught.value)
 
 
+@pytest.mark.compiles
 def test_overflow_is_told(emep: ReactionNetwork, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoxForcing, "_refuse_more_than_air", lambda *given: None)
     with pytest.raises(NumericalError, match=r"leaves no finite numbers of .* \(most .*\): .*solver\.step"):

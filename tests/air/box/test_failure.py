@@ -56,6 +56,7 @@ def told(message: str) -> str:
     return message.partition("; to replay it")[0]
 
 
+@pytest.mark.compiles
 def test_a_failure_is_told_and_replayed(folder: Path) -> None:
     """A grows without bound near 8.9 h: dA/dt = k A^2 - j A. The replay fails at the same time with the same words."""
     first = run(folder, "grow.toml", "out/box.nc")
@@ -77,6 +78,7 @@ def test_a_failure_is_told_and_replayed(folder: Path) -> None:
 STEPS = '[solver]\nmethod = "gauss-seidel"\nstep = "100 s"\n'
 
 
+@pytest.mark.compiles
 def test_a_failure_of_gauss_seidel_is_told_and_replayed(folder: Path) -> None:
     """It grows without bound by steps, too; the replay begins at the last output and ends in the same interval."""
     (folder / "steps.toml").write_text(
@@ -93,6 +95,7 @@ def test_a_failure_of_gauss_seidel_is_told_and_replayed(folder: Path) -> None:
     assert again.partition(" s, on its way")[0] == first.partition(" s, on its way")[0]
 
 
+@pytest.mark.compiles
 def test_a_failure_of_gauss_seidel_among_many_cells(folder: Path) -> None:
     network = load_mechanism(folder / "grow.def")
     (folder / "steps.toml").write_text(CONDITIONS + STEPS, encoding="utf-8")
@@ -107,6 +110,7 @@ def test_a_failure_of_gauss_seidel_among_many_cells(folder: Path) -> None:
     assert abs(again.value.time - caught.value.time) <= 200.0
 
 
+@pytest.mark.compiles
 def test_a_failure_among_many_cells(folder: Path) -> None:
     states = folder / "states.csv"
     states.write_text("A [molecules/cm3],j_A [1/s]\n1e2,1e-5\n2e6,1e-6\n5e3,1e-5\n", encoding="utf-8")
@@ -129,6 +133,7 @@ def test_too_few_steps(emep: ReactionNetwork, problem) -> None:  # type: ignore[
     assert plain.retried == 0
 
 
+@pytest.mark.compiles
 def test_the_failure_knows_all_that_is_needed(folder: Path) -> None:
     network = load_mechanism(folder / "grow.def")
     conditions = BoxConditions.load(folder / "grow.toml")
@@ -162,6 +167,7 @@ def test_replay_of_a_cell_of_a_grid(emep: ReactionNetwork) -> None:
     assert float(series["time"][-1]) == 300.0
 
 
+@pytest.mark.compiles
 def test_replay_gives_open_parameters(folder: Path) -> None:
     network = load_mechanism(folder / "grow.def")
     conditions = replay_conditions(network, [1e6, 0.0], {"TEMP": 285.0, "M": 2e19, "j_A": 1e-3}, 60.0)

@@ -38,6 +38,7 @@ def conditions(**sections: dict) -> BoxConditions:
     return BoxConditions.from_dict(data | sections)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("method", ["rodas4", "gauss-seidel"])
 def test_rates_and_fixed_species_are_given(network: ReactionNetwork, method: str) -> None:
     """No air is needed: nothing depends on it, and the result does not tell of it."""
@@ -48,12 +49,14 @@ def test_rates_and_fixed_species_are_given(network: ReactionNetwork, method: str
     assert set(series.data_vars) == {"A", "B"}
 
 
+@pytest.mark.compiles
 def test_formulas_name_other_rates_and_the_air(network: ReactionNetwork) -> None:
     rates = {"j_A": "1e-4*SUN", "k_AX": "2e-5*j_A*T/298", "SUN": 1.0}
     series = integrate_box(network, conditions(rates=rates, environment={"temperature": "298 K"}))
     assert float(series["A"][-1]) == pytest.approx(1e9 * np.exp(-(1e-4 + 2e-9 * 1e5) * 3600.0), rel=1e-5)
 
 
+@pytest.mark.compiles
 def test_a_fixed_species_as_a_part_of_air(network: ReactionNetwork) -> None:
     given = conditions(fixed={"X": "4e-15 mol/mol", "M": "2.5e19 molecules/cm3"})
     assert BoxRun(network, given).forcing.at([0.0])["X"].item() == pytest.approx(1e5)
@@ -94,6 +97,7 @@ def test_what_is_wrong_or_missing(network: ReactionNetwork, sections: dict, mess
 ZERO = "#DEFVAR\nA = IGNORE; B = IGNORE;\n#DEFFIX\nM = IGNORE; H2O = 2H + O;\n#EQUATIONS\nA + M = B : 1e-25;\n"
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("values", ["ALL_SPEC = 0;", "M = 0;", "ALL_SPEC = 0; A = 1e9;"])
 def test_an_initial_value_of_no_air_counts_as_none(tmp_path: Path, values: str) -> None:
     """M = 0 stands in many files, where KPP's programs overwrite it; here it would divide by zero."""
@@ -107,6 +111,7 @@ def test_an_initial_value_of_no_air_counts_as_none(tmp_path: Path, values: str) 
     assert float(integrate_box(network, BoxConditions.from_dict(given))["M"][-1]) > 1e17
 
 
+@pytest.mark.compiles
 def test_conditions_go_before_the_formulas_of_a_side_file() -> None:
     chapman = load_mechanism("chapman")
     data = {
@@ -120,6 +125,7 @@ def test_conditions_go_before_the_formulas_of_a_side_file() -> None:
     assert [each.name for each in given.network.parameters] == ["j_O3"]
 
 
+@pytest.mark.thorough
 def test_the_light_of_a_place_is_followed_through_dusk_and_dawn(tmp_path: Path) -> None:
     """A photolysis of secant and daylight over a day, while the air changes too: dA/dt = -a exp(-b sec z) A."""
     (tmp_path / "light.def").write_text(
@@ -150,6 +156,7 @@ def test_names_with_dots_need_no_quotes(tmp_path: Path) -> None:
     assert list(BoxConditions.load(path).rates) == ["PHOTO.jNO2", "USER.k"]
 
 
+@pytest.mark.compiles
 def test_functions_in_python(tmp_path: Path) -> None:
     """Computed from the box's air at every time; what the conditions give goes before."""
     (tmp_path / "two.def").write_text(TEXT, encoding="utf-8")

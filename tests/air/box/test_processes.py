@@ -92,6 +92,7 @@ def lost(rates):
 """
 
 
+@pytest.mark.compiles
 @both
 def test_a_loss_is_an_exponential(make: Run, declare: Any, solver: str) -> None:
     """It adds to the loss rate of the conditions, and what no process names stays."""
@@ -105,6 +106,7 @@ def test_a_loss_is_an_exponential(make: Run, declare: Any, solver: str) -> None:
     np.testing.assert_allclose(shares(series, "PB"), 1.0, rtol=1e-14)
 
 
+@pytest.mark.compiles
 @both
 def test_rain_that_follows_a_formula_washes_out(make: Run, solver: str) -> None:
     """Lambda = c (1 + t/7200 s), whose integral is c (t + t^2/14400 s)."""
@@ -116,6 +118,7 @@ def test_rain_that_follows_a_formula_washes_out(make: Run, solver: str) -> None:
     np.testing.assert_allclose(shares(series, "RN"), np.exp(-1e-4 * (times + times**2 / 14400.0)), rtol=near)
 
 
+@pytest.mark.compiles
 def test_rain_of_a_column_of_a_file(make: Run, tmp_path: Path) -> None:
     """The unit stands in the head; 1 kg/m2/h is 1 mm/h, and half of the box lies above where it begins to rain."""
     (tmp_path / "rain.csv").write_text("time [h],P [kg/m2/h]\n0,1\n3,1\n", encoding="utf-8")
@@ -127,6 +130,7 @@ def test_rain_of_a_column_of_a_file(make: Run, tmp_path: Path) -> None:
     np.testing.assert_allclose(shares(series, "RN"), expected, rtol=2e-6)
 
 
+@pytest.mark.compiles
 @both
 def test_a_chain_decays_as_bateman_says_and_settles(make: Run, solver: str) -> None:
     settings, near = SOLVERS[solver]
@@ -152,6 +156,7 @@ def test_a_chain_decays_as_bateman_says_and_settles(make: Run, solver: str) -> N
     np.testing.assert_allclose(shares(series, "PB"), last, rtol=3.0 * near, atol=1e-14)
 
 
+@pytest.mark.compiles
 @both
 def test_the_sea_takes_and_gives_over_the_height(make: Run, solver: str) -> None:
     """With v (1 - land)/height, towards the balance."""
@@ -168,6 +173,7 @@ def test_the_sea_takes_and_gives_over_the_height(make: Run, solver: str) -> None
     )
 
 
+@pytest.mark.compiles
 @both
 def test_a_loss_follows_light_and_the_temperature_of_each_cell(make: Run, solver: str) -> None:
     """SUN = sin(2 pi t/day) in the morning; and a box has the same bits alone as among others."""
@@ -204,6 +210,7 @@ def lost(rate):
 """
 
 
+@pytest.mark.compiles
 def test_a_method_is_given_one_time_after_the_other(make: Run, declare: Any) -> None:
     """It may look at the sun of the location, at the time, and at fields that it does not declare."""
     given = {
@@ -218,6 +225,7 @@ def test_a_method_is_given_one_time_after_the_other(make: Run, declare: Any) -> 
         make(**given).run()
 
 
+@pytest.mark.compiles
 @both
 def test_methods_and_many_boxes(make: Run, declare: Any, solver: str) -> None:
     """The rate goes with the temperature of each box, and a box has the same bits alone as among others."""
@@ -253,6 +261,7 @@ def made(strength, shares, water_vapour, by_the_wind):
 """
 
 
+@pytest.mark.compiles
 @both
 def test_a_source_is_a_mixing_ratio_and_weather_may_be_below_zero(make: Run, declare: Any, solver: str) -> None:
     """dq/dt = 2e-7 s-1 q_H2O |u| t/3600 s, of 1 % of water in air; so also where the air grows warm and thin."""
@@ -266,6 +275,7 @@ def test_a_source_is_a_mixing_ratio_and_weather_may_be_below_zero(make: Run, dec
     np.testing.assert_allclose(shares(series, "PO"), expected, rtol=near)
 
 
+@pytest.mark.compiles
 def test_nothing_changes_a_bit_where_no_process_acts(make: Run) -> None:
     plain, asked = make().run(), make(settling={}, weather={"precipitation": "1 kg/m2/h"})
     with_note = asked.run()
@@ -276,6 +286,7 @@ def test_nothing_changes_a_bit_where_no_process_acts(make: Run) -> None:
     assert "comment" not in plain.attrs
 
 
+@pytest.mark.compiles
 def test_what_acts_between_cells_is_passed_over(make: Run) -> None:
     run = make(convection={"mass_flux": True}, horizontal_diffusion={"diffusivity": "10 m2/s"})
     assert run.notes == [
@@ -357,6 +368,7 @@ def test_what_is_wrong_is_told_in_a_line(tmp_path: Path, fault: str) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.compiles
 def test_a_loss_below_zero_names_its_process(make: Run, declare: Any) -> None:
     body = LOSS.replace(
         "def lost(rates):\n    return rates", "def lost(rates, temperature):\n    return rates - 0.01*temperature/285"
@@ -388,6 +400,7 @@ rates = { A = "1e-5 1/s" }
 """
 
 
+@pytest.mark.compiles
 def test_the_replay_of_a_failure_has_the_processes_too(declare: Any, tmp_path: Path) -> None:
     """dA/dt = k A^2 - L A grows without bound near 1.1e4 s; the report of a shorter run names the process."""
     declare(LOSS)
@@ -416,6 +429,7 @@ def test_the_replay_of_a_failure_has_the_processes_too(declare: Any, tmp_path: P
     assert "reactions 1; own" in report
 
 
+@pytest.mark.compiles
 def test_conditions_are_what_they_were_when_they_are_read_again(make: Run) -> None:
     run = make(wet_deposition=WASHED, weather={"precipitation": LINEAR_RAIN})
     again = BoxConditions.from_dict(run.conditions.to_dict())

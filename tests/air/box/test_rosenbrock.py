@@ -33,6 +33,7 @@ def emep_error(series: xr.Dataset) -> float:
     return max(abs(float(series[name][-1]) / end - 1.0) for name, end in ends.items())
 
 
+@pytest.mark.thorough
 def test_emep_reaches_the_published_state() -> None:
     """Each of 64 species to 1e-6, with the conditions as they are shipped; a loose tolerance does not."""
     conditions = BoxConditions.load(resource("cases/emep-box") / "conditions.toml")
@@ -53,6 +54,7 @@ def test_jumps_that_are_not_listed_are_found(emep: ReactionNetwork, problem: Pro
     assert not found.identical(listed)
 
 
+@pytest.mark.compiles
 def test_pollu_reaches_the_published_state() -> None:
     conditions = BoxConditions.load(resource("cases/pollu-box") / "conditions.toml")
     series = integrate_box(load_mechanism("pollu"), conditions)
@@ -62,6 +64,7 @@ def test_pollu_reaches_the_published_state() -> None:
     assert max(error.values()) < 1e-7, error
 
 
+@pytest.mark.compiles
 def test_day_of_kpp() -> None:
     """A mechanism that names SUN, and conditions that do not: light from 4.5 h to 19.5 h, against SciPy's Radau."""
     network = load_mechanism("small_strato")
@@ -89,6 +92,7 @@ def tracer_end(tracer: ReactionNetwork, length: str, **sections: dict) -> float:
     return float(integrate_box(tracer, BoxConditions.from_dict(data))["TRACER"][-1])
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("formula", "integral"),
     [
@@ -106,12 +110,14 @@ def test_sources_are_followed_exactly(tracer: ReactionNetwork, formula: str, int
     assert end == pytest.approx(integral, rel=1e-8, abs=1e-3)
 
 
+@pytest.mark.compiles
 def test_half_a_day_of_light(tracer: ReactionNetwork) -> None:
     source = {"TRACER": "1e6*max(0, cos(2*pi*(t/86400 - 0.5)))"}
     end = tracer_end(tracer, "24 h", emission=source, solver=TIGHT)
     assert end == pytest.approx(1e6 * 86400.0 / np.pi, rel=1e-9)
 
 
+@pytest.mark.compiles
 def test_what_changes_too_often_is_refused(tracer: ReactionNetwork) -> None:
     with pytest.raises(
         CaseError, match=r"emission.TRACER changes too often between t = 0 s and 18000 s to be followed"
@@ -119,6 +125,7 @@ def test_what_changes_too_often_is_refused(tracer: ReactionNetwork) -> None:
         tracer_end(tracer, "5 h", emission={"TRACER": "1e6*(1 + sin(1e4*t))"})
 
 
+@pytest.mark.compiles
 def test_noise_is_followed_as_well_as_it_goes(tracer: ReactionNetwork) -> None:
     """Rounding in a large argument is no jump: the series goes through its middle, and a note says so."""
     data = {
@@ -131,6 +138,7 @@ def test_noise_is_followed_as_well_as_it_goes(tracer: ReactionNetwork) -> None:
     assert run.notes == ["emission.TRACER is not smooth: it is followed to a relative error of 1e-07 at worst"]
 
 
+@pytest.mark.compiles
 def test_air_that_expands(tracer: ReactionNetwork) -> None:
     """Mixing ratios stay, also over a jump of the pressure, that is listed or found."""
     data = {
@@ -147,6 +155,7 @@ def test_air_that_expands(tracer: ReactionNetwork) -> None:
     assert float(density.max() / density.min()) > 1.05
 
 
+@pytest.mark.compiles
 def test_emission_into_air_that_expands(tracer: ReactionNetwork) -> None:
     """A source per volume of the air as it is: dq/dt = E / M."""
     end = tracer_end(
@@ -168,6 +177,7 @@ def test_methods_agree(emep: ReactionNetwork, problem: Problem) -> None:
     assert len(set(ends)) == 4
 
 
+@pytest.mark.compiles
 def test_single_precision(tracer: ReactionNetwork) -> None:
     solver = {"relative_tolerance": 1e-4, "absolute_tolerance": "1 molecules/cm3"}
     start = {"TRACER": "1e10 molecules/cm3"}
@@ -182,6 +192,7 @@ def test_single_precision(tracer: ReactionNetwork) -> None:
         tracer_end(tracer, "2 h", solver={"precision": "single"})
 
 
+@pytest.mark.compiles
 def test_a_column_of_a_file(tracer: ReactionNetwork, tmp_path: Path) -> None:
     """Straight lines between rows, whose bends are knots; units and hours converted; nothing beyond the ends."""
     (tmp_path / "source.csv").write_text(

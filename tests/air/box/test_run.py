@@ -50,6 +50,7 @@ def test_report(short: Path, tmp_path: Path) -> None:
     assert report.ok
 
 
+@pytest.mark.compiles
 def test_report_of_other_species(tmp_path: Path) -> None:
     path = tmp_path / "tracer.toml"
     air = 'temperature = "298 K"\npressure = "1000 hPa"'
@@ -113,6 +114,7 @@ def tracers(tmp_path: Path) -> list[str]:
     return ["box", "tracer", "--conditions", str(path), "--output"]
 
 
+@pytest.mark.compiles
 def test_csv_of_one_box_and_of_many(tracers: list[str], tmp_path: Path) -> None:
     """The rows of a CSV file are the numbers of the netCDF file, and its last ones can begin another run."""
     states = tmp_path / "states.csv"
@@ -134,6 +136,7 @@ def test_csv_of_one_box_and_of_many(tracers: list[str], tmp_path: Path) -> None:
     assert "cells" in again.output
 
 
+@pytest.mark.compiles
 def test_picture_and_species(tracers: list[str], tmp_path: Path) -> None:
     picture = tmp_path / "box.png"
     arguments = [*tracers, str(tmp_path / "box.nc"), "--plot", str(picture), "--species", "tracer2,TRACER"]
@@ -163,6 +166,7 @@ def test_what_is_refused_before_it_begins(
     assert not (tmp_path / output).exists()
 
 
+@pytest.mark.compiles
 def test_a_stop_leaves_nothing(tracers: list[str], tmp_path: Path) -> None:
     def stop(run: BoxRun) -> None:
         run.request_stop()
@@ -172,6 +176,7 @@ def test_a_stop_leaves_nothing(tracers: list[str], tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["tracer.toml"]
 
 
+@pytest.mark.compiles
 def test_progress_goes_from_start_to_end() -> None:
     told: list[float] = []
     series = airshed.box("tracer", tomllib.loads(TRACERS), observer=told.append)
@@ -179,6 +184,7 @@ def test_progress_goes_from_start_to_end() -> None:
     assert list(series.sizes) == ["time"]
 
 
+@pytest.mark.compiles
 def test_atoms_that_nothing_touches_are_conserved(tmp_path: Path) -> None:
     """Nitrogen in a mechanism whose reactions keep it; what emission brings is told."""
     conditions = tmp_path / "strato.toml"

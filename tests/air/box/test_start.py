@@ -51,6 +51,7 @@ def test_initial_and_states_win(pollu: ReactionNetwork) -> None:
     assert start(pollu, given, states)["CO"] == 7.0
 
 
+@pytest.mark.compiles
 def test_a_result_says_which_species_the_mechanism_begins(tmp_path: Path) -> None:
     file = tmp_path / "two.def"
     file.write_text(
@@ -86,6 +87,7 @@ def test_air_that_cannot_be_is_refused(pollu: ReactionNetwork, changes: dict[str
         forcing.start(0.0, forcing.at([0.0, 1e5]))
 
 
+@pytest.mark.compiles
 def test_a_series_holds_nothing_that_is_not_finite(
     tracer_run: Callable[..., BoxRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:

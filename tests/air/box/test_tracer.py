@@ -27,6 +27,7 @@ def ends(make: Make, steps: tuple[float, ...], changes: dict) -> list[float]:
     return [float(make({**changes, "solver.step": f"{step} s"}).run()["TRACER"][-1]) for step in steps]
 
 
+@pytest.mark.compiles
 def test_emission_and_deposition_to_second_order(tracer_run: Make) -> None:
     changes = {
         "initial": {"TRACER": f"{START} molecules/cm3"},
@@ -44,6 +45,7 @@ def test_emission_and_deposition_to_second_order(tracer_run: Make) -> None:
     assert abs(backward_euler / exact - 1.0) > 5 * error[0]
 
 
+@pytest.mark.compiles
 def test_a_jump_needs_its_restart(tracer_run: Make) -> None:
     """The source goes on at 2 h: the step that ends there must not see it, the one behind it begins anew."""
     changes = {
@@ -58,6 +60,7 @@ def test_a_jump_needs_its_restart(tracer_run: Make) -> None:
     assert lost[1] > 10 * kept[1]
 
 
+@pytest.mark.compiles
 def test_outputs_and_the_start(tracer_run: Make) -> None:
     changes = {
         "time.start": "4 h",
@@ -73,6 +76,7 @@ def test_outputs_and_the_start(tracer_run: Make) -> None:
     assert series["temperature"].attrs["units"] == "K"
 
 
+@pytest.mark.compiles
 def test_air_that_expands_keeps_mixing_ratios(tracer_run: Make) -> None:
     changes = {
         "fixed": None,
@@ -88,6 +92,7 @@ def test_air_that_expands_keeps_mixing_ratios(tracer_run: Make) -> None:
     assert np.allclose(series["TRACER"] / density, 40e-9, rtol=1e-13)
 
 
+@pytest.mark.compiles
 def test_emission_into_air_that_expands(tracer_run: Make) -> None:
     """A source per volume of the air as it is: dq/dt = E / M."""
     changes = {
@@ -101,6 +106,7 @@ def test_emission_into_air_that_expands(tracer_run: Make) -> None:
     assert not np.allclose(series["TRACER"] / series["M"], 1e6 * series["time"] / 2.5e19, rtol=1e-3, atol=0.0)
 
 
+@pytest.mark.compiles
 def test_single_precision(tracer_run: Make) -> None:
     changes = {"initial": {"TRACER": "40 ppb"}, "deposition": {"TRACER": "1e-5 1/s"}}
     double, single = (
@@ -116,6 +122,7 @@ def sun(emep: ReactionNetwork, problem: Callable[..., BoxConditions], **rates: s
     return BoxRun(emep, problem(rates=rates, environment=environment, fixed__H2O=None, time__length="24 h"))
 
 
+@pytest.mark.compiles
 def test_sun_by_location(emep: ReactionNetwork, problem: Callable[..., BoxConditions]) -> None:
     series = sun(emep, problem).run()
     seconds = series["time"].values - 14 * 240.0
@@ -128,6 +135,7 @@ def test_sun_by_location(emep: ReactionNetwork, problem: Callable[..., BoxCondit
     assert np.allclose(1.0 / series["sec_zenith"][up], cosine[up], rtol=1e-6)
 
 
+@pytest.mark.compiles
 def test_sun_by_its_cosine(emep: ReactionNetwork, problem: Callable[..., BoxConditions]) -> None:
     cosine = "0.7 - cos((t/43200)*pi)*0.3"
     given_cosine = sun(emep, problem, SUN=f"max({cosine}, 0)").run()
@@ -137,12 +145,14 @@ def test_sun_by_its_cosine(emep: ReactionNetwork, problem: Callable[..., BoxCond
     assert not np.allclose(given_cosine["O3"], darker["O3"], rtol=1e-3)
 
 
+@pytest.mark.compiles
 def test_humidity_is_relative_to_saturation(emep: ReactionNetwork, problem: Callable[..., BoxConditions]) -> None:
     run = sun(emep, problem)
     water = run.forcing.at(np.array([0.0]))["H2O"]
     assert float(np.ravel(water)[0]) == pytest.approx(0.5 * 3169.0 / (BOLTZMANN * 298.15) * 1e-6, rel=0.01)
 
 
+@pytest.mark.compiles
 @settings(max_examples=15)
 @given(step=st.floats(50, 5000), every=st.floats(500, 20000), restart=st.floats(0, 86399), length=st.floats(600, 2e5))
 def test_any_division_into_steps(

@@ -56,6 +56,7 @@ def closes(simulation: airshed.Simulation, *terms: str) -> None:
         assert (budget[term].sel(species="TRACER") > 0.0).all(), term
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_all_of_them_together_close_their_budgets(integrator: str) -> None:
     with airshed.Simulation(case(**EVERYTHING, chemistry={"integrator": integrator})) as simulation:
@@ -65,6 +66,7 @@ def test_all_of_them_together_close_their_budgets(integrator: str) -> None:
         assert float(simulation.budget()["settled"].sel(species="TRACER2")) == 0.0
 
 
+@pytest.mark.compiles
 def test_a_coefficient_is_the_rate_of_an_exponential() -> None:
     rain = {"precipitation": "1 mm/h"}
     with airshed.Simulation(case(meteorology=rain, wet_deposition={"coefficients": {"TRACER": "1e-4 1/s"},
@@ -74,6 +76,7 @@ def test_a_coefficient_is_the_rate_of_an_exponential() -> None:
         np.testing.assert_allclose(simulation["TRACER2"].values, 1e-9, rtol=1e-13)
 
 
+@pytest.mark.compiles
 def test_what_settles_leaves_the_highest_layer_at_its_speed() -> None:
     """With nothing above it, the highest layer loses v/dz; what arrives at the ground has left the air."""
     with airshed.Simulation(case(settling={"diameters": {"TRACER": "30 um"}})) as simulation:
@@ -89,6 +92,7 @@ def test_what_settles_leaves_the_highest_layer_at_its_speed() -> None:
         assert settled > 0.0
 
 
+@pytest.mark.compiles
 def test_diffusion_spreads_and_conserves() -> None:
     """Variance grows by 2 K t in each direction, and no amount is lost."""
     with airshed.Simulation(case(horizontal_diffusion={"diffusivity": "1e5 m2/s"}), initial=plume()) as simulation:
@@ -113,6 +117,7 @@ def mass_flux(seconds: float = 0.0) -> xr.Dataset:
     })  # fmt: skip
 
 
+@pytest.mark.compiles
 def test_convection_lifts_and_conserves() -> None:
     ground = plume() * np.array([1.0, 0.0, 0.0, 0.0])[:, None, None]
     waiting = case(convection={"mass_flux": True}, meteorology={"kind": "given"})
@@ -124,11 +129,13 @@ def test_convection_lifts_and_conserves() -> None:
         assert column[-1] > column[1] > 0.0, "the highest layer has more than those that the updraught passes"
 
 
+@pytest.mark.compiles
 def test_convection_without_its_fluxes_is_told() -> None:
     with pytest.raises(DataError, match=r"convection.mass_flux needs updraught_mass_flux \[kg m-2 s-1\]"):
         airshed.Simulation(case(convection={"mass_flux": True}))
 
 
+@pytest.mark.compiles
 def test_a_uniform_mixing_ratio_stays_under_what_conserves() -> None:
     chosen = {"horizontal_diffusion": {"diffusivity": "smagorinsky"},
               "meteorology": {"eastward": "8 m/s", "rotation": "15 h", "diffusivity": "5 m2/s"}}  # fmt: skip
@@ -137,6 +144,7 @@ def test_a_uniform_mixing_ratio_stays_under_what_conserves() -> None:
         np.testing.assert_allclose(simulation["TRACER2"].values, 1e-9, rtol=1e-13)
 
 
+@pytest.mark.compiles
 def test_the_strongest_diffusion_shortens_the_step() -> None:
     chosen = {"time": {"step": "auto"}, "horizontal_diffusion": {"diffusivity": "1e6 m2/s"}}
     with airshed.Simulation(case(**chosen), initial=plume()) as simulation:

@@ -62,6 +62,7 @@ def run(folder: Path, *overrides: str, **options: object) -> airshed.Simulation:
     return simulation
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_it_does_what_its_equation_says(folder: Path, integrator: str) -> None:
     with run(folder, f"chemistry.integrator={integrator}") as simulation:
@@ -75,6 +76,7 @@ def test_it_does_what_its_equation_says(folder: Path, integrator: str) -> None:
         assert float(budget["washed"].sel(species="B")) == 0.0
 
 
+@pytest.mark.compiles
 def test_threads_and_a_restart_leave_its_bits(folder: Path, tmp_path: Path) -> None:
     with run(folder, "run.threads=1") as one, run(folder, "run.threads=2") as two:
         assert np.array_equal(one["A"].values, two["A"].values)

@@ -19,7 +19,11 @@ MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("on_ranks.py")
 ASKED = [name for name in SETTINGS if name != "sunlit_loss"]  # groups refuse what reads the light in each step
 
-pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.compiles,
+    pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,8 @@ def case(folder: Path, *users: str, **sections: Any) -> airshed.Case:
     return airshed.Case.from_dict(both | {"process": base["process"]}, base=folder)
 
 
-@pytest.mark.parametrize("integrator", ["imex", "strang"])
+@pytest.mark.compiles
+@pytest.mark.parametrize("integrator", ["imex", pytest.param("strang", marks=pytest.mark.thorough)])
 def test_a_chain_decays_as_bateman_says_and_settles(folder: Path, integrator: str) -> None:
     chosen = {"integrator": integrator, "relative_tolerance": 1e-6}
     with airshed.Simulation(case(folder, "decay_chain", chemistry=chosen), allow_code=True) as simulation:
@@ -74,6 +75,7 @@ def test_a_chain_decays_as_bateman_says_and_settles(folder: Path, integrator: st
         assert (np.abs(budget["residual"]) <= 1e-13 * budget["throughput"]).all()
 
 
+@pytest.mark.compiles
 def test_the_sea_takes_and_gives_until_they_are_in_balance(folder: Path) -> None:
     """The layer of 50 m goes to the balance with v/dz; the Azores are far, so that all is water."""
     with airshed.Simulation(case(folder, "sea_surface"), allow_code=True) as simulation:
@@ -87,7 +89,8 @@ def test_the_sea_takes_and_gives_until_they_are_in_balance(folder: Path) -> None
         assert gained == pytest.approx(float(budget["change"]), rel=1e-12)
 
 
-@pytest.mark.parametrize("integrator", ["imex", "strang"])
+@pytest.mark.compiles
+@pytest.mark.parametrize("integrator", ["imex", pytest.param("strang", marks=pytest.mark.thorough)])
 def test_a_loss_follows_temperature_and_light(folder: Path, integrator: str) -> None:
     chosen = {
         "chemistry": {"integrator": integrator},
@@ -107,7 +110,8 @@ def test_a_loss_follows_temperature_and_light(folder: Path, integrator: str) -> 
         np.testing.assert_allclose(simulation["RN"].values, 1e-9, rtol=1e-13)
 
 
-@pytest.mark.parametrize("integrator", ["imex", "strang"])
+@pytest.mark.compiles
+@pytest.mark.parametrize("integrator", ["imex", pytest.param("strang", marks=pytest.mark.thorough)])
 def test_all_of_them_together_have_the_same_bits_on_threads_and_after_a_restart(folder: Path, integrator: str) -> None:
     chosen = {"chemistry": {"integrator": integrator}, "restart": {"every": "20 min"}, **OF_PACKAGE,
               "convection": {}, "meteorology": {"precipitation": "1 mm/h", "eastward": "8 m/s"}}  # fmt: skip
@@ -133,6 +137,7 @@ ACTING = {each.section for each in processes_of(processes) if each.declaration.a
 NAMES = [*SETTINGS, *sorted(ACTING)]
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("name", NAMES)
 def test_every_process_equals_its_twin_and_a_change_is_noticed(folder: Path, name: str) -> None:
     assert set(NAMES) == {*SETTINGS, *OF_PACKAGE, "transport"}, "a new process is to be tried, too"
@@ -178,12 +183,14 @@ def own(folder: Path, text: str, name: str = "Own", **settings: Any) -> airshed.
     return airshed.Case.from_dict(data, base=folder)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(("text", "error", "message"), WRONG.values(), ids=WRONG)
 def test_what_a_process_cannot_do_is_told(folder: Path, text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         airshed.Simulation(own(folder, text), allow_code=True)
 
 
+@pytest.mark.compiles
 def test_reactions_of_a_method_are_text_too_and_prod_is_nothing(folder: Path) -> None:
     some = own(folder, "@reactions\n    def r(self): return ['RN = PROD : 1e-3']")
     with airshed.Simulation(some, allow_code=True) as simulation:
@@ -219,6 +226,7 @@ def test_a_process_of_a_model_of_points_is_refused_in_the_air(folder: Path) -> N
         airshed.Simulation(airshed.Case.from_dict(data, base=folder), allow_code=True)
 
 
+@pytest.mark.compiles
 def test_what_a_process_releases_is_in_the_air_and_in_the_report(folder: Path) -> None:
     with airshed.Simulation(own(folder, STACK), allow_code=True) as simulation:
         before = simulation.model.amounts()
@@ -229,6 +237,7 @@ def test_what_a_process_releases_is_in_the_air_and_in_the_report(folder: Path) -
         assert "point sources" in str(simulation.summary())
 
 
+@pytest.mark.compiles
 def test_an_instant_acts_in_some_layers_only(folder: Path) -> None:
     text = f"""rate = number(1e-4, "Rate [1/s].", ge=0.0)
     {LAYERS.replace("2000.0", "100.0")}
@@ -243,6 +252,7 @@ def test_an_instant_acts_in_some_layers_only(folder: Path) -> None:
 # ---- numbers that change while it runs -------------------------------------------------------------------------------
 
 
+@pytest.mark.compiles
 def test_a_settable_number_acts_from_the_next_step_on_and_a_restart_keeps_it(folder: Path) -> None:
     """Half an hour at strength 1, half an hour at 3: the loss is that of two hours at 1."""
     some = case(folder, "sea_surface", restart={"every": "10 min"})
@@ -265,7 +275,8 @@ def test_a_settable_number_acts_from_the_next_step_on_and_a_restart_keeps_it(fol
         assert np.array_equal(simulation["RN"].values, expected)
 
 
-@pytest.mark.parametrize("integrator", ["imex", "strang"])
+@pytest.mark.compiles
+@pytest.mark.parametrize("integrator", ["imex", pytest.param("strang", marks=pytest.mark.thorough)])
 def test_a_number_is_set_within_a_step_and_at_the_time_of_a_restart(folder: Path, integrator: str) -> None:
     chosen = {"chemistry": {"integrator": integrator}, "time": {"step": "7 min"}, "restart": {"every": "28 min"}}
     some = case(folder, "sea_surface", **chosen)
@@ -288,6 +299,7 @@ def test_a_number_is_set_within_a_step_and_at_the_time_of_a_restart(folder: Path
             assert np.array_equal(simulation["RN"].values, expected)
 
 
+@pytest.mark.compiles
 def test_a_snapshot_brings_numbers_back(folder: Path) -> None:
     with airshed.Simulation(case(folder, "sea_surface"), allow_code=True) as simulation:
         simulation.run(until="10 min")
@@ -299,6 +311,7 @@ def test_a_snapshot_brings_numbers_back(folder: Path) -> None:
         np.testing.assert_allclose(simulation["RN"].values[0], 1e-9 * np.exp(-0.01 / 50.0 * HOUR), rtol=2e-4)
 
 
+@pytest.mark.compiles
 def test_a_number_that_stays_changes_no_bit(folder: Path) -> None:
     found = []
     for times in (0, 3):
@@ -316,6 +329,7 @@ STIR = """strength = number(1.0, "Air that is exchanged [mol/s].", settable=True
     def stirred(strength): return strength, strength"""
 
 
+@pytest.mark.compiles
 def test_a_number_that_makes_steps_shorter_does(folder: Path) -> None:
     """An exchange of so much air that steps as planned before would be unstable."""
     some = own(folder, STIR).to_dict()
@@ -332,6 +346,7 @@ def test_a_number_that_makes_steps_shorter_does(folder: Path) -> None:
         assert simulation["RN"].values.max() <= 1e-9 * (1.0 + 1e-12)
 
 
+@pytest.mark.compiles
 def test_what_cannot_be_set_is_refused_and_changes_nothing(folder: Path) -> None:
     with airshed.Simulation(case(folder, "sea_surface"), allow_code=True) as simulation:
         for name, value, message in (
@@ -350,6 +365,7 @@ def test_what_cannot_be_set_is_refused_and_changes_nothing(folder: Path) -> None
         assert float(simulation["sea_surface_strength"]) == 1.0
 
 
+@pytest.mark.compiles
 def test_a_settable_number_of_a_species_reaches_functions_of_instants(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "docs" / "adding-a-process.md").read_text(encoding="utf-8")
     (tmp_path / "washout.py").write_text(text.split("```python\n")[1].split("```")[0])

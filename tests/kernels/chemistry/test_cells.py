@@ -74,6 +74,7 @@ def test_a_cell_knows_nothing_of_its_neighbours(chemistry: Chemistry, precision:
         assert_same_bits(together, solve(kernel, y[:, alone], {n: v[alone] for n, v in values.items()}), alone)
 
 
+@pytest.mark.compiles
 def test_what_runs_out_has_no_sign_whoever_stands_beside(chemistry: Chemistry) -> None:
     """A step may arrive at -0.0; whether the neighbours are rejected or clipped must not tell in the bits."""
     kernel = chemistry("chapman", "single")
@@ -94,6 +95,7 @@ def test_threads_change_nothing(chemistry: Chemistry, threads: int) -> None:
     assert_same_bits(solve(kernel, y, values), solve(kernel, y, values, threads))
 
 
+@pytest.mark.compiles
 def test_the_width_of_packs_changes_no_more_than_round_off(chemistry: Chemistry) -> None:
     """Compilers join other products to sums; the steps are the same."""
     y, values = states(chemistry("toy").network, 21)
@@ -102,6 +104,7 @@ def test_the_width_of_packs_changes_no_more_than_round_off(chemistry: Chemistry)
     np.testing.assert_allclose(eight.y, four.y, rtol=1e-9)
 
 
+@pytest.mark.compiles
 def test_looped_code_solves_what_unrolled_code_solves(chemistry: Chemistry) -> None:
     y, values = states(chemistry("toy").network, 21)
     unrolled, looped = (solve(chemistry("toy", looped=each), y, values) for each in (False, True))
@@ -325,6 +328,7 @@ def test_ten_thousand_cells(chemistry: Chemistry) -> None:
     assert_same_bits(found, solve(kernel, y[:, some], {name: each[some] for name, each in values.items()}), some)
 
 
+@pytest.mark.compiles
 def test_a_mechanism_without_species_has_nothing_to_solve() -> None:
     kernel = compile_chemistry(ReactionNetwork("nothing", ()))
     found = solve(kernel, np.zeros((0, 3)), {name: np.full(3, value) for name, value in noon(kernel.network).items()})

@@ -17,12 +17,13 @@ from airshed.kernels.step.schedule import noon
 from airshed.mechanism import Reaction, ReactionNetwork, Species
 from airshed.mechanism.network import rates, tendency
 
+from .conftest import network as network_of
+
 Array = npt.NDArray[np.float64]
 Chemistry = Callable[..., ChemistryKernel]
 
-KINDS: dict[str, dict[str, Any]] = {
-    "unrolled": {}, "looped": {"looped": True}, "four lanes": {"width": 4}, "single": {"precision": "single"},
-}  # fmt: skip
+KINDS: dict[str, dict[str, Any]] = {"unrolled": {}, "single": {"precision": "single"}}
+OTHER_KINDS: dict[str, dict[str, Any]] = {"looped": {"looped": True}, "four lanes": {"width": 4}}
 PRECISION = {"double": 1e-13, "single": 3e-6}
 
 
@@ -108,6 +109,15 @@ def test_generated_code_is_the_network(chemistry: Chemistry, kind: str, cells: i
     assert max(misfits(kernel, kernel.network, cells, seed=cells)) < PRECISION[kernel.shape.precision]
 
 
+@pytest.mark.compiles
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_other_generated_code_is_the_network(chemistry: Chemistry, kind: str) -> None:
+    for cells in (1, 8, 21):
+        kernel = chemistry("toy", **OTHER_KINDS[kind])
+        assert max(misfits(kernel, kernel.network, cells, seed=cells)) < PRECISION[kernel.shape.precision]
+
+
+@pytest.mark.compiles
 def test_generated_code_of_a_large_mechanism_is_the_network(chemistry: Chemistry) -> None:
     kernel = chemistry("emep")
     assert max(misfits(kernel, kernel.network, 9)) < PRECISION["double"]
@@ -133,9 +143,9 @@ def test_a_coefficient_that_is_off_by_a_millionth_shows(chemistry: Chemistry) ->
 
 
 @pytest.mark.parametrize("name", ["toy", "emep"])
-def test_the_plain_jacobian_is_the_slope_of_f(chemistry: Chemistry, name: str) -> None:
+def test_the_plain_jacobian_is_the_slope_of_f(name: str) -> None:
     """Central differences of a polynomial of degree three at most, with a step that is large beside round-off."""
-    network = chemistry(name).network
+    network = network_of(name)
     values = {name: np.array([value]) for name, value in noon(network).items()}
     cell, y = Cell.still(network, noon(network)), state(network, 1, seed=3)[:, 0] + 1e4
     plain, parts = slopes(network, rates(network, values), y[:, None])
@@ -148,6 +158,7 @@ def test_the_plain_jacobian_is_the_slope_of_f(chemistry: Chemistry, name: str) -
         assert np.all(np.abs(plain[:, species, 0] - slope) <= 2e-6 * parts[:, species, 0] + round_off)
 
 
+@pytest.mark.compiles
 def test_looped_tables_are_the_unrolled_code(chemistry: Chemistry) -> None:
     """The same mechanism solved by both, to round-off."""
     unrolled, looped = chemistry("toy"), chemistry("toy", looped=True)
@@ -158,6 +169,7 @@ def test_looped_tables_are_the_unrolled_code(chemistry: Chemistry) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-13, atol=0.0)
 
 
+@pytest.mark.compiles
 def test_single_precision_keeps_the_rate_constants_that_are_too_small_for_it() -> None:
     """k of N2O5 + 2 H2O is 1.8e-39 [cm6 s-1]: below the least number of single precision, no slow reaction."""
     rates = {"slow": 1.8e-39, "slower": 2.4e-54}

@@ -38,8 +38,10 @@ def run(kernel: ChemistryKernel, tableau: Tableau, relative: float, first: float
     return integrate_cells(solver, y, inputs, 0.0, LENGTH, first=first)
 
 
-@pytest.mark.parametrize("precision", ["double", "single"])
-@pytest.mark.parametrize("more", ["", IDLE], ids=["alone", "among twenty that do nothing"])
+@pytest.mark.compiles
+@pytest.mark.parametrize(
+    ("precision", "more"), [("double", ""), ("single", IDLE)], ids=["alone", "among twenty that do nothing"]
+)
 def test_no_method_steps_over_infinity(tmp_path: Path, precision: str, more: str) -> None:
     kernel = grown(tmp_path, "3 A", precision, more)
     pole = 1.0 / (K * AMOUNTS)
@@ -51,6 +53,7 @@ def test_no_method_steps_over_infinity(tmp_path: Path, precision: str, more: str
                 np.testing.assert_allclose(found.reached, pole, rtol=near, err_msg=f"{tableau.name} {relative} {first}")
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_a_decay_reaches_its_end(tmp_path: Path, precision: str) -> None:
     """The same reaction with one A less: A = A0 / (1 + K A0 t)."""
@@ -62,6 +65,7 @@ def test_a_decay_reaches_its_end(tmp_path: Path, precision: str) -> None:
             np.testing.assert_allclose(found.y[0], AMOUNTS / (1.0 + K * AMOUNTS * LENGTH), rtol=1e-2)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("tableau", METHODS.values(), ids=METHODS)
 def test_the_twin_is_rejected_at_the_same_steps(tmp_path: Path, tableau: Tableau) -> None:
     kernel = grown(tmp_path, "3 A", "double")

@@ -1,6 +1,7 @@
 """Recorded steps taken once more are those that were accepted; their tangent is that of the solver's NumPy twin."""
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +9,14 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import KernelError
+from airshed.formula.tree import Binary, Symbol
 from airshed.kernels.chemistry import METHODS, AcceptedSteps, Sources, Tableau, Tolerances, pack_cells, unpack_cells
 from airshed.kernels.cpu.chemistry.derivatives import compile_tangent
-from airshed.kernels.cpu.chemistry.tangent.emit import TangentWriter
+from airshed.kernels.cpu.chemistry.emit import ChemistrySource
+from airshed.kernels.cpu.chemistry.tangent.emit import TangentWriter, emit_tangent
 from airshed.kernels.cpu.chemistry.tangent.stepper import ChemistryTangent
 
+from ..planted import DECLARATION, acting
 from .reversal import EXACT, SINGLE, TINY, Array, Chemistry, Trial, adjoints, inputs_of, recorded, taken, trial
 
 
@@ -59,11 +63,15 @@ def test_the_tangent_is_that_of_the_twin(chemistry: Chemistry, tableau: Tableau)
     assert worst(still(chemistry("toy"), tableau, 9), 6) < EXACT
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_the_tangent_in_single_precision(chemistry: Chemistry) -> None:
     each = still(chemistry("toy", "single"), METHODS["rodas4"], 9)
     assert EXACT < worst(each, 6, exact=1e-4) < SINGLE
 
 
+@pytest.mark.thorough
+@pytest.mark.compiles
 def test_the_tangent_of_a_shipped_mechanism(chemistry: Chemistry) -> None:
     assert worst(still(chemistry("emep"), METHODS["rodas3"], 2), 4) < EXACT
 
@@ -87,14 +95,18 @@ def test_the_adjoint_is_the_transpose_of_the_tangent(chemistry: Chemistry) -> No
     assert float(np.sum(weights * moved)) == pytest.approx(backward, rel=EXACT)
 
 
-def without(writing: Callable[..., Any], number: int, part: int, place: int) -> Callable[..., Any]:
-    """Return a writer that leaves away one term of one reaction."""
+def switched(place_of: Mapping[tuple[str, int, int, int], int], name: str) -> Callable[..., Any]:
+    """Return a writer whose terms are zero where the planted error is that of their place."""
+    writing = getattr(TangentWriter, name)
 
     def write(self: TangentWriter, reaction: int) -> Any:
-        parts = [list(each) for each in writing(self, reaction)]
-        if reaction == number:
-            del parts[part][place]
-        return parts[0], parts[1]
+        return tuple(
+            [
+                Binary("*", Symbol(f"real(airshed_planted != {place_of[name, reaction, part, at]})"), term)
+                for at, term in enumerate(terms)
+            ]
+            for part, terms in enumerate(writing(self, reaction))
+        )
 
     return write
 
@@ -107,21 +119,43 @@ def terms(writer: TangentWriter) -> Iterator[tuple[str, int, int, int]]:
                 yield from ((name, number, part, at) for part in (0, 1) for at in range(len(parts[part])))
 
 
-def test_a_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: some generated terms in turn are left away."""
-    monkeypatch.setattr("airshed.kernels.cpu.chemistry.derivatives.FLAGS", ("-O0",))
+def missed(chemistry: Chemistry, patch: pytest.MonkeyPatch, every: int) -> list[tuple[str, int, int, int]]:
+    """Return the generated terms that may be left away without notice, of each so many one."""
     kernel = chemistry("toy")
     each = still(kernel, METHODS["rodas3"], 1, 1)
     y = 1e12 * np.random.default_rng(1).uniform(0.5, 2.0, each.y.shape)  # so that all reactions matter
     each = replace(each, y=y, tolerances=Tolerances(0.5, 1e12))
-    missed = []
-    for name, number, part, place in list(terms(TangentWriter(kernel.network, kernel.source)))[::5]:
-        with monkeypatch.context() as patch:
-            patch.setattr(TangentWriter, name, without(getattr(TangentWriter, name), number, part, place))
-            tangent = ChemistryTangent(compile_tangent(kernel), each.solver)
-        if not worst(each, 4, tangent=tangent) > 1e2 * EXACT:
-            missed.append((name, number, part, place))
-    assert missed == []
+    place_of = defaultdict(lambda: -2)  # of reactions without reactants
+    place_of |= {term: place for place, term in enumerate(terms(TangentWriter(kernel.network, kernel.source)))}
+
+    def declaring(*given: Any) -> ChemistrySource:
+        source = emit_tangent(*given)
+        return replace(source, text=f"{DECLARATION}{source.text}")
+
+    patch.setattr("airshed.kernels.cpu.chemistry.derivatives.emit_tangent", declaring)
+    for name in ("of_tendency", "of_product"):
+        patch.setattr(TangentWriter, name, switched(place_of, name))
+    compiled = compile_tangent(kernel)
+    tangent = ChemistryTangent(compiled, each.solver)
+    assert worst(each, 4, tangent=tangent) < 1e2 * EXACT
+    found = []
+    for term, place in [*place_of.items()][::every]:
+        with acting(compiled.functions, place):
+            if not worst(each, 4, tangent=tangent) > 1e2 * EXACT:
+                found.append(term)
+    return found
+
+
+@pytest.mark.compiles
+def test_a_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: some generated terms in turn are left away."""
+    assert missed(chemistry, monkeypatch, 5) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_any_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert missed(chemistry, monkeypatch, 1) == []
 
 
 def test_emission_and_inputs_in_time_are_refused(chemistry: Chemistry) -> None:

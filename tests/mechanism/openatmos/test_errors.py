@@ -199,7 +199,6 @@ def attempt(text: str, suffix: str) -> None:
             assert isinstance(read_openatmos(path), ReactionNetwork)
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_any_member_may_be_anything(data: st.DataObject) -> None:
     """A member somewhere in a sound file is replaced, removed or given another name."""

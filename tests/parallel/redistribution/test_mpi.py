@@ -42,6 +42,9 @@ if rank == 0:
 """
 
 
-@pytest.mark.parametrize(("ranks", "every"), [(2, 1), (4, 1), (6, 3)])
+@pytest.mark.parametrize(
+    ("ranks", "every"),
+    [(2, 1), pytest.param(4, 1, marks=pytest.mark.thorough), pytest.param(6, 3, marks=pytest.mark.thorough)],
+)
 def test_strategies_and_transports_there_and_back(world, ranks, every):
     assert int(world(ranks, PROGRAM, str(every)).split()[-1]) >= 12

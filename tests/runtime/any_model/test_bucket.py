@@ -126,6 +126,7 @@ def test_a_run_that_goes_on_keeps_weather_that_was_set(case: Path, tmp_path: Pat
         assert not np.array_equal(simulation["water"].values, expected), "without the change it is another"
 
 
+@pytest.mark.compiles
 def test_a_process_that_is_off_does_nothing(case: Path) -> None:
     off = airshed.load_case(case, ["growth.on=false"])
     with airshed.Simulation(off) as simulation:

@@ -27,7 +27,9 @@ def test_it_runs_by_the_command_line_and_is_chaotic(run, tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize("strategy", ["gather:async", "files", "zarr"])
+@pytest.mark.parametrize(
+    "strategy", ["zarr", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("gather:async", "files"))]
+)
 def test_a_killed_run_goes_on_to_the_same_bits(run, undisturbed, tmp_path: Path, strategy: str) -> None:
     options = ("--strategy", strategy, "--set", f"restart.strategy={strategy}", "--set", "time.length=10 s")
     killed = run("run", "lorenz.toml", "--output", "a", *options, die="after a/restart 6")

@@ -7,7 +7,8 @@ const APART = 34;
 const LONGEST = 28;
 
 export function drawArrows(pen: CanvasRenderingContext2D, field: WindField, camera: Camera, ink: Ink): void {
-  const strongest = Math.max(...field.east.map((east, k) => Math.hypot(east, field.north[k] ?? 0)).filter(Number.isFinite), 1e-6);
+  const speeds = field.east.map((east, k) => Math.hypot(east, field.north[k] ?? 0)).filter(Number.isFinite);
+  const strongest = speeds.reduce((most, each) => Math.max(most, each), 1e-6);
   const arrows: [number, number, number, number][] = [];
   for (let x = APART / 2; x < camera.width; x += APART) {
     for (let y = APART / 2; y < camera.height; y += APART) {

@@ -51,8 +51,8 @@ export function boxOf(camera: Camera): Box {
 export function zoomed(camera: Camera, factor: number, x: number, y: number): Camera {
   const fixed = toPlace(camera, x, y);
   const nearer = { ...camera, scale: Math.min(Math.max(camera.scale * factor, 1), 5000) };
-  const moved = toPlace(nearer, x, y);
-  return { ...nearer, lon: nearer.lon + fixed[0] - moved[0], lat: nearer.lat + fixed[1] - moved[1] };
+  const higher = { ...nearer, lat: nearer.lat + fixed[1] - toPlace(nearer, x, y)[1] };
+  return { ...higher, lon: higher.lon + fixed[0] - toPlace(higher, x, y)[0] }; // at its new latitude, which sets the width
 }
 
 /** Return the camera moved by pixels. */

@@ -37,5 +37,5 @@ export function span(seconds: number): string {
 }
 
 export function bytes(count: number): string {
-  return count >= 1e6 ? `${(count / 1e6).toPrecision(3)} MB` : `${(count / 1e3).toPrecision(3)} kB`;
+  return count >= 1e6 ? `${number(count / 1e6)} MB` : `${number(count / 1e3)} kB`;
 }

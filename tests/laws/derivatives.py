@@ -1,0 +1,137 @@
+"""The schemes whose derivatives are verified, and recorded runs of a few steps by each of them."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from tests.laws.cases import small_case
+
+import airshed
+from airshed.adjoint import Direction
+from airshed.adjoint.chance import random_cost, random_direction
+from airshed.adjoint.direction import BOUNDARY, EMISSION, FIELD, INITIAL, NUMBER, RATES, TOP
+from airshed.adjoint.dot_products import dot_products
+from airshed.adjoint.recording import Recording, recorded
+from airshed.adjoint.replay import Replay
+from airshed.adjoint.taylor import Taylor, remainders
+
+Sections = Mapping[str, Mapping[str, Any]]
+
+STRANG = {"integrator": "strang"}
+APART = {"vertical": "with chemistry"}
+CONCURRENT: dict[str, Any] = {**STRANG, "concurrent": True}
+SINGLE = {"precision": "single"}
+
+SCHEMES: Mapping[str, Sections] = {
+    "imex": {},
+    "ros2": {"chemistry": {**STRANG, "solver": "ros2"}},
+    "ros3": {"chemistry": {**STRANG, "solver": "ros3"}},
+    "rodas3": {"chemistry": {**STRANG, "solver": "rodas3"}},
+    "rodas4": {"chemistry": {**STRANG, "solver": "rodas4"}},
+    "concurrent": {"chemistry": CONCURRENT},
+}
+"""Settings of schemes in double precision that share the libraries of the catalogue."""
+
+OTHER_SCHEMES: Mapping[str, Sections] = {
+    "apart": {"chemistry": STRANG, "transport": APART},
+    "concurrent, apart": {"chemistry": CONCURRENT, "transport": APART},
+    "imex, single": {"chemistry": SINGLE},
+    "strang, single": {"chemistry": {**STRANG, **SINGLE}},
+    "apart, single": {"chemistry": {**STRANG, **SINGLE}, "transport": APART},
+}
+"""Settings of schemes with libraries of their own."""
+
+STEPS = 5
+TIME = {"start": "2022-06-21T09:45:00Z", "length": "1 h", "step": "5 min"}
+"""The emission changes after three steps, at the full hour, and the weather too."""
+
+REMAINDERS = (1e-2, 1e-3, 1e-4)
+"""Sizes of changes in Taylor tests."""
+
+DIFFERENCES = (1e-3, 1e-4, 1e-5)
+"""Sizes of changes in central differences."""
+
+TYPICAL = {"O3": 40e-9, "NO": 1e-9, "NO2": 3e-9, "VOC": 8e-9, "RO2": 1e-11, "HNO3": 1e-9}
+"""Mixing ratios of the species [mol/mol]."""
+
+
+def uneven(case: airshed.Case) -> xr.Dataset:
+    """Return irregular mixing ratios, since uniform ones lie where limiters are not differentiable."""
+    random, shape = np.random.default_rng(3), case.make_grid().shape
+    axes = "level", "lat", "lon"
+    return xr.Dataset({name: (axes, each * random.uniform(0.5, 1.5, shape)) for name, each in TYPICAL.items()})
+
+
+def changing_weather() -> xr.Dataset:
+    """Return a wind that diverges, so that air sinks, with a change after a quarter of an hour."""
+    time = {"time": [0.0, 900.0, 7200.0]}
+    wind = xr.DataArray([[2.0, 8.0], [3.0, 12.0], [3.0, 9.0]], {**time, "lon": [-30.0, -25.5]}, ("time", "lon"))
+    return xr.Dataset({
+        "eastward_wind": wind, "northward_wind": xr.DataArray([2.0, 3.0, 3.0], time, ("time",)),
+        "air_temperature": xr.DataArray([285.0, 282.0, 284.0], time, ("time",)),
+        "atmosphere_heat_diffusivity": xr.DataArray([5.0, 20.0, 10.0], time, ("time",)),
+        "precipitation_flux": xr.DataArray(1.0 / 3600.0),
+    })  # fmt: skip
+
+
+def record(
+    folder: Path, sections: Sections = SCHEMES["imex"], *, steps: int = STEPS, weather: xr.Dataset | None = None,
+    **more: Any,
+) -> Recording:  # fmt: skip
+    """Return the first steps of the small case by a scheme.
+
+    sections, more  of the case
+    weather         the changing one without it
+    """
+    weather = changing_weather() if weather is None else weather
+    case = small_case(folder, **{"time": TIME, **sections, **more})
+    return recorded(case, steps=steps, meteorology=weather, initial=uneven(case))[0]
+
+
+def replay_of(run: Recording) -> Replay:
+    """Return what repeats a run, with a cost to which all species at the end contribute."""
+    return Replay(run, random_cost(run, 1))
+
+
+def direction_of(run: Recording, seed: int = 0) -> Direction:
+    """Return changes of all inputs; those of rates are the same for all runs, since each compiles a kernel."""
+    direction = random_direction(run, seed)
+    return replace(direction, rates=np.linspace(-1.0, 1.0, len(run.network.reactions)))
+
+
+def kinds_of(run: Recording) -> set[str]:
+    """Return all kinds of inputs of a run."""
+    plain = {INITIAL, EMISSION, BOUNDARY, TOP, RATES}
+    return plain | {(NUMBER if each.shape is None else FIELD) + name for name, each in run.members.items()}
+
+
+def remainders_in_some_direction(replay: Replay, kind: str, sizes: Sequence[float]) -> Taylor:
+    """Return remainders of second order in one of three directions, which crosses few limiters, or the last ones.
+
+    A wrong derivative leaves remainders of first order in each direction.
+    """
+    for seed in range(3):
+        found = remainders(replay, kind, direction_of(replay.recording, seed).only(kind), sizes)
+        if found.ok:
+            break
+    return found
+
+
+def wrong_kinds(run: Recording) -> set[str]:
+    """Return the kinds of inputs whose dot products fail."""
+    found = dot_products(run)
+    return {kind for kind, error in found.errors.items() if not error <= found.limit}
+
+
+def run_all(scheme: str) -> None:
+    """Make steps of a scheme by each of its kernels, so that they are compiled."""
+    with TemporaryDirectory() as folder:
+        run = record(Path(folder), SCHEMES[scheme], steps=1)
+        dot_products(run)
+        with closing(replay_of(run)) as replay:
+            replay.value(direction_of(run).only(RATES), 1e-3)

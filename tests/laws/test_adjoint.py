@@ -1,0 +1,351 @@
+"""Tangent, adjoint and finite differences agree for all kinds of inputs, operators and schemes; errors are detected."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.laws.cases import small_case
+from tests.laws.derivatives import (
+    CONCURRENT,
+    DIFFERENCES,
+    OTHER_SCHEMES,
+    REMAINDERS,
+    SCHEMES,
+    TIME,
+    changing_weather,
+    direction_of,
+    kinds_of,
+    record,
+    remainders_in_some_direction,
+    replay_of,
+    wrong_kinds,
+)
+
+import airshed
+from airshed.adjoint.chance import random_direction
+from airshed.adjoint.differences import differences
+from airshed.adjoint.direction import EMISSION, RATES, Direction
+from airshed.adjoint.dot_products import dot_products
+from airshed.adjoint.recording import Recording
+from airshed.adjoint.replay import Replay
+from airshed.adjoint.schemes.split_reverser import ReversedCells, SplitReverser
+from airshed.adjoint.taylor import SIZES, remainders
+from airshed.air import processes, repeated_chemistry
+from airshed.air.assembly import assemble
+from airshed.air.case.sections import ChemistrySection, TransportSection
+from airshed.core.errors import NumericalError
+from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
+from airshed.kernels.cpu.reverse.reverser import Reverser
+from airshed.kernels.step.operators import Kind, Shape
+from airshed.process.discovery import processes_of
+
+NOT_IN_THE_CASE = {"Convection"}
+"""Processes whose weather no case without data has: `test_convection` covers it, and its kind has another operator."""
+
+Runs = Callable[[str], Recording]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Recorded runs by their schemes, each made once."""
+    made: dict[str, Recording] = {}
+
+    def run(name: str) -> Recording:
+        if name not in made:
+            made[name] = record(tmp_path_factory.mktemp("case"), {**SCHEMES, **OTHER_SCHEMES}[name])
+        return made[name]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def imex(runs: Runs) -> Recording:
+    return runs("imex")
+
+
+@pytest.fixture(scope="module")
+def strang(runs: Runs) -> Recording:
+    return runs("ros3")
+
+
+@pytest.fixture(scope="module")
+def concurrent(runs: Runs) -> Recording:
+    return runs("concurrent")
+
+
+@pytest.fixture
+def replay(imex: Recording) -> Iterator[Replay]:
+    with closing(replay_of(imex)) as made:
+        yield made
+
+
+def schemes(*standard: str, single: bool = True) -> Any:
+    """Parametrise a test with schemes of the catalogue, and in the thorough tier with all the others."""
+    names = [name for name in (*SCHEMES, *OTHER_SCHEMES) if name not in standard and (single or "single" not in name)]
+    others = [pytest.param(name, marks=(pytest.mark.thorough, pytest.mark.compiles)) for name in names]
+    return pytest.mark.parametrize("scheme", [*standard, *others])
+
+
+@schemes(*SCHEMES)
+def test_dot_products(runs: Runs, scheme: str) -> None:
+    """In double precision to 1e-13; in single to 1e-5, found 7e-7 at most. Each kind of input has an effect."""
+    run = runs(scheme)
+    found = dot_products(run)
+    assert set(found.errors) == kinds_of(run)
+    assert found.ok
+    if "single" in scheme:
+        assert 1e-9 < found.worst < 1e-5 < found.limit
+    else:
+        assert found.worst < 1e-13
+    assert {kind for kind, each in found.by_adjoint.items() if not abs(each) > 1e-12} == set()
+
+
+@schemes("imex", "ros3", "concurrent")
+def test_remainders_are_of_second_order(runs: Runs, scheme: str) -> None:
+    """In single precision for rates alone: round-off hides what other changes leave."""
+    run = runs(scheme)
+    kinds, sizes = ({RATES}, SIZES) if "single" in scheme else (kinds_of(run), REMAINDERS)
+    with closing(replay_of(run)) as replay:
+        found = {kind: remainders_in_some_direction(replay, kind, sizes) for kind in kinds}
+    assert {kind: str(each) for kind, each in found.items() if not each.ok} == {}
+    assert min(found[kind].order for kind in kinds & {RATES, EMISSION, "number sea_surface_strength"}) > 1.9
+
+
+@schemes("imex", "ros3", "concurrent", single=False)
+def test_gradients_agree_with_central_differences(runs: Runs, scheme: str) -> None:
+    run = runs(scheme)
+    direction = direction_of(run)
+    with closing(replay_of(run)) as replay:
+        adjoint = replay.backward()
+        found = {kind: differences(replay, adjoint, direction.only(kind), DIFFERENCES) for kind in kinds_of(run)}
+    assert {kind: each for kind, each in found.items() if not each.error(each.best) < 1e-6} == {}
+
+
+# Discovery: what the product has, the laws have.
+
+
+def test_schemes_have_a_law() -> None:
+    chosen = [{**each.get("chemistry", {}), **each.get("transport", {})} for each in
+              (*SCHEMES.values(), *OTHER_SCHEMES.values())]  # fmt: skip
+    settings = {ChemistrySection: ("integrator", "solver", "precision"), TransportSection: ("vertical",)}
+    for section, names in settings.items():
+        for name in names:
+            field = section.model_fields[name]
+            assert {each.get(name, field.default) for each in chosen} == set(get_args(field.annotation)), name
+
+
+def test_inputs_have_a_law(imex: Recording) -> None:
+    direction = random_direction(imex)
+    assert set(direction.parts()) == kinds_of(imex)
+    assert all(getattr(direction, each.name) is not None for each in fields(Direction))
+    assert len(direction.numbers) >= 2
+    assert {each.shape for each in imex.members.values()} == {None, *get_args(Shape)}
+
+
+def acting(case: airshed.Case) -> tuple[set[str], set[str]]:
+    """Return the processes of a case, and the kinds of its operators."""
+    found = assemble(case).processes
+    return {type(each.process).__name__ for each in found}, {each.kind for each in found.operators}
+
+
+def test_processes_and_operators_have_a_law(tmp_path: Path) -> None:
+    on, kinds = acting(small_case(tmp_path))
+    assert on >= {each.__name__ for each in processes_of(processes)} - NOT_IN_THE_CASE
+    assert kinds == set(get_args(Kind))
+
+
+def test_a_missing_kind_of_operator_is_detected(tmp_path: Path) -> None:
+    on, kinds = acting(small_case(tmp_path, horizontal_diffusion={"diffusivity": "none"}))
+    assert "HorizontalDiffusion" not in on
+    assert set(get_args(Kind)) - kinds == {"face_exchange"}
+
+
+# Planted errors: each is detected, in the inputs that it affects.
+
+
+@pytest.mark.parametrize(("name", "kind"), [("outside", "boundary"), ("top", "top"), ("reactions", "rates")])
+def test_a_wrong_sum_of_the_adjoint(imex: Recording, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+    finish = Reverser.finish
+
+    def off(self: Any, first: Any) -> None:
+        finish(self, first)
+        getattr(self, name)[...] *= 1.0 + 1e-9
+
+    monkeypatch.setattr(Reverser, "finish", off)
+    assert wrong_kinds(imex) == {kind}
+
+
+def test_a_wrong_share_of_a_period(imex: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    reverse = Reverser.reverse
+
+    def off(self: Any, step: Any, levels: Any, before: Any, sources: Any = ()) -> None:
+        reverse(self, step, levels, before, [replace(each, share=1.001 * each.share) for each in sources])
+
+    monkeypatch.setattr(Reverser, "reverse", off)
+    assert wrong_kinds(imex) == {"emission"}
+
+
+def test_a_wrong_tangent_leaves_a_remainder_of_first_order(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, kind = replay.tangent, "number sea_surface_balances"
+    monkeypatch.setattr(replay, "tangent", lambda given: 1.01 * right(given))
+    found = remainders(replay, kind, direction_of(replay.recording).only(kind), REMAINDERS)
+    assert found.order == pytest.approx(1.0, abs=0.1)
+    kinds = kinds_of(replay.recording)
+    assert {kind for kind in kinds if remainders_in_some_direction(replay, kind, REMAINDERS).ok} == set()
+
+
+def test_a_wrong_gradient_differs_from_differences(replay: Replay) -> None:
+    direction = direction_of(replay.recording)
+    adjoint = replay.backward().map(lambda each: 1.001 * each)
+    for kind in kinds_of(replay.recording):
+        found = differences(replay, adjoint, direction.only(kind), DIFFERENCES)
+        assert found.error(found.best) == pytest.approx(1e-3, rel=0.01), kind
+
+
+@schemes("ros3")
+def test_wrong_sensitivities_to_rates(runs: Runs, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    reverse, error = ReversedCells.reverse, 1e-3 if "single" in scheme else 1e-9
+
+    def off(self: Any, x: Any, done: Any) -> None:
+        reverse(self, x, done)
+        self.reactions[...] *= 1.0 + error
+
+    monkeypatch.setattr(ReversedCells, "reverse", off)
+    assert wrong_kinds(runs(scheme)) == (set() if "imex" in scheme else {"rates"})
+
+
+def test_half_a_step_in_other_air(strang: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    reverse = ReversedCells.reverse
+
+    def off(self: Any, x: Any, done: Any) -> None:
+        reverse(self, x, replace(done, air=replace(done.air, temperature=done.air.temperature + 1e-6)))
+
+    monkeypatch.setattr(ReversedCells, "reverse", off)
+    assert wrong_kinds(strang) >= {"initial", "rates"}
+
+
+def test_a_missing_stage(strang: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    carry = SplitReverser._carry_back
+
+    def off(self: Any, done: Any, sources: Any) -> None:
+        carry(self, replace(done, part=replace(done.part, stages=done.part.stages[:-1])), sources)
+
+    monkeypatch.setattr(SplitReverser, "_carry_back", off)
+    assert wrong_kinds(strang) >= {"initial", "emission", "rates"}
+
+
+@pytest.mark.parametrize("share", ["of_columns", "of_moved", "of_first"])
+def test_a_wrong_share_of_a_sum(concurrent: Recording, monkeypatch: pytest.MonkeyPatch, share: str) -> None:
+    back = SplitReverser._take_both_back
+
+    def off(self: Any, done: Any, sources: Any) -> None:
+        back(self, replace(done, **{share: getattr(done, share) * (1.0 + 1e-9)}), sources)
+
+    monkeypatch.setattr(SplitReverser, "_take_both_back", off)
+    assert "initial" in wrong_kinds(concurrent)
+
+
+def test_other_steps_of_chemistry_in_the_repetition_are_refused(
+    strang: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = repeated_chemistry.integrate_again
+
+    def off(chemistry: Any, done: Any, air: Any, q: Any, *others: Any) -> Any:
+        q *= 1.5
+        return again(chemistry, done, air, q, *others)
+
+    monkeypatch.setattr("airshed.adjoint.schemes.split_again.integrate_again", off)
+    with pytest.raises(NumericalError, match="other steps the second time"):
+        dot_products(strang)
+
+
+# Where values are clipped, and where cells are integrated again.
+
+
+def test_dot_products_of_clipped_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At night ozone consumes all of the NO in half a step, and transport some of it too; a planted error in that."""
+    night = {"start": "2022-06-21T00:30:00Z", "step": "30 min"}
+    case = {"time": night, "initial": {"values": {"O3": "50 ppb", "NO": "5 ppb"}}}
+    run, clipped = record(tmp_path, {"chemistry": CONCURRENT}, steps=2, **case), []
+    back = SplitReverser._take_both_back
+
+    def note(self: Any, done: Any, sources: Any) -> None:
+        clipped.append(np.count_nonzero(~done.kept))
+        back(self, done, sources)
+
+    monkeypatch.setattr(SplitReverser, "_take_both_back", note)
+    assert dot_products(run).worst < 1e-13
+    assert max(clipped) > 10
+
+    def off(self: Any, done: Any, sources: Any) -> None:
+        back(self, replace(done, kept=np.ones_like(done.kept)), sources)
+
+    monkeypatch.setattr(SplitReverser, "_take_both_back", off)
+    assert "initial" in wrong_kinds(run)
+
+
+def test_dot_products_of_clipped_chemistry(tmp_path: Path) -> None:
+    """With loose tolerances concentrations come out negative, and are set to zero."""
+    loose = {"integrator": "strang", "relative_tolerance": 0.9, "absolute_tolerance": "1e13 molecules/cm3"}
+    case = small_case(tmp_path, chemistry=loose, time=TIME, initial={"values": {"RO2": "50 ppb", "NO": "20 ppb"}})
+    with airshed.Simulation(case) as simulation:
+        simulation.run("15 min")
+        assert simulation.model.cell_counts.clipped > 100
+    run = record(tmp_path, {"chemistry": loose}, initial={"values": {"RO2": "50 ppb", "NO": "20 ppb"}})
+    assert wrong_kinds(run) == set()
+
+
+def test_dot_products_of_cells_that_are_integrated_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = ChemistryKernel.solver
+
+    def hasty(self: Any, *given: Any, **more: Any) -> Any:
+        return make(self, *given, **{**more, "most_steps": 3})
+
+    monkeypatch.setattr(ChemistryKernel, "solver", hasty)
+    case = small_case(tmp_path, **SCHEMES["rodas4"], time=TIME)
+    with airshed.Simulation(case) as simulation:
+        simulation.run("15 min")
+        assert simulation.model.cell_counts.retried > 10
+    assert wrong_kinds(record(tmp_path, SCHEMES["rodas4"], steps=3)) == set()
+
+
+# Repetition: the basis of all of the above.
+
+
+def test_the_two_step_formula_is_repeated_with_the_same_bits(imex: Recording, replay: Replay) -> None:
+    same: list[bool] = []
+    replay.value(look=lambda part, before, q, sums: same.append(np.array_equal(q, imex.levels[len(same) + 1].q)))
+    assert same == [True] * len(imex.steps)
+
+
+def test_split_steps_are_repeated_to_round_off(strang: Recording) -> None:
+    """Steps of chemistry of given lengths are code of their own."""
+    ends, found = [step.parts[-1] for step in strang.steps], []
+    unpack = strang.area.layout.unpack
+
+    def look(part: Any, before: Any, after: Any, sums: Any) -> None:
+        if part is ends[len(found)]:
+            found.append(np.abs(unpack(after) - unpack(strang.levels[len(found) + 1].q)).max())
+
+    with closing(replay_of(strang)) as replay:
+        replay.value(look=look)
+    assert len(found) == len(strang.steps)
+    assert max(found) < 1e-20
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize("scheme", ["imex", "ros3"])
+def test_convection(tmp_path: Path, scheme: str) -> None:
+    """The process that no case without data has: with mass fluxes in the weather."""
+    flux = xr.DataArray([0.0, 0.02, 0.01, 0.0], dims="level_face")
+    weather = changing_weather().assign(atmosphere_updraft_convective_mass_flux=flux)
+    run = record(tmp_path, SCHEMES[scheme], weather=weather, convection={"mass_flux": True})
+    found = dot_products(run)
+    assert found.worst < 1e-13
+    assert abs(found.by_adjoint["field convection_brought"]) > 1e-12

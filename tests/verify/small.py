@@ -1,0 +1,66 @@
+"""Checks of `airshed verify` of smaller size: coarse grids, few columns, short times."""
+
+from airshed.verify import (
+    carried,
+    checks,
+    chemistry,
+    chemistry_cells,
+    chemistry_emep,
+    chemistry_networks,
+    chemistry_orders,
+    chemistry_problems,
+    column,
+    integrators,
+    pasture,
+    real,
+)
+from airshed.verify.figure import Figure, observed_order
+from airshed.verify.pasture_cells import model, random_cells
+
+LEAST_ORDER = {"rotation": 1.7, "swirl": 1.1}
+"""On coarse grids; of a scheme of first order it is below a half."""
+
+
+def carried_coarsely(flow):
+    """Return figures of a flow on coarse grids."""
+    coarse, fine = (carried.carry(flow, cells) for cells in (25, 50))
+    order = observed_order(*(each.errors["cosine hump"].l1 for each in (coarse, fine)))
+    extremes = max(fine.worst("overshoot"), fine.worst("undershoot"))
+    return [
+        Figure(flow, "order of l1, cosine hump, 25 to 50", order, LEAST_ORDER[flow], at_least=True),
+        Figure(flow, "change of mass", abs(fine.mass), 1e-12),
+        Figure(flow, "largest new extreme", extremes, 1e-12),
+        Figure(flow, "clipped at zero, share of mass", fine.clipped, 1e-12),
+    ]
+
+
+def few_columns(length, **sections):
+    """Return a case of full chemistry in 3 x 2 columns."""
+    return integrators.part(length, integrators._FEW, **sections)
+
+
+FEW = "hires", "pollu"
+"""Mechanisms whose published end states are looked at."""
+
+SMALL = {
+    "rotation": lambda: carried_coarsely("rotation"),
+    "deformation": lambda: carried_coarsely("swirl"),
+    "column": column.check,
+    "sources and sinks": column.check_sources,
+    "uniform mixing ratio": lambda: real.check_uniform(real.real_case("2 h")),
+    "budget": lambda: real.check_budget(real.real_case("2 h", deposition=checks.DEPOSITION)),
+    "families": lambda: chemistry.check_drift(chemistry.cut_case("1 h", chemistry={"sweeps": 4})),
+    "families, Strang": lambda: chemistry.check_drift(few_columns("10 min", chemistry={"integrator": "strang"})),
+    "sweeps": lambda: chemistry.check_convergence({16: 1e-6}),
+    "published end states": lambda: chemistry_problems.check(
+        {name: problem for name, problem in chemistry_problems.PROBLEMS.items() if problem.mechanism in FEW}
+    ),
+    "EMEP end state": chemistry_emep.check,
+    "order of Rosenbrock methods": chemistry_orders.check,
+    "random networks": lambda: chemistry_networks.check(4),
+    "many cells": lambda: chemistry_cells.check(200),
+    "pasture in random cells": lambda: pasture.check_derivatives(
+        model("all options"), random_cells(60, 120, seed=3), "all options"
+    ),
+}
+"""Checks of smaller size."""

@@ -1,0 +1,78 @@
+"""The tests that run a line, by a coverage database with a context for each test, cheapest first."""
+
+import ast
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+NEAR = 0.2
+"""Factor on the seconds of tests in the folder of the mutant's package, which come first."""
+
+
+class Coverage:
+    """Lines that tests run, as `pytest --cov --cov-context=test` records them in ``.coverage``."""
+
+    def __init__(self, database: Path) -> None:
+        self._connection = sqlite3.connect(database)
+        files = self._connection.execute("select id, path from file")
+        self._files = {
+            path[path.index("/src/airshed/") + 1 :]: number for number, path in files if "/src/airshed/" in path
+        }
+
+    def tests_of(self, file: str, line: int | None) -> set[str]:
+        """Return the node ids of the tests that run a line of a file, or any line of it."""
+        query = "select context, numbits from line_bits join context on context_id = context.id where file_id = ?"
+        found = self._connection.execute(query, (self._files.get(file, -1),))
+        tests = {context.rpartition("|")[0] for context, bits in found if line is None or _has(bits, line)}
+        return tests - {""}
+
+
+def _has(bits: bytes, line: int) -> bool:
+    """Return whether a line is in a set of numbers: bit i of byte j stands for line 8 j + i."""
+    return line // 8 < len(bits) and bool(bits[line // 8] >> line % 8 & 1)
+
+
+def runs_at_import(text: str, line: int) -> bool:
+    """Return whether a line of Python is in no body of a function, so that one test at most is seen to run it."""
+    bodies = (
+        (node.body[0].lineno, node.end_lineno or 0)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return not any(first <= line <= last for first, last in bodies)
+
+
+_DURATION = re.compile(r"^\s*([\d.]+)s?\s.*?\s*(tests/.*::.*)$")
+
+
+def read_seconds(text: str) -> Mapping[str, float]:
+    """Return the seconds of each test, which are added up over lines "seconds ... node id".
+
+    `pytest --durations=0 -vv` prints such lines, and other lines are skipped.
+    """
+    found: dict[str, float] = defaultdict(float)
+    for match in filter(None, map(_DURATION.match, text.splitlines())):
+        found[match[2]] += float(match[1])
+    return found
+
+
+def batches(tests: Iterable[str], seconds: Mapping[str, float], near: str, limit: float) -> list[list[str]]:
+    """Return tests in batches of growing time: those of a folder first, the cheapest first, up to a limit [s].
+
+    near  start of the node ids of tests that are close to the mutant
+    """
+    ordered = sorted(tests, key=lambda name: (seconds.get(name, 1.0) * (NEAR if name.startswith(near) else 1.0), name))
+    found, total, largest = [list[str]()], 0.0, 5.0
+    spent = 0.0
+    for name in ordered:
+        if total + seconds.get(name, 1.0) > limit:
+            break
+        if spent > largest:
+            found.append([])
+            spent, largest = 0.0, 4.0 * largest
+        found[-1].append(name)
+        total += seconds.get(name, 1.0)
+        spent += seconds.get(name, 1.0)
+    return [batch for batch in found if batch]
