@@ -2,7 +2,8 @@
 
 import json
 
-import pytest
+from tests.kernels.conftest import TOY, toy_of_all_kinds
+from tests.laws.cases import small_case
 
 import airshed
 from airshed.adjoint.chance import random_cost
@@ -34,16 +35,15 @@ def test_steps_take_turns_and_the_first_round_does_not_count(monkeypatch):
     assert bench_adjoint.reverse_over_forward(recorded(CASE, steps=1)[0], 3) == Ratios(3.0, 4.0)
 
 
-@pytest.mark.compiles
-def test_what_is_measured_is_a_run_and_its_gradient():
-    found = bench_adjoint.measure_whole(CASE, rounds=2)
+def test_what_is_measured_is_a_run_and_its_gradient(tmp_path):
+    found = bench_adjoint.measure_whole(small_case(tmp_path, time={"length": "30 min"}), rounds=2)
     assert len(found.runs) == len(found.gradients) == 2
     assert min(*found.runs, *found.gradients, found.memory) > 0.0
 
 
-@pytest.mark.compiles
-def test_steps_in_air_at_random_can_be_taken_back():
-    run = random_air("tracer", 2, (3, 4, 8))
+def test_steps_in_air_at_random_can_be_reversed(monkeypatch):
+    monkeypatch.setattr("airshed.bench.random_air.compile_mechanism", lambda *given: toy_of_all_kinds())
+    run = random_air(str(TOY), 2, (7, 4, 8))
     replay = Replay(run, random_cost(run, 0))
     adjoint = replay.backward()
     assert adjoint.initial is not None

@@ -8,16 +8,16 @@ import pytest
 from airshed.bmi import Air, Component, Pasture
 from airshed.runtime import registry
 
-from ..pasture.inputs_small import save_small
+from ..pasture import conftest as pasture
 from .components import Bucket, Lorenz, Row
 
 MODELS = Path(__file__).parents[1] / "runtime" / "any_model" / "models"
 AIR = """
-title = "A plume that falls"
+title = "A plume in a straight wind"
 [grid]
 area = { lon = [-2, 2], lat = [-2, 2] }
 spacing = "0.5 deg"
-layers = ["100 m", "250 m", "500 m"]
+layers = ["100 m", "250 m", "500 m", "1000 m"]
 [time]
 start = 2022-06-01T00:00:00Z
 length = "40 min"
@@ -28,8 +28,6 @@ kind = "uniform"
 eastward = "30 m/s"
 diffusivity = "5 m2/s"
 precipitation = "1 mm/h"
-[settling]
-diameters = { TRACER = "20 um" }
 [[emissions.point]]
 species = "TRACER"
 lon = 0.0
@@ -52,18 +50,9 @@ every = "5 day"
 [restart]
 every = "5 day"
 """
-PASTURE = """
-model = "pasture"
-precision = "single"
-[time]
-start = 2019-12-20T00:00:00Z
-length = "20 day"
-[inputs]
-folder = "INPUTS"
-"""
 CASES = {
     "air": AIR,
-    "pasture": PASTURE,
+    "pasture": pasture.CASE.format(days=20),
     "lorenz": OTHER.format(model="lorenz", length="4 s"),
     "bucket": OTHER.format(model="bucket", length="20 day"),
     "row": OTHER.format(model="row", length="1 h"),
@@ -91,9 +80,9 @@ def case(known: None, tmp_path: Path) -> Callable[[str], Path]:
     def written(model: str) -> Path:
         file = tmp_path / "cases" / f"{model}.toml"
         file.parent.mkdir(exist_ok=True)
-        file.write_text(CASES[model].replace("INPUTS", str(tmp_path / "small.inputs")), encoding="utf-8")
-        if model == "pasture" and not (tmp_path / "small.inputs").exists():
-            save_small(tmp_path / "small.inputs")
+        file.write_text(CASES[model], encoding="utf-8")
+        if model == "pasture" and not (file.parent / "inputs").exists():
+            pasture.save_weather(file.parent / "inputs")
         return file
 
     return written

@@ -4,7 +4,6 @@ import json
 import sys
 
 import numpy as np
-from mpi4py import MPI
 
 from airshed.bmi import Component
 from airshed.core.errors import CaseError
@@ -42,8 +41,10 @@ def refusal(file: str, rank: int) -> str:
 
 
 if __name__ == "__main__":
+    from mpi4py import MPI
+
     ranks = MPI.COMM_WORLD
     each = ranks.gather(steps(sys.argv[1]))
-    message = refusal(sys.argv[1], ranks.rank) if ranks.size > 1 else ""
+    message = refusal(sys.argv[1], ranks.rank)
     if ranks.rank == 0:
         print(json.dumps({"each": each, "message": message}))

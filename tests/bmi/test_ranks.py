@@ -12,14 +12,15 @@ import pytest
 from tests.started import python
 
 from .conftest import MODELS
+from .on_ranks import steps
 
 MPIEXEC, PROGRAM = Path(sys.executable).with_name("mpiexec"), Path(__file__).with_name("on_ranks.py")
 
 pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 
 
-def on(ranks: int, file: Path) -> Any:
-    command = [MPIEXEC, "-n", str(ranks), python(), "-m", "mpi4py", PROGRAM, file]
+def on_two(file: Path) -> Any:
+    command = [MPIEXEC, "-n", "2", python(), "-m", "mpi4py", PROGRAM, file]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(MODELS), os.environ.get("PYTHONPATH", "")])}
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert answer.returncode == 0, answer.stderr
@@ -28,8 +29,8 @@ def on(ranks: int, file: Path) -> Any:
 
 def test_two_ranks_have_the_bits_of_one_and_set_alike(case: Callable[[str], Path]) -> None:
     file = case("bucket")
-    one, two = on(1, file), on(2, file)
-    assert two["each"] == one["each"] * 2
-    assert one["each"][0]["pointer"] == one["each"][0]["water"]
-    assert len(set(one["each"][0]["water"])) == 7, "cells differ"
+    one, two = steps(str(file)), on_two(file)
+    assert two["each"] == [one, one]
+    assert one["pointer"] == one["water"]
+    assert len(set(one["water"])) == 7, "cells differ"
     assert two["message"].startswith("ranks set rain to different values")

@@ -91,7 +91,6 @@ def test_columns_move_as_in_a_step_without_anything_horizontal(network: Any, sta
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("stage", [0, 1])
 def test_planes_and_columns_have_the_changes_of_the_whole(network: Any, stage: int) -> None:
     """Clipping acts where a weight is negative."""
@@ -126,7 +125,6 @@ def test_one_level_moves_with_the_bits_of_all(network: Any, threads: int) -> Non
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("levels", [slice(1, 4), slice(2, 4)], ids=str)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_some_levels_move_with_the_bits_of_all(network: Any, levels: slice, threads: int) -> None:

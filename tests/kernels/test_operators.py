@@ -72,7 +72,6 @@ KINDS = sorted({each.kind for each in EVERY})
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork], kind: str) -> None:
     inert = replace(network("toy"), name="inert", reactions=())

@@ -191,7 +191,6 @@ def test_dot_products_without_rates() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(("name", "levels"), [("all kinds", 7), ("tracer", 3), ("toy", 1), ("toy", 2), ("toy", 7)])
 def test_dot_products(compiled: Compiled, name: str, levels: int, shape: tuple[int, int]) -> None:
@@ -201,7 +200,6 @@ def test_dot_products(compiled: Compiled, name: str, levels: int, shape: tuple[i
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 @pytest.mark.parametrize("name", ["emep", "small_strato"])
 def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any) -> None:
@@ -238,7 +236,6 @@ def test_dot_products_with_frozen_limiters(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize(("name", "shape"), [("tracer", (7, 25)), ("toy", (3, 9)), ("toy", (2, 5))])
 def test_dot_products_with_frozen_limiters_in_more_shapes(
     compiled: Compiled, name: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch

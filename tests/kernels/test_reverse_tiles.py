@@ -32,7 +32,6 @@ def test_any_tiles_give_the_bits_of_the_whole(cut: Decomposition, threads: int, 
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("precision", ["double", "single"])
 @settings(max_examples=15)
 @given(cut=cuts(), threads=st.integers(1, 2), seed=st.integers(0, 99))

@@ -89,7 +89,6 @@ def test_the_tangent_in_one_level_equals_that_of_the_twin(tangent: Tangent) -> N
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_tangents_equal_those_of_the_twin(tangent: Tangent, name: str, shape: tuple[int, int]) -> None:
@@ -97,7 +96,6 @@ def test_other_tangents_equal_those_of_the_twin(tangent: Tangent, name: str, sha
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_single_precision_is_close_to_the_twin() -> None:
     kernel = toy_of_all_kinds("single").tangent()
     trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=1, sweeps=2)
@@ -119,7 +117,6 @@ def test_values_are_those_of_the_step(toy: TangentKernel) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_values_are_those_of_the_step(tangent: Tangent, name: str) -> None:
     compare_values(tangent(name))
@@ -196,7 +193,6 @@ def test_the_adjoint_is_the_transpose(toy: TangentKernel, shape: tuple[int, int]
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", ["tracer, every", "emep"])
 def test_other_adjoints_are_the_transpose(tangent: Tangent, name: str, shape: tuple[int, int]) -> None:

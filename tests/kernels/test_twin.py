@@ -61,7 +61,6 @@ def test_all_kinds_of_operators_at_once_equal_the_twin(shape: tuple[int, int]) -
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_kernel_of_many_levels_equals_its_twin(compiled: Compiled, shape: tuple[int, int]) -> None:
     compare_all(compiled("toy", 20), shape)
@@ -93,7 +92,6 @@ def test_packs_of_four_columns_and_species_one_by_one_give_the_same(compiled: Co
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize(("width", "group"), [(4, 2), (16, 5)])
 def test_neither_the_width_of_packs_nor_of_groups_matters(compiled: Compiled, width: int, group: int) -> None:
     compare_widths(compiled, "single", width, group)

@@ -10,7 +10,7 @@ Normal = Callable[[Row], Row]
 Pair = tuple[tuple[str, str], tuple[str, str]]
 
 _CANDIDATES = 40
-"""Random rows among which each row of the array is chosen, as the one with most new pairs."""
+"""Random rows among which each row of the array is chosen: many new pairs for its cost."""
 
 
 def pairs_of(row: Row) -> set[Pair]:
@@ -34,13 +34,18 @@ def possible_pairs(factors: Factors, deciding: Sequence[str], normal: Normal) ->
     return found
 
 
-def covering_rows(factors: Factors, deciding: Sequence[str], normal: Normal, seed: int = 1) -> list[Row]:
-    """Return normal rows in which each possible pair of levels occurs; the same rows for the same seed."""
+def covering_rows(
+    factors: Factors, deciding: Sequence[str], normal: Normal, cost: Callable[[Row], float], seed: int = 1
+) -> list[Row]:
+    """Return normal rows in which each possible pair of levels occurs, as cheap as can be found quickly.
+
+    cost  of a row;  seed  other rows for another one
+    """
     dice, rows = random.Random(seed), []
     missing = possible_pairs(factors, deciding, normal)
     while missing:
         candidates = [normal(_filled(factors, start, dice)) for start in _starts(missing, dice)]
-        rows.append(max(candidates, key=lambda row: len(pairs_of(row) & missing)))
+        rows.append(max(candidates, key=lambda row: len(pairs_of(row) & missing) / cost(row) ** 0.5))
         missing -= pairs_of(rows[-1])
     return rows
 

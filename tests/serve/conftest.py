@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from tests.started import python
+from typer.testing import CliRunner, Result
 
 import airshed
 from airshed.case.case import RunCase
+from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import Alone
 from airshed.runtime.registry import load_case
@@ -95,6 +97,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+def refused(*arguments: object) -> Result:
+    """Run `airshed serve` in this process, check that it refuses with one line, and return what it printed."""
+    done = CliRunner().invoke(app, ["serve", "--no-browser", *map(str, arguments)])
+    assert done.exit_code == 2, done.output
+    assert len(done.stderr.strip().splitlines()) == 1
+    return done
 
 
 def reached(url: str, session: str = "main") -> Remote:

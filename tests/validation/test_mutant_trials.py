@@ -116,14 +116,16 @@ def test_a_control_finds_tests_that_fail_without_a_mutant(checkout: Path, capsys
     caught = [{**vars(DOUBLED), "caught": True, "by": by} for by in (CAUGHT_BY, "exit code 4")]
     path = checkout.parent / "results.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in caught), encoding="utf-8")
-    assert control(options(checkout, [])) == ""
+    control(options(checkout, []))
     assert capsys.readouterr().out.splitlines() == [
         "1 tests that caught a mutant ran without it, 0 of them failed",
         "not a test of this checkout: exit code 4 (1 mutants)",
     ]
     tests = checkout / "tests/core/test_sign.py"
     tests.write_text(TESTS.replace("== (1.0", "== (3.0"), encoding="utf-8")
-    assert control(options(checkout, [])) == (
+    with pytest.raises(SystemExit) as refusal:
+        control(options(checkout, []))
+    assert refusal.value.code == (
         f"{CAUGHT_BY} fails without a mutant, and caught src/airshed/core/sign.py:2 `1.0` -> `2.0`"
     )
 
@@ -170,6 +172,8 @@ def test_checkouts_whose_files_are_changed_or_in_use_or_that_have_no_tests_are_r
     with pytest.raises(SystemExit, match="another run"):
         run(options(checkout, []))
     del trials
+    with pytest.raises(SystemExit, match=r"there is no tests/core/test_cpp\.py::test_a$"):
+        run(options(checkout, [], cpp_tests=["tests/core", "tests/core/test_cpp.py::test_a"]))
     (checkout / "pytest.ini").write_text("[pytest]\nno-such option", encoding="utf-8")
     with pytest.raises(SystemExit, match="cannot collect"):
         run(options(checkout, []))

@@ -13,7 +13,6 @@ HOLDS, MISSES = Figure("test", "holds", 0.5, 1.0), Figure("test", "misses", 2.0,
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("name", checks.checks())
 def test_every_figure_keeps_its_threshold_and_has_a_reference(name):
     figures = checks.checks()[name]()

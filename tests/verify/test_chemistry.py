@@ -191,7 +191,6 @@ def test_weights_of_invariants_are_orthogonal_to_all_reactions(name):
     assert len(weights) == {"chapman": 0, "robertson": 1}[name]
 
 
-@pytest.mark.compiles
 @pytest.mark.thorough
 @needs_musica
 def test_a_large_mechanism_in_many_cells():

@@ -127,7 +127,6 @@ def test_deposition_that_is_off_by_a_hundredth_is_seen(monkeypatch):
     assert errors == {f"emission and deposition in still air, {name}" for name in integrators.INTEGRATORS}
 
 
-@pytest.mark.compiles
 @pytest.mark.thorough
 def test_single_precision_is_compared_with_double():
     """By Strang splitting the two differ, within the tolerance that its steps leave."""

@@ -111,7 +111,6 @@ def folder() -> Path:
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("precision", ["double", "single"])
 def test_the_outputs_of_grasp_are_met(folder: Path, precision) -> None:
     figures = pasture_reference.check(folder, precision)
@@ -131,7 +130,6 @@ PLANTED = [
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize(("check", "of", "other"), PLANTED, ids=[str(other) for _, _, other in PLANTED])
 def test_another_model_does_not_meet_them(folder: Path, check: str, of: tuple[str, ...], other) -> None:
     assert not all(figure.ok for figure in getattr(pasture_reference, check)(folder, *of, **other))

@@ -38,6 +38,8 @@ def load() -> None:
         if not module.name.startswith(LEFT_AWAY) and ".worker" not in module.name:
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
+    for case in ("tracer-rotation", "queensland"):
+        airshed.load_case(case)  # which imports and caches what loading a case takes, such as the table of units
     assert "mpi4py.MPI" not in sys.modules
     assert len(os.listdir("/proc/self/task")) == 1, "a process with threads cannot fork safely"
     gc.collect()

@@ -59,7 +59,7 @@ def main() -> None:
     elif options.command == "run":
         run(options)
     elif options.command == "control":
-        sys.exit(control(options))
+        control(options)
     else:
         print(comparison(_lines(options.old), _lines(options.new)))
 
@@ -99,17 +99,20 @@ def run(options: argparse.Namespace) -> None:
         print(f"{outcome['caught']!s:5} {change}  {outcome['by']}", flush=True)
 
 
-def control(options: argparse.Namespace) -> str:
-    """Return what is wrong with results: tests that caught a mutant and fail in the unchanged checkout too."""
+def control(options: argparse.Namespace) -> None:
+    """Run the tests that caught a mutant on the unchanged checkout; raises SystemExit where one fails there too."""
     trials = _trials(options)
     caught: dict[str, list[str]] = defaultdict(list)
-    for line in filter(lambda each: each["caught"], _lines(options.results)):
-        caught[str(line["by"])].append(_text(line))
+    for line in _lines(options.results):
+        if line["caught"]:
+            caught[str(line["by"])].append(_text(line))
     unknown = sorted(set(caught) - trials.known)
     failed = sorted(trials.failures(sorted(set(caught) & trials.known)))
     print(f"{len(caught) - len(unknown)} tests that caught a mutant ran without it, {len(failed)} of them failed")
-    print(*(f"not a test of this checkout: {name} ({len(caught[name])} mutants)" for name in unknown), sep="\n")
-    return "\n".join(f"{name} fails without a mutant, and caught {', '.join(caught[name])}" for name in failed)
+    for name in unknown:
+        print(f"not a test of this checkout: {name} ({len(caught[name])} mutants)")
+    if failed:
+        sys.exit("\n".join(f"{name} fails without a mutant, and caught {', '.join(caught[name])}" for name in failed))
 
 
 def _trials(options: argparse.Namespace) -> Trials:

@@ -39,19 +39,21 @@ class Trials:
     """Trials in a checkout, whose files are as before after each.
 
     Raises SystemExit where another run uses the checkout, where the checkout has changes, such as a mutant of a run
-    that was killed, or where its tests cannot be collected.
+    that was killed, or where its tests cannot be collected or files of tests do not exist.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._checkout = options.checkout.resolve()
+        self._lock = os.open(self._checkout, os.O_RDONLY)
         self._markers = ["-m", options.markers] if options.markers else []
         self._cpp_tests: Collection[str] = options.cpp_tests
         self._limit: float = options.limit
         self._coverage = Coverage(options.coverage) if options.coverage else None
         self._seconds = read_seconds(options.seconds.read_text(encoding="utf-8")) if options.seconds else {}
-        self._lock = os.open(self._checkout, os.O_RDONLY)
         self._require_no_other_run()
         self._require_no_changes()
+        if missing := [name for name in self._cpp_tests if not (self._checkout / name.partition("::")[0]).exists()]:
+            sys.exit(f"{self._checkout}: there is no {', '.join(missing)}")
         self.known = self._collected()
 
     def __del__(self) -> None:

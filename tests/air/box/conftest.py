@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from tests.air.box.toy import CLOSED, load_toy
 
 from airshed.air.box import BoxConditions, BoxRun
 from airshed.core.files import resource
@@ -14,7 +15,9 @@ from airshed.mechanism import ReactionNetwork, load_mechanism
 TRACER = {
     "time": {"length": "6 h", "output_every": "6 h"},
     "environment": {"temperature": "298 K"},
-    "fixed": {"M": "2.5e19 molecules/cm3"},
+    "fixed": {"M": "2.5e19 molecules/cm3", "X": "0 molecules/cm3"},
+    "rates": CLOSED,
+    "deposition": {"TRACER": "0 1/s"},
     "solver": {"method": "gauss-seidel", "step": "600 s", "sweeps": 1},
 }
 
@@ -22,6 +25,11 @@ TRACER = {
 @pytest.fixture(scope="session")
 def emep() -> ReactionNetwork:
     return load_mechanism("emep")
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> ReactionNetwork:
+    return load_toy(tmp_path_factory.mktemp("boxes"))
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +61,10 @@ def problem() -> Callable[..., BoxConditions]:
 
 
 @pytest.fixture(scope="session")
-def tracer_run(tracer: ReactionNetwork) -> Callable[..., BoxRun]:
+def tracer_run(toy: ReactionNetwork) -> Callable[..., BoxRun]:
     """Return a function that gives a box of passive tracers, with changes."""
 
     def make(changes: Mapping[str, Any]) -> BoxRun:
-        return BoxRun(tracer, BoxConditions.from_dict(changed(TRACER, changes)))
+        return BoxRun(toy, BoxConditions.from_dict(changed(TRACER, changes)))
 
     return make

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.air.box.toy import CLOSED
 
 from airshed.air.box import BoxConditions, BoxRun, integrate_box, load_states, states_of
 from airshed.air.box.run import box
@@ -82,25 +83,25 @@ def test_gauss_seidel_takes_many_cells_too(emep: ReactionNetwork) -> None:
     assert np.array_equal(alone["O3"][:, 0], by[0]["O3"][:, 7])
 
 
-@pytest.mark.compiles
-def test_states_go_before_conditions(tracer: ReactionNetwork, tmp_path: Path) -> None:
+def test_states_go_before_conditions(toy: ReactionNetwork, tmp_path: Path) -> None:
     path = tmp_path / "states.csv"
     path.write_text("cell,TRACER [ppb],temperature [degC],pressure [hPa]\n0,40,0,1000\n1,20,10,500\n", encoding="utf-8")
     conditions = BoxConditions.from_dict(
         {
             "time": {"length": "1 h"},
             "environment": {"temperature": "290 K"},
-            "fixed": {"M": "2e19 molecules/cm3"},
+            "fixed": {"M": "2e19 molecules/cm3", "X": "0 molecules/cm3"},
+            "rates": CLOSED,
             "initial": {"TRACER": "1 ppb", "TRACER2": "3 ppb"},
         }
     )
-    series = integrate_box(tracer, conditions, states=load_states(path, tracer))
+    series = integrate_box(toy, conditions, states=load_states(path, toy))
     assert np.allclose(1e9 * series["TRACER"] / series["M"], [40.0, 20.0])
     assert np.allclose(1e9 * series["TRACER2"] / series["M"], 3.0)
     assert series["temperature"][0].values.tolist() == [273.15, 283.15]
     assert np.allclose(series["M"], series["pressure"] / (1.380649e-17 * series["temperature"]))
     series.to_netcdf(tmp_path / "states.nc", engine="netcdf4")
-    again = integrate_box(tracer, conditions, states=load_states(tmp_path / "states.nc", tracer))
+    again = integrate_box(toy, conditions, states=load_states(tmp_path / "states.nc", toy))
     assert np.allclose(again["TRACER"][0], series["TRACER"][-1], rtol=1e-14)
 
 

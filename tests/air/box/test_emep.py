@@ -59,6 +59,7 @@ def test_two_sweeps_at_five_minutes(emep: ReactionNetwork, problem: Problem) -> 
 
 
 @pytest.mark.thorough
+@pytest.mark.compiles
 def test_fewer_sweeps_and_longer_steps_are_worse(emep: ReactionNetwork, problem: Problem) -> None:
     two, one, long = (
         errors(integrate_box(emep, problem(solver__sweeps=sweeps, solver__step=step)))["O3"]
@@ -81,12 +82,14 @@ def test_order_of_a_sweep_goes_by_lifetimes_in_daytime_air(emep: ReactionNetwork
 
 
 @pytest.mark.thorough
+@pytest.mark.compiles
 def test_converges_with_second_order(converging: list[dict[str, float]]) -> None:
     for coarse, fine in pairwise(converging):
         orders = observed_orders([coarse[name] for name in LONG_LIVED], [fine[name] for name in LONG_LIVED])
         assert np.all((orders > 1.7) & (orders < 2.3)), dict(zip(LONG_LIVED, orders, strict=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_converges_to_the_published_state(converging: list[dict[str, float]]) -> None:
     finest = converging[-1]
@@ -97,6 +100,7 @@ def test_converges_to_the_published_state(converging: list[dict[str, float]]) ->
 
 
 @pytest.mark.thorough
+@pytest.mark.compiles
 def test_without_restarts_the_order_is_lost(emep: ReactionNetwork, problem: Problem) -> None:
     coarse, fine = (
         errors(integrate_box(emep, problem(solver__step=f"{step} s", solver__sweeps=16, time__restarts=[])))
@@ -107,6 +111,7 @@ def test_without_restarts_the_order_is_lost(emep: ReactionNetwork, problem: Prob
 
 
 @pytest.mark.thorough
+@pytest.mark.compiles
 def test_single_precision_is_close(emep: ReactionNetwork, problem: Problem) -> None:
     double, single = (integrate_box(emep, problem(solver__precision=each)) for each in ("double", "single"))
     difference = max(abs(float(single[name][-1] / double[name][-1]) - 1.0) for name in errors(double))
@@ -115,6 +120,7 @@ def test_single_precision_is_close(emep: ReactionNetwork, problem: Problem) -> N
     assert (single.attrs["precision"], double.attrs["precision"]) == ("single", "double")
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_the_iteration_converges(emep: ReactionNetwork, problem: Problem) -> None:
     ends = [
@@ -124,12 +130,14 @@ def test_the_iteration_converges(emep: ReactionNetwork, problem: Problem) -> Non
     assert abs(float(ends[1] / ends[2]) - 1.0) < 1e-8 < abs(float(ends[0] / ends[2]) - 1.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_the_same_bits_again(emep: ReactionNetwork, problem: Problem) -> None:
     first, second = (integrate_box(emep, problem(time__length="6 h")) for _ in range(2))
     assert first.identical(second)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_almost_nothing_is_clipped(emep: ReactionNetwork, problem: Problem) -> None:
     run = BoxRun(emep, problem())

@@ -5,21 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.air.box.toy import NAME, write_toy
 from typer.testing import CliRunner
 
 from airshed.air.box import BoxConditions, BoxRun, ChemistryFailure, integrate_box, replay_conditions, states_of
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.mechanism import ReactionNetwork, load_mechanism
-
-TEXT = """
-#DEFVAR
-A = IGNORE;
-B = IGNORE;
-#EQUATIONS
-<1> A + A = 3 A : 1e-10;
-<2> A = B : j_A;
-"""
 
 CONDITIONS = """
 [time]
@@ -30,6 +22,12 @@ output_every = "1 h"
 A = "1e6 molecules/cm3"
 [rates]
 j_A = "1e-6*(1 + sin(t/3600)) + 9e-6"
+k_AX = "0 cm3/s"
+k_grow = "1e-10 cm3/s"
+[fixed]
+X = "0 molecules/cm3"
+[deposition]
+TRACER = "0 1/s"
 [emission]
 B = { csv = "source.csv", column = "E" }
 """
@@ -37,7 +35,7 @@ B = { csv = "source.csv", column = "E" }
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "grow.def").write_text(TEXT, encoding="utf-8")
+    write_toy(tmp_path)
     (tmp_path / "grow.toml").write_text(CONDITIONS, encoding="utf-8")
     (tmp_path / "source.csv").write_text("time [h],E [molecules/cm3/s]\n0,1e3\n24,0\n", encoding="utf-8")
     (tmp_path / "out").mkdir()
@@ -45,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, conditions: str, output: str, *more: str) -> str:
-    arguments = ["box", str(folder / "grow.def"), "--conditions", str(folder / conditions)]
+    arguments = ["box", str(folder / NAME), "--conditions", str(folder / conditions)]
     result = CliRunner().invoke(app, [*arguments, "--output", str(folder / output), *more])
     assert result.exit_code == 2, result.output
     assert not (folder / output).exists()
@@ -56,7 +54,6 @@ def told(message: str) -> str:
     return message.partition("; to replay it")[0]
 
 
-@pytest.mark.compiles
 def test_a_failure_is_told_and_replayed(folder: Path) -> None:
     """A grows without bound near 8.9 h: dA/dt = k A^2 - j A. The replay fails at the same time with the same words."""
     first = run(folder, "grow.toml", "out/box.nc")
@@ -70,7 +67,7 @@ def test_a_failure_is_told_and_replayed(folder: Path) -> None:
     assert told(again) == told(first)
     replay.write_text(text.replace("j_A = ", 'j_A = "1e-3 1/s" # '), encoding="utf-8")
     result = CliRunner().invoke(
-        app, ["box", str(folder / "grow.def"), "--conditions", str(replay), "--output", str(folder / "out" / "fine.nc")]
+        app, ["box", str(folder / NAME), "--conditions", str(replay), "--output", str(folder / "out" / "fine.nc")]
     )
     assert result.exit_code == 0, result.output
 
@@ -78,7 +75,6 @@ def test_a_failure_is_told_and_replayed(folder: Path) -> None:
 STEPS = '[solver]\nmethod = "gauss-seidel"\nstep = "100 s"\n'
 
 
-@pytest.mark.compiles
 def test_a_failure_of_gauss_seidel_is_told_and_replayed(folder: Path) -> None:
     """It grows without bound by steps, too; the replay begins at the last output and ends in the same interval."""
     (folder / "steps.toml").write_text(
@@ -95,9 +91,8 @@ def test_a_failure_of_gauss_seidel_is_told_and_replayed(folder: Path) -> None:
     assert again.partition(" s, on its way")[0] == first.partition(" s, on its way")[0]
 
 
-@pytest.mark.compiles
 def test_a_failure_of_gauss_seidel_among_many_cells(folder: Path) -> None:
-    network = load_mechanism(folder / "grow.def")
+    network = load_mechanism(folder / NAME)
     (folder / "steps.toml").write_text(CONDITIONS + STEPS, encoding="utf-8")
     conditions = BoxConditions.load(folder / "steps.toml")
     states = xr.Dataset({"A": ("cell", [1e2, 1e6, 2e2], {"units": "molecules cm-3"})})
@@ -110,7 +105,6 @@ def test_a_failure_of_gauss_seidel_among_many_cells(folder: Path) -> None:
     assert abs(again.value.time - caught.value.time) <= 200.0
 
 
-@pytest.mark.compiles
 def test_a_failure_among_many_cells(folder: Path) -> None:
     states = folder / "states.csv"
     states.write_text("A [molecules/cm3],j_A [1/s]\n1e2,1e-5\n2e6,1e-6\n5e3,1e-5\n", encoding="utf-8")
@@ -133,9 +127,8 @@ def test_too_few_steps(emep: ReactionNetwork, problem) -> None:  # type: ignore[
     assert plain.retried == 0
 
 
-@pytest.mark.compiles
 def test_the_failure_knows_all_that_is_needed(folder: Path) -> None:
-    network = load_mechanism(folder / "grow.def")
+    network = load_mechanism(folder / NAME)
     conditions = BoxConditions.load(folder / "grow.toml")
     states = xr.Dataset({"A": ("cell", [1e2, 1e6], {"units": "molecules cm-3"})})
     with pytest.raises(ChemistryFailure) as caught:
@@ -144,7 +137,7 @@ def test_the_failure_knows_all_that_is_needed(folder: Path) -> None:
     assert failure.cell == 1
     assert failure.interval == (28800.0, 32400.0)
     assert failure.interval[0] < failure.time < failure.interval[1]
-    assert failure.state.shape == (2,)
+    assert failure.state.shape == (7,)
     with pytest.raises(ChemistryFailure) as again:
         integrate_box(network, failure.conditions)
     assert again.value.time == failure.time
@@ -167,8 +160,12 @@ def test_replay_of_a_cell_of_a_grid(emep: ReactionNetwork) -> None:
     assert float(series["time"][-1]) == 300.0
 
 
-@pytest.mark.compiles
 def test_replay_gives_open_parameters(folder: Path) -> None:
-    network = load_mechanism(folder / "grow.def")
-    conditions = replay_conditions(network, [1e6, 0.0], {"TEMP": 285.0, "M": 2e19, "j_A": 1e-3}, 60.0)
+    network = load_mechanism(folder / NAME)
+    conditions = replay_conditions(
+        network,
+        [1e6, *[0.0] * 6],
+        {"TEMP": 285.0, "M": 2e19, "X": 0.0, "j_A": 1e-3, "k_AX": 0.0, "k_grow": 1e-10},
+        60.0,
+    )
     assert float(integrate_box(network, conditions)["B"][-1]) > 1e4

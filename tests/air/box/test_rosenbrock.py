@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.integrate import solve_ivp
+from tests.air.box.toy import CLOSED, INERT
 
 from airshed.air.box import BoxConditions, BoxRun, integrate_box
 from airshed.core.constants import BOLTZMANN
@@ -18,7 +19,7 @@ from airshed.mechanism.kpp.rate_functions import kpp_sun
 
 Problem = Callable[..., BoxConditions]
 
-AIR = {"fixed": {"M": "2.5e19 molecules/cm3"}}
+AIR = {"fixed": {"M": "2.5e19 molecules/cm3", "X": "0 molecules/cm3"}}
 TIGHT = {"relative_tolerance": 1e-10, "absolute_tolerance": "1e-3 molecules/cm3"}
 
 
@@ -54,6 +55,7 @@ def test_jumps_that_are_not_listed_are_found(emep: ReactionNetwork, problem: Pro
     assert not found.identical(listed)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_pollu_reaches_the_published_state() -> None:
     conditions = BoxConditions.load(resource("cases/pollu-box") / "conditions.toml")
@@ -64,6 +66,7 @@ def test_pollu_reaches_the_published_state() -> None:
     assert max(error.values()) < 1e-7, error
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_day_of_kpp() -> None:
     """A mechanism that names SUN, and conditions that do not: light from 4.5 h to 19.5 h, against SciPy's Radau."""
@@ -87,12 +90,12 @@ def test_day_of_kpp() -> None:
     assert np.allclose([float(series[name][-1]) for name in network.names], y, rtol=1e-6)
 
 
-def tracer_end(tracer: ReactionNetwork, length: str, **sections: dict) -> float:
-    data = {"time": {"length": length, "output_every": length}, **AIR, **sections}
-    return float(integrate_box(tracer, BoxConditions.from_dict(data))["TRACER"][-1])
+def tracer_end(toy: ReactionNetwork, length: str, **sections: dict) -> float:
+    data = {"time": {"length": length, "output_every": length}, **AIR, **sections, "rates": CLOSED}
+    data["fixed"] = {"X": "0 molecules/cm3", **data["fixed"]}
+    return float(integrate_box(toy, BoxConditions.from_dict(data))["TRACER"][-1])
 
 
-@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("formula", "integral"),
     [
@@ -105,61 +108,58 @@ def tracer_end(tracer: ReactionNetwork, length: str, **sections: dict) -> float:
         ("1e6*sqrt(t)", 1e6 * 18000.0**1.5 / 1.5),
     ],
 )
-def test_sources_are_followed_exactly(tracer: ReactionNetwork, formula: str, integral: float) -> None:
-    end = tracer_end(tracer, "5 h", emission={"TRACER": formula}, solver=TIGHT)
+def test_sources_are_followed_exactly(toy: ReactionNetwork, formula: str, integral: float) -> None:
+    end = tracer_end(toy, "5 h", emission={"TRACER": formula}, solver=TIGHT)
     assert end == pytest.approx(integral, rel=1e-8, abs=1e-3)
 
 
-@pytest.mark.compiles
-def test_half_a_day_of_light(tracer: ReactionNetwork) -> None:
+def test_half_a_day_of_light(toy: ReactionNetwork) -> None:
     source = {"TRACER": "1e6*max(0, cos(2*pi*(t/86400 - 0.5)))"}
-    end = tracer_end(tracer, "24 h", emission=source, solver=TIGHT)
+    end = tracer_end(toy, "24 h", emission=source, solver=TIGHT)
     assert end == pytest.approx(1e6 * 86400.0 / np.pi, rel=1e-9)
 
 
-@pytest.mark.compiles
-def test_what_changes_too_often_is_refused(tracer: ReactionNetwork) -> None:
+def test_what_changes_too_often_is_refused(toy: ReactionNetwork) -> None:
     with pytest.raises(
         CaseError, match=r"emission.TRACER changes too often between t = 0 s and 18000 s to be followed"
     ):
-        tracer_end(tracer, "5 h", emission={"TRACER": "1e6*(1 + sin(1e4*t))"})
+        tracer_end(toy, "5 h", emission={"TRACER": "1e6*(1 + sin(1e4*t))"})
 
 
-@pytest.mark.compiles
-def test_noise_is_followed_as_well_as_it_goes(tracer: ReactionNetwork) -> None:
+def test_noise_is_followed_as_well_as_it_goes(toy: ReactionNetwork) -> None:
     """Rounding in a large argument is no jump: the series goes through its middle, and a note says so."""
     data = {
-        "time": {"length": "1 h", "output_every": "1 h"}, **AIR,
+        "time": {"length": "1 h", "output_every": "1 h"}, **AIR, "rates": CLOSED,
         "emission": {"TRACER": "1e6*(2 + sin(t/3600 + 1e7*pi))"},
     }  # fmt: skip
-    run = BoxRun(tracer, BoxConditions.from_dict(data))
+    run = BoxRun(toy, BoxConditions.from_dict(data))
     end = float(run.run()["TRACER"][-1])
     assert end == pytest.approx(1e6 * 3600.0 * (3.0 - np.cos(1.0)), rel=1e-7)
     assert run.notes == ["emission.TRACER is not smooth: it is followed to a relative error of 1e-07 at worst"]
 
 
-@pytest.mark.compiles
-def test_air_that_expands(tracer: ReactionNetwork) -> None:
+def test_air_that_expands(toy: ReactionNetwork) -> None:
     """Mixing ratios stay, also over a jump of the pressure, that is listed or found."""
     data = {
         "time": {"length": "4 h", "output_every": "30 min", "restarts": ["2 h"]},
         "environment": {"temperature": "290 + 10*sin(t/3600)", "pressure": "where(t % 86400 < 7200, 1e5, 9e4)"},
         "initial": {"TRACER": "40 ppb"},
+        "rates": CLOSED,
+        "fixed": {"X": "0 molecules/cm3"},
     }
     for restarts in (["2 h"], []):
         data["time"]["restarts"] = restarts
-        series = integrate_box(tracer, BoxConditions.from_dict(data))
+        series = integrate_box(toy, BoxConditions.from_dict(data))
         density = series["pressure"] / (BOLTZMANN * series["temperature"]) * 1e-6
         assert np.allclose(series["M"], density, rtol=1e-13)
         assert np.allclose(series["TRACER"] / series["M"], 40e-9, rtol=1e-9)
     assert float(density.max() / density.min()) > 1.05
 
 
-@pytest.mark.compiles
-def test_emission_into_air_that_expands(tracer: ReactionNetwork) -> None:
+def test_emission_into_air_that_expands(toy: ReactionNetwork) -> None:
     """A source per volume of the air as it is: dq/dt = E / M."""
     end = tracer_end(
-        tracer, "6 h", fixed={"M": "2.5e19/(1 + t/86400)"}, emission={"TRACER": "1e6 molecules/cm3/s"}, solver=TIGHT
+        toy, "6 h", fixed={"M": "2.5e19/(1 + t/86400)"}, emission={"TRACER": "1e6 molecules/cm3/s"}, solver=TIGHT
     )
     t = 21600.0
     assert end == pytest.approx(1e6 * (t + t**2 / 172800.0) / (1.0 + t / 86400.0), rel=1e-9)
@@ -177,35 +177,34 @@ def test_methods_agree(emep: ReactionNetwork, problem: Problem) -> None:
     assert len(set(ends)) == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
-def test_single_precision(tracer: ReactionNetwork) -> None:
+def test_single_precision(toy: ReactionNetwork) -> None:
     solver = {"relative_tolerance": 1e-4, "absolute_tolerance": "1 molecules/cm3"}
     start = {"TRACER": "1e10 molecules/cm3"}
     ends = [
-        tracer_end(
-            tracer, "2 h", initial=start, deposition={"TRACER": "1e-4 1/s"}, solver={**solver, "precision": each}
-        )
+        tracer_end(toy, "2 h", initial=start, deposition={"TRACER": "1e-4 1/s"}, solver={**solver, "precision": each})
         for each in ("double", "single")
     ]
     assert 0.0 < abs(ends[1] / ends[0] - 1.0) < 1e-5
     with pytest.raises(CaseError, match="finer than single precision rounds"):
-        tracer_end(tracer, "2 h", solver={"precision": "single"})
+        tracer_end(toy, "2 h", solver={"precision": "single"})
 
 
-@pytest.mark.compiles
-def test_a_column_of_a_file(tracer: ReactionNetwork, tmp_path: Path) -> None:
+def test_a_column_of_a_file(toy: ReactionNetwork, tmp_path: Path) -> None:
     """Straight lines between rows, whose bends are knots; units and hours converted; nothing beyond the ends."""
     (tmp_path / "source.csv").write_text(
         "# a comment\nhour [h],E [molecules/cm3/h],T\n0,0,10\n1.5,3.6e9,20\n5,0,15\n", encoding="utf-8"
     )
     path = tmp_path / "box.toml"
     text = (
-        '[time]\nlength = "5 h"\noutput_every = "5 h"\n[fixed]\nM = "2.5e19 molecules/cm3"\n'
+        '[time]\nlength = "5 h"\noutput_every = "5 h"\n[fixed]\nM = "2.5e19 molecules/cm3"\nX = "0 molecules/cm3"\n'
+        f"{INERT}"
         '[environment]\ntemperature = { csv = "source.csv", column = "T", time = "hour", unit = "degC" }\n'
         '[emission]\nTRACER = { csv = "source.csv", column = "E", time = "hour" }\n'
     )
     path.write_text(text, encoding="utf-8")
-    run = BoxRun(tracer, BoxConditions.load(path))
+    run = BoxRun(toy, BoxConditions.load(path))
     series = run.run()
     assert float(series["TRACER"][-1]) == pytest.approx(0.5 * 5.0 * 3.6e9, rel=1e-9)
     assert series["temperature"].values.tolist() == [283.15, 288.15]
@@ -219,4 +218,4 @@ def test_a_column_of_a_file(tracer: ReactionNetwork, tmp_path: Path) -> None:
     ):
         path.write_text(text.replace(old, new), encoding="utf-8")
         with pytest.raises(Exception, match=message):
-            BoxRun(tracer, BoxConditions.load(path)).run()
+            BoxRun(toy, BoxConditions.load(path)).run()

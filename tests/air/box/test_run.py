@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.air.box.toy import INERT, write_toy
 from typer.testing import CliRunner
 
 import airshed
@@ -14,6 +15,7 @@ from airshed.air.box.run import run_box
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError, OutputError
 from airshed.core.files import resource
+from airshed.mechanism import ReactionNetwork
 
 CONDITIONS = resource("cases/emep-box") / "conditions.toml"
 
@@ -50,15 +52,14 @@ def test_report(short: Path, tmp_path: Path) -> None:
     assert report.ok
 
 
-@pytest.mark.compiles
 def test_report_of_other_species(tmp_path: Path) -> None:
     path = tmp_path / "tracer.toml"
     air = 'temperature = "298 K"\npressure = "1000 hPa"'
-    text = f'[time]\nlength = "1 h"\n[environment]\n{air}\n[initial]\nTRACER = "1 ppb"\n'
-    path.write_text(text, encoding="utf-8")
-    report = run_box("tracer", path, tmp_path / "box.nc").report
-    assert [row[0] for row in report.tables[0].rows] == ["TRACER", "TRACER2"]
-    assert report.tables[0].rows[0][3] == pytest.approx(1.0)
+    text = f'[time]\nlength = "1 h"\n[environment]\n{air}\n[initial]\nTRACER = "1 ppb"\n{INERT}'
+    path.write_text(text + '[fixed]\nX = "0 molecules/cm3"\n', encoding="utf-8")
+    report = run_box(str(write_toy(tmp_path)), path, tmp_path / "box.nc").report
+    assert [row[0] for row in report.tables[0].rows] == ["A", "B", "TRACER", "TRACER2", "RN", "PO", "PB"]
+    assert report.tables[0].rows[2][3] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("fault", ["no folder", "folder in the way", "conditions", "mechanism"])
@@ -93,7 +94,8 @@ def test_an_error_on_the_command_line(tmp_path: Path) -> None:
     assert "Traceback" not in result.output
 
 
-TRACERS = """
+TRACERS = f"""
+{INERT}
 [time]
 length = "2 h"
 [environment]
@@ -103,6 +105,8 @@ pressure = "1000 hPa"
 TRACER = "1 ppb"
 [deposition]
 TRACER = "1e-4 1/s"
+[fixed]
+X = "0 molecules/cm3"
 """
 
 
@@ -111,10 +115,9 @@ def tracers(tmp_path: Path) -> list[str]:
     """Return the arguments of a run of the passive tracers."""
     path = tmp_path / "tracer.toml"
     path.write_text(TRACERS, encoding="utf-8")
-    return ["box", "tracer", "--conditions", str(path), "--output"]
+    return ["box", str(write_toy(tmp_path)), "--conditions", str(path), "--output"]
 
 
-@pytest.mark.compiles
 def test_csv_of_one_box_and_of_many(tracers: list[str], tmp_path: Path) -> None:
     """The rows of a CSV file are the numbers of the netCDF file, and its last ones can begin another run."""
     states = tmp_path / "states.csv"
@@ -136,7 +139,6 @@ def test_csv_of_one_box_and_of_many(tracers: list[str], tmp_path: Path) -> None:
     assert "cells" in again.output
 
 
-@pytest.mark.compiles
 def test_picture_and_species(tracers: list[str], tmp_path: Path) -> None:
     picture = tmp_path / "box.png"
     arguments = [*tracers, str(tmp_path / "box.nc"), "--plot", str(picture), "--species", "tracer2,TRACER"]
@@ -152,7 +154,7 @@ def test_picture_and_species(tracers: list[str], tmp_path: Path) -> None:
         ("box.txt", [], "the name does not tell the format; end it in .nc (netCDF) or .csv"),
         ("box.nc", ["--plot", "box.pdf"], "pictures are PNG; end the name in .png"),
         ("box.nc", ["--plot", "none/box.png"], "there is no folder none"),
-        ("box.nc", ["--species", "TRACR"], "--species TRACR: no species of tracer; did you mean TRACER"),
+        ("box.nc", ["--species", "TRACR"], "--species TRACR: no species of boxes; did you mean TRACER"),
         ("box.nc", ["--states", "none.csv"], "there is no file none.csv"),
         ("box.nc", ["--states", "none.txt"], "states are read from netCDF (.nc) or CSV (.csv) files"),
     ],
@@ -166,20 +168,18 @@ def test_what_is_refused_before_it_begins(
     assert not (tmp_path / output).exists()
 
 
-@pytest.mark.compiles
 def test_a_stop_leaves_nothing(tracers: list[str], tmp_path: Path) -> None:
     def stop(run: BoxRun) -> None:
         run.request_stop()
 
     with pytest.raises(KeyboardInterrupt):
-        run_box("tracer", Path(tracers[3]), tmp_path / "box.nc", started=stop)
-    assert [path.name for path in tmp_path.iterdir()] == ["tracer.toml"]
+        run_box(tracers[1], Path(tracers[3]), tmp_path / "box.nc", started=stop)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["boxes.def", "tracer.toml"]
 
 
-@pytest.mark.compiles
-def test_progress_goes_from_start_to_end() -> None:
+def test_progress_goes_from_start_to_end(toy: ReactionNetwork) -> None:
     told: list[float] = []
-    series = airshed.box("tracer", tomllib.loads(TRACERS), observer=told.append)
+    series = airshed.box(toy, tomllib.loads(TRACERS), observer=told.append)
     assert told == [0.0, 0.5, 1.0]
     assert list(series.sizes) == ["time"]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.air.box.toy import CLOSED
 
 from airshed.air.box import BoxConditions, BoxRun, integrate_box
 from airshed.air.solar import cos_zenith
@@ -27,7 +28,6 @@ def ends(make: Make, steps: tuple[float, ...], changes: dict) -> list[float]:
     return [float(make({**changes, "solver.step": f"{step} s"}).run()["TRACER"][-1]) for step in steps]
 
 
-@pytest.mark.compiles
 def test_emission_and_deposition_to_second_order(tracer_run: Make) -> None:
     changes = {
         "initial": {"TRACER": f"{START} molecules/cm3"},
@@ -45,7 +45,6 @@ def test_emission_and_deposition_to_second_order(tracer_run: Make) -> None:
     assert abs(backward_euler / exact - 1.0) > 5 * error[0]
 
 
-@pytest.mark.compiles
 def test_a_jump_needs_its_restart(tracer_run: Make) -> None:
     """The source goes on at 2 h: the step that ends there must not see it, the one behind it begins anew."""
     changes = {
@@ -60,7 +59,6 @@ def test_a_jump_needs_its_restart(tracer_run: Make) -> None:
     assert lost[1] > 10 * kept[1]
 
 
-@pytest.mark.compiles
 def test_outputs_and_the_start(tracer_run: Make) -> None:
     changes = {
         "time.start": "4 h",
@@ -76,10 +74,9 @@ def test_outputs_and_the_start(tracer_run: Make) -> None:
     assert series["temperature"].attrs["units"] == "K"
 
 
-@pytest.mark.compiles
 def test_air_that_expands_keeps_mixing_ratios(tracer_run: Make) -> None:
     changes = {
-        "fixed": None,
+        "fixed.M": None,
         "environment.pressure": "1000 hPa",
         "environment.temperature": "290 + 10*sin(t/3600)",
         "initial": {"TRACER": "40 ppb"},
@@ -92,7 +89,6 @@ def test_air_that_expands_keeps_mixing_ratios(tracer_run: Make) -> None:
     assert np.allclose(series["TRACER"] / density, 40e-9, rtol=1e-13)
 
 
-@pytest.mark.compiles
 def test_emission_into_air_that_expands(tracer_run: Make) -> None:
     """A source per volume of the air as it is: dq/dt = E / M."""
     changes = {
@@ -106,6 +102,7 @@ def test_emission_into_air_that_expands(tracer_run: Make) -> None:
     assert not np.allclose(series["TRACER"] / series["M"], 1e6 * series["time"] / 2.5e19, rtol=1e-3, atol=0.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_single_precision(tracer_run: Make) -> None:
     changes = {"initial": {"TRACER": "40 ppb"}, "deposition": {"TRACER": "1e-5 1/s"}}
@@ -119,10 +116,10 @@ def test_single_precision(tracer_run: Make) -> None:
 def sun(emep: ReactionNetwork, problem: Callable[..., BoxConditions], **rates: str) -> BoxRun:
     location = {"lat": 50, "lon": 14, "date": "2022-08-31"}
     environment = {"temperature": "298 K", "humidity": "50 %", "location": location}
-    return BoxRun(emep, problem(rates=rates, environment=environment, fixed__H2O=None, time__length="24 h"))
+    conditions = problem(solver={}, rates=rates, environment=environment, fixed__H2O=None, time__length="24 h")
+    return BoxRun(emep, conditions)
 
 
-@pytest.mark.compiles
 def test_sun_by_location(emep: ReactionNetwork, problem: Callable[..., BoxConditions]) -> None:
     series = sun(emep, problem).run()
     seconds = series["time"].values - 14 * 240.0
@@ -135,7 +132,6 @@ def test_sun_by_location(emep: ReactionNetwork, problem: Callable[..., BoxCondit
     assert np.allclose(1.0 / series["sec_zenith"][up], cosine[up], rtol=1e-6)
 
 
-@pytest.mark.compiles
 def test_sun_by_its_cosine(emep: ReactionNetwork, problem: Callable[..., BoxConditions]) -> None:
     cosine = "0.7 - cos((t/43200)*pi)*0.3"
     given_cosine = sun(emep, problem, SUN=f"max({cosine}, 0)").run()
@@ -145,29 +141,29 @@ def test_sun_by_its_cosine(emep: ReactionNetwork, problem: Callable[..., BoxCond
     assert not np.allclose(given_cosine["O3"], darker["O3"], rtol=1e-3)
 
 
-@pytest.mark.compiles
 def test_humidity_is_relative_to_saturation(emep: ReactionNetwork, problem: Callable[..., BoxConditions]) -> None:
     run = sun(emep, problem)
     water = run.forcing.at(np.array([0.0]))["H2O"]
     assert float(np.ravel(water)[0]) == pytest.approx(0.5 * 3169.0 / (BOLTZMANN * 298.15) * 1e-6, rel=0.01)
 
 
-@pytest.mark.compiles
 @settings(max_examples=15)
 @given(step=st.floats(50, 5000), every=st.floats(500, 20000), restart=st.floats(0, 86399), length=st.floats(600, 2e5))
 def test_any_division_into_steps(
-    tracer: ReactionNetwork, step: float, every: float, restart: float, length: float
+    toy: ReactionNetwork, step: float, every: float, restart: float, length: float
 ) -> None:
     """A source without a sink is integrated exactly whatever the steps, so that every gap or overlap would show."""
     conditions = BoxConditions.from_dict(
         {
             "time": {"length": f"{length} s", "output_every": f"{every} s", "restarts": [f"{restart} s"]},
             "environment": {"temperature": "298 K"},
-            "fixed": {"M": "2.5e19 molecules/cm3"},
+            "fixed": {"M": "2.5e19 molecules/cm3", "X": "0 molecules/cm3"},
+            "rates": CLOSED,
+            "deposition": {"TRACER": "0 1/s"},
             "emission": {"TRACER": "1e6 molecules/cm3/s"},
             "solver": {"method": "gauss-seidel", "step": f"{step} s"},
         }
     )
-    series = integrate_box(tracer, conditions)
+    series = integrate_box(toy, conditions)
     assert float(series["time"][-1]) == length
     assert np.allclose(series["TRACER"], 1e6 * series["time"], rtol=1e-9)

@@ -46,14 +46,12 @@ def test_dot_products_the_other_way_round(chemistry: Chemistry, tableau: Tableau
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("kind", [{"looped": True}, {"width": 4}], ids=["looped", "four lanes"])
 def test_dot_products_of_other_code(chemistry: Chemistry, kind: dict[str, Any]) -> None:
     assert worst(trial(chemistry("toy", **kind), METHODS["rodas4"], 3), 5) < EXACT
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("moving", [False, True], ids=["still", "moving"])
 @pytest.mark.parametrize("tableau", METHODS.values(), ids=METHODS)
 def test_dot_products_in_single_precision(chemistry: Chemistry, tableau: Tableau, moving: bool) -> None:
@@ -69,7 +67,6 @@ def test_a_record_of_another_precision_is_refused(chemistry: Chemistry) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("name", SHIPPED)
 def test_dot_products_of_mechanisms(chemistry: Chemistry, name: str) -> None:
     for tableau in (METHODS["rodas4"], METHODS["ros3"]):
@@ -196,6 +193,5 @@ def test_a_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.M
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_any_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
     assert missed(chemistry, monkeypatch, 1) == []

@@ -64,14 +64,12 @@ def test_the_tangent_is_that_of_the_twin(chemistry: Chemistry, tableau: Tableau)
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_the_tangent_in_single_precision(chemistry: Chemistry) -> None:
     each = still(chemistry("toy", "single"), METHODS["rodas4"], 9)
     assert EXACT < worst(each, 6, exact=1e-4) < SINGLE
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_the_tangent_of_a_shipped_mechanism(chemistry: Chemistry) -> None:
     assert worst(still(chemistry("emep"), METHODS["rodas3"], 2), 4) < EXACT
 
@@ -153,7 +151,6 @@ def test_a_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.M
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_any_forgotten_term_is_noticed(chemistry: Chemistry, monkeypatch: pytest.MonkeyPatch) -> None:
     assert missed(chemistry, monkeypatch, 1) == []
 
