@@ -12,6 +12,7 @@ from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 
 
+@pytest.mark.thorough
 def test_every_strategy_and_transport_is_predicted_and_measured():
     found = json.loads(json.dumps(run(2, {"small": (4, 3, 6, 8)}, span=0.0).to_dict(), allow_nan=False))
     trips, machine, costs = found["tables"]

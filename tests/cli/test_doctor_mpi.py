@@ -24,8 +24,16 @@ def by_name() -> dict[str, Check]:
     return {check.name: check for check in mpi_checks()}
 
 
-def test_library_and_mpiexec_of_the_packages_belong_together() -> None:
-    checks = by_name()
+@pytest.fixture(scope="module")
+def checks() -> dict[str, Check]:
+    """Return what is found where no variable chooses."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in VARIABLES:
+            patch.delenv(name, raising=False)
+        return by_name()
+
+
+def test_library_and_mpiexec_of_the_packages_belong_together(checks: dict[str, Check]) -> None:
     assert [check.status for check in checks.values()] == ["ok"] * 3 + ["warning"] * 2, checks
     assert "MPICH" in checks["MPI"].detail
     assert str(Path(sys.executable).parent / "mpiexec") in checks["mpiexec"].detail
@@ -37,13 +45,14 @@ def test_library_and_mpiexec_of_the_packages_belong_together() -> None:
         assert re.fullmatch(remedy, check.advice), check
 
 
-def test_lines_that_libraries_print_are_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_lines_that_libraries_print_are_no_answer(
+    checks: dict[str, Check], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Without /sys the libraries of MPI print errors of theirs to where the answer goes."""
     say = "os.write(1, b'tcp_iface.c:984 UCX ERROR scandir\\n')"
     (tmp_path / "sitecustomize.py").write_text(f"import atexit, os\n{say}\natexit.register(lambda: {say})\n")
-    quiet = by_name()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert by_name() == quiet
+    assert by_name() == checks
 
 
 def test_without_any_mpiexec_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:

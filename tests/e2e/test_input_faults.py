@@ -36,7 +36,9 @@ def sound(weather: Path) -> dict[str, bytes]:
     return contents(folder / "output.nc")
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", [pytest.param(each, marks=pytest.mark.thorough) if each == "cut" else each for each in FAULTS]
+)
 def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
     fault: str, weather: Path, sound: dict[str, bytes], tmp_path: Path
 ) -> None:

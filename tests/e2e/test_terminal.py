@@ -65,14 +65,21 @@ def test_progress_on_a_terminal_stays_on_one_line(tmp_path: Path) -> None:
     assert any("Results: " in frame for frame in frames(written))
 
 
-def test_in_a_pipe_there_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
-    overrides = ("grid.area.lon=[5, 7]", *SHORT)
-    answer = airshed("run", "west-europe", "--output", tmp_path / "run", overrides=overrides)
+@pytest.fixture(scope="module")
+def piped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Return the folder of a run of which the program writes into a pipe, and what it wrote."""
+    folder = tmp_path_factory.mktemp("piped") / "run"
+    fields = 'output.0.fields=["O3", "SA", "boundary_layer_height"]'
+    return folder, airshed("run", "west-europe", "--output", folder, overrides=("grid.area.lon=[5, 7]", *SHORT, fields))
+
+
+def test_in_a_pipe_there_is_the_summary_and_nothing_else(piped: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, answer = piped
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "\x1b" not in answer.stdout
     assert "\r" not in answer.stdout
     assert len(answer.stdout.splitlines()) < 110
-    check_summary(tmp_path / "run", answer.stdout)
+    check_summary(folder, answer.stdout)
 
 
 def check_summary(folder: Path, shown: str) -> None:
@@ -95,10 +102,10 @@ def check_summary(folder: Path, shown: str) -> None:
         assert budgets[species]["emitted"] == pytest.approx(amount, rel=1e-2), species
 
 
-def test_the_output_says_what_it_owes_and_what_its_species_weigh(tmp_path: Path) -> None:
-    overrides = ("grid.area.lon=[5, 7]", *SHORT, 'output.0.fields=["O3", "SA", "boundary_layer_height"]')
-    assert airshed_here("run", "west-europe", "-q", "--output", tmp_path / "run", overrides=overrides).returncode == 0
-    with netCDF4.Dataset(tmp_path / "run" / "output.nc") as file:
+def test_the_output_says_what_it_owes_and_what_its_species_weigh(
+    piped: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    with netCDF4.Dataset(piped[0] / "output.nc") as file:
         for owed in ("Copernicus Climate Change Service", "EMEP/CEIP", "GeoNames", "EDGAR", "CMAQ"):
             assert owed in file.comment
         assert "10.1002/qj.3803" in file.references

@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.adjoint.test_box import air_of
 from typer.testing import CliRunner
 
 from airshed.adjoint.box_ranking import ranked, ranking_table, write_sensitivity
+from airshed.air.box import run
+from airshed.case.toml import write_toml
 from airshed.cli.program import app
 from airshed.plot.box_gradient import draw_gradient, plot_gradient
 from airshed.plot.style import look
@@ -63,16 +66,14 @@ def test_bars_are_as_long_as_the_sensitivities(found: xr.Dataset, tmp_path: Path
     assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.compiles
-def test_the_command_writes_ranking_and_picture(tmp_path: Path) -> None:
-    (tmp_path / "box.toml").write_text(
-        '[time]\nlength = "2 h"\n[initial]\nO3 = "1e12 molecules/cm3"\n'
-        '[environment]\ntemperature = "280 K"\n[fixed]\nM = "2.5e19 molecules/cm3"\n[rates]\nsec_zenith = 2\n'
-    )
-    given = ["box", "chapman", "--conditions", str(tmp_path / "box.toml"), "--output", str(tmp_path / "o.csv")]
-    outcome = CliRunner().invoke(app, [*given, "--plot", str(tmp_path / "o.png"), "--gradient", "o3", "--at", "1 h"])
+def test_the_command_writes_ranking_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    air = air_of("small", tmp_path)
+    monkeypatch.setattr(run, "load_mechanism", lambda *given, **options: air.network)  # the one of the catalogue
+    (tmp_path / "box.toml").write_text(write_toml({**air.day, "solver": {}}))
+    given = ["box", "small", "--conditions", str(tmp_path / "box.toml"), "--output", str(tmp_path / "o.csv")]
+    outcome = CliRunner().invoke(app, [*given, "--plot", str(tmp_path / "o.png"), "--gradient", "o3", "--at", "4 h"])
     assert outcome.exit_code == 0, outcome.output
-    assert "Sensitivity of O3 at 1 h" in outcome.output
+    assert "Sensitivity of O3 at 4 h" in outcome.output
     assert (tmp_path / "o-gradient.csv").exists()
     assert (tmp_path / "o-gradient.png").exists()
     refused = CliRunner().invoke(app, [*given, "--gradient", "Q"])

@@ -58,12 +58,19 @@ def operations() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("method", "path"), operations())
-def test_no_request_breaks_the_server(server: Server, client: Remote, method: str, path: str) -> None:
+@pytest.fixture(scope="module")
+def schema(server: Server) -> Any:
     document = json.loads(ask(server, "GET", "/api/openapi.json")[1])
     document.pop("security", None)
-    operation = schemathesis.openapi.from_dict(document)[path][method]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return schemathesis.openapi.from_dict(document)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("method", "path"), operations())
+def test_no_request_breaks_the_server(server: Server, client: Remote, schema: Any, method: str, path: str) -> None:
+    operation = schema[path][method]
 
     @WITHIN
     @given(operation.as_strategy(), st.booleans())

@@ -174,6 +174,7 @@ def test_a_state_that_cannot_be_kept_takes_no_other_session_with_it(
             assert other.session not in server.engine.sessions
 
 
+@pytest.mark.thorough
 def test_an_interrupt_while_the_model_is_set_up_ends_all_ranks(tmp_path: Path) -> None:
     program = [Path(sys.executable).with_name("airshed"), "serve", str(CASE), "-n", "2", "--threads", "1"]
     with subprocess.Popen(

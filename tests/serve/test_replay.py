@@ -59,13 +59,12 @@ def test_others_go_on_meanwhile(go_on: threading.Event) -> None:
             assert not begun(watching)
 
 
-@pytest.mark.compiles
 def test_a_session_that_goes_on_is_compared_as_it_was(go_on: threading.Event) -> None:
     with serving(load_case(CASE)) as server, airshed.connect(server.url) as main:
         main.step(2)
         asked = server.engine.command("main", types.Replay(), "me")
         until(lambda: begun(main))
-        main.set("transport.diffusion", False)
+        main.set("emissions.point.0.rate", "2 mol/s")
         assert main.step(3).step == 5
         go_on.set()
         result = asked.result(60.0).replay

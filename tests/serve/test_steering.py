@@ -60,6 +60,7 @@ def test_info_lists_what_can_change(remote: Remote) -> None:
     assert not {"grid.spacing", "time.start", "output.N.every", "model"} & set(settings)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_a_switch_turns_a_process_off(remote: Remote) -> None:
     remote.step(3)

@@ -1,4 +1,7 @@
-"""The process of docs/adding-a-process.md, written into an empty folder and run as a user would."""
+"""The process of docs/adding-a-process.md, written into an empty folder and run as a user would.
+
+With others it runs in test_users.py.
+"""
 
 import re
 import shutil
@@ -62,6 +65,7 @@ def run(folder: Path, *overrides: str, **options: object) -> airshed.Simulation:
     return simulation
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_it_does_what_its_equation_says(folder: Path, integrator: str) -> None:
@@ -76,6 +80,7 @@ def test_it_does_what_its_equation_says(folder: Path, integrator: str) -> None:
         assert float(budget["washed"].sel(species="B")) == 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_threads_and_a_restart_leave_its_bits(folder: Path, tmp_path: Path) -> None:
     with run(folder, "run.threads=1") as one, run(folder, "run.threads=2") as two:

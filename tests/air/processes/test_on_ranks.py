@@ -1,23 +1,20 @@
 """Processes of users, of docs/adding-a-process.md and of the package have the same bits on any ranks, and on groups."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.air.processes.together import together, write_files
 from tests.started import python
 
 from airshed.case.toml import write_toml
 
-from .test_documented import blocks
-from .test_users import MECHANISM, OF_PACKAGE, SETTINGS, USERS, case
-
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("on_ranks.py")
-ASKED = [name for name in SETTINGS if name != "sunlit_loss"]  # groups refuse what reads the light in each step
+ASKED = ("decay_chain.py", "sea_surface.py", "washout.py")  # groups refuse what reads the light in each step
 
 pytestmark = [
     pytest.mark.thorough,
@@ -30,18 +27,15 @@ pytestmark = [
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the program printed: digests, by integrator and ranks."""
     folder = tmp_path_factory.mktemp("ranks")
-    (folder / "chain.def").write_text(MECHANISM)
-    for file in USERS.glob("*.py"):
-        shutil.copy(file, folder)
-    (folder / "washout.py").write_text(blocks("python"))
+    write_files(folder)
     rain = {"precipitation": "1 mm/h", "eastward": "8 m/s", "northward": "-3 m/s", "diffusivity": "10 m2/s"}
-    whole = case(
-        folder, *ASKED, grid={"spacing": "0.25 deg"}, time={"length": "20 min"}, meteorology=rain,
-        **(OF_PACKAGE | {"convection": {}}),
+    whole = together(
+        folder, grid={"spacing": "0.25 deg"}, time={"length": "20 min"}, meteorology=rain,
+        horizontal_diffusion={"diffusivity": "smagorinsky"},
         emissions={"point": [{"species": "RN", "lon": -28.0, "lat": 41.0, "rate": "1 mol/s"}]},
     )  # fmt: skip
     data = whole.to_dict()
-    data["process"] = [*data["process"], {"file": "washout.py", "coefficients": {"RN": "1e-4 1/s"}}]
+    data["process"] = [each for each in data["process"] if each["file"] in ASKED]
     (folder / "case.toml").write_text(write_toml(data), encoding="utf-8")
     command = [MPIEXEC, "-n", "3", python(), "-m", "mpi4py", PROGRAM, folder]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

@@ -22,6 +22,7 @@ LAYERS, STACK, POINTS = (
 WASHOUT = (ROOT / "docs" / "adding-a-process.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
 """The process of docs/adding-a-process.md."""
 
+RELEASE = STACK.replace("    return", "    return [] if not self.stack else").replace('"RN"', '"ST"')
 OWN = f"""
 import numpy as np
 from airshed.formula import log
@@ -60,10 +61,10 @@ class Own(Process, section="own"):
     @reactions
     def r(self): return ["RE = PROD : 1e-3"]
 
-    {STACK.replace("def put(self, weather):", "def put(self, weather):" + chr(10) + " " * 8 + "if not self.stack: return []").replace('"RN"', '"ST"')}
+    {RELEASE}
 """
 
-SPECIES: Final = ("RN", "PO", "PB", "SA", "SB", "LT", "WA", "OW", "RE", "ST", "SE", "WE", "HD")
+SPECIES: Final = ("RN", "PO", "PB", "SA", "SB", "LT", "WA", "OW", "RE", "ST", "SE", "WE", "DE", "HD")
 FILES: Final[dict[str, dict[str, Any]]] = {
     "decay_chain": {"half_lives": {"RN": "30 min", "PO": "20 min"}, "diameters": {"PO": "5 um", "PB": "10 um"}},
     "sea_surface": {"velocities": {"SA": "1 cm/s", "SB": "2 mm/s"}, "balances": {"SB": "3 ppb"}},
@@ -77,8 +78,11 @@ PACKAGE: Final[dict[str, dict[str, Any]]] = {
     "settling": {"diameters": {"SE": "30 um"}},
     "wet_deposition": {"coefficients": {"WE": "1e-4 1/s"}},
     "horizontal_diffusion": {"diffusivity": "1e5 m2/s"},
-    "deposition": {"scheme": "none", "velocities": {"HD": "0 cm/s"}},
+    "deposition": {"scheme": "none", "velocities": {"DE": "1 cm/s"}},
 }
+WASHED: Final = 1e-4 * 2.0**0.79
+"""Rate at which the rain of the case takes WA and WE away [1/s]."""
+
 BEGIN: Final = ("RN", "SA", "LT", "WA", "OW", "RE", "SE", "WE", "HD")
 """Species of which there is 1 ppb at the start and at the boundary."""
 
@@ -103,7 +107,7 @@ def together(folder: Path, *, files: dict[str, dict[str, Any]] | None = None, **
         "time": {"start": "2022-06-21T12:00:00Z", "length": "1 h", "step": "1 min"},
         "chemistry": {"mechanism": "together.def"}, **PACKAGE,
         "meteorology": {"kind": "uniform", "temperature": "285 K", "pressure": "1010 hPa",
-                        "precipitation": "1 mm/h"},
+                        "precipitation": "2 mm/h"},
         "initial": {"values": values}, "boundary": {"values": values}, "run": {"threads": 1},
         "process": [{"file": f"{name}.py", **own, **(files or {}).get(name, {})} for name, own in FILES.items()],
     }  # fmt: skip
