@@ -17,6 +17,8 @@ from airshed.core.errors import AirshedError, CaseError
 
 from .small import FASTER, small
 
+pytestmark = pytest.mark.compiles
+
 SPECIES = ["O3", "NO", "NO2", "VOC", "RO2", "HNO3"]
 OUTPUTS = {"O3": ["30 min", "1 h"], "NO": "1 h"}
 INPUTS: dict[str, Any] = {

@@ -84,6 +84,7 @@ def test_a_perturbed_beginning_confirms_it(folder: Path) -> None:
     assert exact == pytest.approx(central(value, 1e-13), rel=EXACT)
 
 
+@pytest.mark.compiles
 def test_a_perturbed_rate_constant_confirms_it(folder: Path, found: xr.Dataset) -> None:
     at = {"lon": RECEPTOR["lon"], "lat": RECEPTOR["lat"]}
     grid = small(folder).make_grid()

@@ -41,6 +41,12 @@ def test_the_town_emits_what_the_test_problem_does_on_top_of_a_tenth_of_it_every
     np.testing.assert_allclose(flux.max(), 2.75e11, rtol=1e-9)
 
 
+def test_the_sun_mixes_the_air_by_day() -> None:
+    parts = assemble(Case.load("aqm-benchmark", [*COARSE, 'time.start="2022-07-01T11:00:00Z"']))
+    assert parts.meteorology.at(0.0).diffusivity.max() > 20.0
+
+
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_it_runs_by_day_with_mixing_from_the_sun_and_a_dirty_town() -> None:
     with Simulation(Case.load("aqm-benchmark", [*COARSE, 'time.start="2022-07-01T11:00:00Z"'])) as simulation:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernels.conftest import toy_of_all_kinds
 
 from airshed.air.light import Light, PackedLight
 from airshed.air.photolysis import cloud_factor, daylight, effective_secant
@@ -78,11 +79,10 @@ def test_light_sees_the_sun_where_the_formula_has_it() -> None:
         assert light.cos_zenith(3600.0 * hour) == pytest.approx(cos_zenith(when, lon, lat), abs=1e-12)
 
 
-@pytest.mark.compiles
 @pytest.mark.parametrize("precision", ["double", "single"])
 @pytest.mark.parametrize("clouds", [False, True])
 def test_compiled_light_is_that_of_its_twin(precision: str, clouds: bool) -> None:
-    kernel, random = compile_mechanism(load_mechanism("tracer"), 2, precision), np.random.default_rng(0)
+    kernel, random = toy_of_all_kinds(precision), np.random.default_rng(0)
     lon, lat = np.linspace(-179.0, 180.0, 19), np.linspace(-89.0, 89.0, 7)
     layout = Layout(7, 19, kernel.shape.width, kernel.dtype)
     start = datetime(2022, 3, 1, 5, tzinfo=UTC)

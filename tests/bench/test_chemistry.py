@@ -135,7 +135,6 @@ def test_a_remembered_step_saves_steps(small, kernel, calls):
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_the_step_of_the_model_converges_to_the_same(small, calls):
     kernel = compile_mechanism(small.network, 1)
     long, short = (measure(StepCells(kernel, small, step), calls, repeats=1).error("later") for step in (60.0, 15.0))
@@ -203,7 +202,6 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @WITH_MUSICA
 @pytest.mark.usefixtures("narrow")
 def test_the_report_has_ratios_by_mechanism(small):
@@ -217,7 +215,6 @@ def test_the_report_has_ratios_by_mechanism(small):
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.usefixtures("narrow")
 def test_without_musica_airshed_is_measured_alone(small, monkeypatch):
     for module in (comparisons, reports):

@@ -14,7 +14,6 @@ EXAMPLE = ROOT / "examples" / "air_drives_pasture.py"
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_air_drives_pasture(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) < 40
     made = runpy.run_path(str(EXAMPLE))

@@ -1,10 +1,10 @@
 """What a new user gets wrong: each mistake ends in a line or two that say what to do, exit code 2, no traceback."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -290,10 +290,13 @@ def test_no_permission(pristine: Path, sealed: Path) -> None:
 def test_a_full_disk(pristine: Path, tmp_path: Path) -> None:
     """Stands in for one: a limit on the size of files, which every file system and user has."""
     folder = tmp_path / "run"
-    program = [sys.executable, "-m", "airshed", "run", pristine, "-q", "--output", folder]
-    line = ["bash", "-c", 'ulimit -f 8; exec "$@"', "-", *program]
-    answer = subprocess.run(line, capture_output=True, text=True, env=environment(), check=False)
-    assert "cannot write" in checked(answer)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    try:
+        message = refused_here("run", pristine, "-q", "--output", folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "cannot write" in message
     assert not (folder / "output.nc").exists()
     assert airshed_here("run", pristine, "-q", "--resume", "--output", folder).returncode == 0
 

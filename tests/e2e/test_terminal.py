@@ -17,6 +17,7 @@ import pytest
 from .conftest import CASES, airshed, airshed_here, command, environment
 
 SHORT = ("time.length=1 h", "time.spinup=0 h")
+AREA = "grid.area.lon=[5, 7]", "grid.area.lat=[50, 52]"
 WIDTH = 80
 
 
@@ -24,9 +25,7 @@ def on_a_terminal(folder: Path, *arguments: str) -> tuple[int, str]:
     """Run the program on a terminal of 80 columns; return the exit code and all that it wrote."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
-    line = command(
-        "run", "west-europe", "--output", folder, *arguments, overrides=("grid.area.lon=[5, 7]", "time.length=1 h")
-    )
+    line = command("run", "west-europe", "--output", folder, *arguments, overrides=(*AREA, "time.length=1 h"))
     process = subprocess.Popen(
         line, stdin=follower, stdout=follower, stderr=follower, env=environment(TERM="xterm-256color"), close_fds=True
     )
@@ -70,7 +69,7 @@ def piped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     """Return the folder of a run of which the program writes into a pipe, and what it wrote."""
     folder = tmp_path_factory.mktemp("piped") / "run"
     fields = 'output.0.fields=["O3", "SA", "boundary_layer_height"]'
-    return folder, airshed("run", "west-europe", "--output", folder, overrides=("grid.area.lon=[5, 7]", *SHORT, fields))
+    return folder, airshed("run", "west-europe", "--output", folder, overrides=(*AREA, *SHORT, fields))
 
 
 def test_in_a_pipe_there_is_the_summary_and_nothing_else(piped: tuple[Path, subprocess.CompletedProcess[str]]) -> None:

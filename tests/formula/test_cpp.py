@@ -57,7 +57,7 @@ def computed(
 ) -> np.ndarray:
     """Return the values of formulas that compiled C++ computes (formula, value)."""
     flags = ("-O1", *(["-ffp-contract=off"] if dialect.exact else []))
-    run = load(build(source(expressions, dialect, precision), name="formulas", extra_flags=flags)).run
+    run = load(build(source(expressions, dialect, precision), name="formula", extra_flags=flags)).run
     dtype = np.float32 if precision == "single" and dialect is PACKS else np.float64
     width = 1 if dialect is SCALARS else W
     whole = np.array([values[name] for name in NAMES], dtype=dtype)
@@ -80,7 +80,6 @@ TREES = moderate_trees(40)
 VALUES = points(64)
 
 
-@pytest.mark.compiles
 @pytest.mark.parametrize(
     ("dialect", "precision", "rtol"), [(PACKS, "double", 1e-11), (PACKS, "single", 2e-4), (DOUBLES, "single", 1e-11)]
 )
@@ -92,7 +91,6 @@ def test_packs_compute_what_numpy_does(dialect: Dialect, precision: str, rtol: f
         np.testing.assert_allclose(found[1:], expected[:-1], rtol=rtol)
 
 
-@pytest.mark.compiles
 def test_one_value_after_the_other_has_the_bits_of_numpy() -> None:
     trees = moderate_trees(40, plain=True)
     found = computed(trees, VALUES, SCALARS)
@@ -100,7 +98,6 @@ def test_one_value_after_the_other_has_the_bits_of_numpy() -> None:
     assert {type(node) for node in ordered(trees)} >= {Binary, Negate, Call, Compare, Logic}
 
 
-@pytest.mark.compiles
 def test_derivatives_are_formulas_as_any_other() -> None:
     traced = Traced(NAMES, tuple(TREES[:20]))
     changes = substitute_all(derivative.tangent(traced, wrt=["a"]).outputs, {"a_tangent": Symbol("b")})

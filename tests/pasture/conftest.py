@@ -17,6 +17,8 @@ model = "pasture"
 [time]
 start = 2019-12-01
 length = "{days} day"
+[grazing]
+on = true
 [[events.fire]]
 date = "02-01"
 fraction = 0.9

@@ -80,8 +80,10 @@ class OneStep(Driven):
             self.clipped += clipped
 
 
-@pytest.mark.compiles
-@pytest.mark.parametrize("bench", [courant.oblique, courant.overturning])
+@pytest.mark.parametrize(
+    "bench",
+    [courant.oblique, pytest.param(courant.overturning, marks=[pytest.mark.thorough, pytest.mark.compiles])],
+)
 def test_courant_numbers(monkeypatch, bench):
     """At 0.4 next to nothing of smooth data is clipped, and little of rough ones; bounded to 0.9, blown up at 1.4."""
     monkeypatch.setattr(courant, "Driven", OneStep)

@@ -1,6 +1,5 @@
 """What a person is told before a run begins."""
 
-import pytest
 import xarray as xr
 
 import airshed
@@ -9,13 +8,13 @@ from airshed.core.files import resource
 CASE = {
     "grid": {"area": {"lon": [4.5, 5.5], "lat": [50, 51]}, "spacing": "0.5 deg", "layers": ["500 m", "1000 m"]},
     "time": {"start": "2022-01-01T00:00:00Z", "length": "1 h"},
+    "transport": {"diffusion": False},
     "deposition": {"scheme": "none"},
     "run": {"threads": 1},
 }
 STEADY = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})
 
 
-@pytest.mark.compiles
 def test_countries_in_the_area_that_report_less_are_told_before_the_run(tmp_path):
     shipped, folder = resource("cases/west-europe/emissions"), tmp_path / "inventory"
     folder.mkdir()

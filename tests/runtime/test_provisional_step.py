@@ -19,11 +19,14 @@ STOPS = [60.0, 60.05, 61.0, 600.0, 3599.97, 3600.0, 3600.03, 4321.0, 7199.0, 720
 
 
 def case(integrator="imex", every="1 h", *, restart="1 h"):
+    """With mixing in four layers, or without it in two: the catalogue has libraries of both."""
+    layers = ["200 m", "400 m", "700 m", "1000 m"] if integrator == "imex" else ["200 m", "1000 m"]
     return airshed.Case.from_dict({
-        "grid": {"area": {"lon": [-3, 3], "lat": [-3, 3]}, "spacing": "0.5 deg", "layers": ["200 m", "1000 m"]},
+        "grid": {"area": {"lon": [-3, 3], "lat": [-3, 3]}, "spacing": "0.5 deg", "layers": layers},
         "time": {"start": "2022-01-01T00:00:00Z", "length": "3 h", "longest": "250 s"},
         "chemistry": {"mechanism": "tracer", "integrator": integrator},
-        "deposition": {"scheme": "constant", "velocities": {"TRACER": "1 cm/s"}},
+        "transport": {"diffusion": integrator == "imex"},
+        "deposition": {"scheme": "none"},
         "emissions": {"point": [{"species": "TRACER", "lon": 0.1, "lat": 0.1, "rate": "1 mol/s"}]},
         "run": {"threads": 1},
         "output": [{"fields": ["TRACER"], "every": every}],
@@ -47,7 +50,6 @@ def undisturbed(integrator="imex"):
         return bits(simulation), simulation.model.steps
 
 
-@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_a_run_that_is_stopped_anywhere_has_the_bits_of_one_that_is_not(integrator):
     with airshed.Simulation(case(integrator), WINDS, puff()) as simulation:
@@ -59,7 +61,6 @@ def test_a_run_that_is_stopped_anywhere_has_the_bits_of_one_that_is_not(integrat
         assert (bits(simulation), simulation.model.steps) == undisturbed(integrator)
 
 
-@pytest.mark.compiles
 def test_the_state_at_a_stop_lies_between_those_of_the_steps_around_it():
     with airshed.Simulation(case(), WINDS, puff()) as simulation:
         simulation.run(until=1000.0)
@@ -72,7 +73,6 @@ def test_the_state_at_a_stop_lies_between_those_of_the_steps_around_it():
         np.testing.assert_allclose(amid, 0.5 * (before + simulation["TRACER"].values), rtol=0.02, atol=1e-13)
 
 
-@pytest.mark.compiles
 def test_a_stop_that_took_its_step_for_good_would_change_what_comes(monkeypatch):
     """The negative control."""
     monkeypatch.setattr(ProvisionalStep, "undo", lambda step: setattr(step, "left", None))
@@ -83,7 +83,6 @@ def test_a_stop_that_took_its_step_for_good_would_change_what_comes(monkeypatch)
         assert bits(simulation) != undisturbed()[0]
 
 
-@pytest.mark.compiles
 @pytest.mark.parametrize("every", ["59.99 min", "7.3 min"])
 def test_what_is_written_amid_steps_is_what_somebody_sees_who_stops_there(tmp_path, every):
     """And a run that is left there, and resumed, goes on from the step before."""
@@ -108,7 +107,6 @@ def test_what_is_written_amid_steps_is_what_somebody_sees_who_stops_there(tmp_pa
         np.testing.assert_allclose(simulation["TRACER"].values, shown, rtol=1e-3, atol=1e-15)
 
 
-@pytest.mark.compiles
 def test_a_restart_that_is_due_amid_a_step_is_written_at_its_end(tmp_path):
     given = case(restart="59.99 min")
     with airshed.Simulation(given, WINDS, puff(), output=tmp_path / "run") as simulation:
@@ -118,7 +116,6 @@ def test_a_restart_that_is_due_amid_a_step_is_written_at_its_end(tmp_path):
     assert times == [7200.0, 10800.0]  # the last two, due at 7198.8 and 10798.2 s
 
 
-@pytest.mark.compiles
 def test_observers_are_told_of_the_steps_of_the_run_alone():
     told = []
     with airshed.Simulation(case(), WINDS, puff()) as simulation:
@@ -127,7 +124,6 @@ def test_observers_are_told_of_the_steps_of_the_run_alone():
         assert [info.step for info in told] == list(range(1, len(told) + 1))
 
 
-@pytest.mark.compiles
 @pytest.mark.parametrize("until", ["5 min", 300, np.timedelta64(5, "m"), timedelta(minutes=5)])
 def test_a_time_may_be_given_in_several_ways(until):
     with airshed.Simulation(case(), WINDS, puff()) as simulation:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.air.test_strang import open_rates
 
 import airshed
 from airshed.core.errors import NumericalError
@@ -13,12 +14,12 @@ from airshed.core.errors import NumericalError
 DOCS = (Path(__file__).parents[2] / "docs" / "output.md").read_text(encoding="utf-8")
 TABLE = DOCS[DOCS.index("| path |") : DOCS.index("\n\n", DOCS.index("| path |"))]
 DOCUMENTED = [name for row in TABLE.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
-EXPLODING = "#DEFVAR\nA = IGNORE;\n#EQUATIONS\n<1> A = 2 A : 1e3;\n"
 CASE: dict[str, Any] = {
     "grid": {"area": {"lon": [0, 4], "lat": [0, 4]}, "spacing": "1 deg", "layers": ["500 m"]},
     "time": {"start": "2022-01-01T00:00:00Z", "length": "1 h", "step": "600 s"},
     "meteorology": {"kind": "uniform"},
     "chemistry": {"mechanism": "tracer"},
+    "transport": {"diffusion": False},
     "deposition": {"scheme": "none"},
 }
 
@@ -37,7 +38,6 @@ def undocumented(folder: Path) -> list[str]:
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in patterns)]
 
 
-@pytest.mark.compiles
 @pytest.mark.parametrize("strategy", ["gather", "files", "mpiio", "zarr", "auto"])
 def test_what_a_run_leaves_is_documented(tmp_path: Path, strategy: str) -> None:
     folder = tmp_path / "run"
@@ -55,11 +55,10 @@ def test_what_a_run_leaves_is_documented(tmp_path: Path, strategy: str) -> None:
 @pytest.mark.compiles
 def test_a_cell_that_failed_is_documented_and_forgotten_by_the_next_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    (tmp_path / "exploding.eqn").write_text(EXPLODING)
-    chemistry = {"mechanism": "exploding.eqn", "integrator": "strang"}
+    exploding = open_rates(tmp_path, grow="1e3", initial={"values": {"A": "1 ppb"}}).allowing_code()
     with (
         pytest.raises(NumericalError, match=r"failed-cell\.toml"),
-        simulation(folder, "gather", chemistry=chemistry, initial={"values": {"A": "1 ppb"}}) as sim,
+        airshed.Simulation(exploding, output=folder) as sim,
     ):
         sim.run()
     assert (folder / "failed-cell.toml").exists()

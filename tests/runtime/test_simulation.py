@@ -291,6 +291,7 @@ def test_a_turning_wind_brings_everything_back_after_its_period_at_any_latitude(
         assert float(np.abs(end - state["TRACER"]).sum() / state["TRACER"].sum()) < 0.2
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_tracers_of_a_file_without_reactions(tmp_path):
     (tmp_path / "smoke.spc").write_text("#DEFVAR\nSMOKE = IGNORE;\nDUST = IGNORE;\nASH = IGNORE;\n")

@@ -61,7 +61,6 @@ def test_info_lists_what_can_change(remote: Remote) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.compiles
 def test_a_switch_turns_a_process_off(remote: Remote) -> None:
     remote.step(3)
     remote.set("transport.diffusion", False)

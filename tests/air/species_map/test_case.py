@@ -29,6 +29,7 @@ def smog_case(folder: Path, mechanism: str, **chemistry: str) -> Case:
     return Case.from_dict(settings, folder)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_another_mechanism_runs_and_names_change_nothing(smog: Path) -> None:
     runs = {}
