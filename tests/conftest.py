@@ -39,13 +39,20 @@ settings.load_profile("airshed")
 HERE = Path(__file__).parent
 
 
-LONGEST = [HERE / line.split()[-1] for line in (HERE / "longest.txt").read_text().splitlines()]
-"""The files whose tests compute longest, about the longest first."""
+LONGEST = {
+    HERE / name: (float(seconds), int(tests))
+    for seconds, tests, name in (line.split() for line in (HERE / "longest.txt").read_text().splitlines())
+}
+"""Processor seconds and number of tests of the files that take longest, about the longest first."""
+QUICK = 0.05
+"""Files whose tests take longer than this on average [s] are of the standard tier."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers: the tiers, see CONTRIBUTING.md, and the permission to compile."""
-    config.addinivalue_line("markers", "standard: takes too long for `make quick`; part of `make test`")
+    config.addinivalue_line(
+        "markers", "standard: takes too long for `make quick`; also given to the files that longest.txt names as slow"
+    )
     config.addinivalue_line("markers", "thorough: part of `make test-all` alone")
     config.addinivalue_line("markers", "compiles: may compile libraries that tests/builds.py does not name")
 
@@ -60,12 +67,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             pytest.exit(str(error), 3)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first, so that at the end no core waits for another; with a deadline keep the order."""
-    if "AIRSHED_DEADLINE" in os.environ:
-        return
-    place = {path: number for number, path in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path, len(place)))
+    """Mark the tests of slow files as standard, and put what takes longest first; with a deadline keep the order."""
+    for item in items:
+        seconds, tests = LONGEST.get(item.path, (0.0, 1))
+        if seconds > QUICK * tests:
+            item.add_marker("standard")
+    if "AIRSHED_DEADLINE" not in os.environ:
+        place = {path: number for number, path in enumerate(LONGEST)}
+        items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 def pytest_runtest_setup() -> None:

@@ -51,13 +51,17 @@ def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) ->
     assert done.returncode == 1
 
 
-def test_the_longest_come_first_but_for_a_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_longest_come_first_and_are_standard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With a deadline the order stays."""
     (tmp_path / "longest.txt").write_text("  9.1 1 test_c.py\n 9.0 300 test_d.py\n  1.5 9 test_b.py\n")
     conftest = runpy.run_path(shutil.copy(HERE / "conftest.py", tmp_path))
-    items = [SimpleNamespace(path=tmp_path / f"test_{name}.py") for name in "abcd"]
+    marked: list[str] = []
+    paths = [tmp_path / f"test_{name}.py" for name in "abcd"]
+    items = [SimpleNamespace(path=path, add_marker=lambda mark, path=path: marked.append(path.stem)) for path in paths]
     monkeypatch.setenv("AIRSHED_DEADLINE", "0")
     conftest["pytest_collection_modifyitems"](items)
     assert [each.path.stem[-1] for each in items] == ["a", "b", "c", "d"]
+    assert marked == ["test_b", "test_c"]
     monkeypatch.delenv("AIRSHED_DEADLINE")
     conftest["pytest_collection_modifyitems"](items)
     assert [each.path.stem[-1] for each in items] == ["c", "d", "b", "a"]

@@ -4,20 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.laws.cases import small_case
 
 from airshed.air.case import Case
 from airshed.assimilate.observations import Observation, Observations
-
-MECHANISM = """
-#ATOMS
-N; O;
-#DEFVAR
-NO = N + O; NO2 = N + 2O; O3 = 3O;
-#CHECK N;
-#EQUATIONS
-<R1> NO + O3 = NO2 : 1.4e-12*exp(-1310/TEMP);
-<R2> NO2 = NO + O3 : 0.004;
-"""
 
 CONTROLS: list[dict[str, Any]] = [
     {"name": "cells", "species": ["NO"], "length": "200 km"},
@@ -28,15 +18,17 @@ CONTROLS: list[dict[str, Any]] = [
 
 
 def case(folder: Path, **sections: Any) -> Case:
-    (folder / "toy.def").write_text(MECHANISM, encoding="utf-8")
+    """Return the small case of tests/laws, whose libraries it has, in other air and with what is observed."""
     (folder / "a.csv").touch()
     observed = {"stations": ["a.csv"], "species": ["NO2", "O3"]}
-    data = {
+    small = small_case(folder)
+    sea, overturning = small.to_dict()["process"]
+    chosen = {
         "grid": {"area": {"lon": [0, 5], "lat": [45, 48]}, "spacing": "1 deg", "layers": ["50 m", "200 m", "600 m"]},
         "time": {"start": "2022-08-31T10:20Z", "length": "2 h", "longest": "10 min"},
-        "chemistry": {"mechanism": "toy.def", "sweeps": 3},
+        "chemistry": {"sweeps": 3},
         "meteorology": {"kind": "uniform", "eastward": "6 m/s", "northward": "2 m/s", "diffusivity": "5 m2/s"},
-        "deposition": {"scheme": "constant", "velocities": {"O3": "0.5 cm/s", "NO2": "0.2 cm/s", "NO": "0 cm/s"}},
+        "deposition": {"scheme": "none", "velocities": {"O3": "0.5 cm/s", "NO2": "0.2 cm/s"}},
         "boundary": {"profiles": "zero", "values": {"O3": "40 ppb"}},
         "initial": {"values": {"O3": "35 ppb", "NO": "0.5 ppb", "NO2": "2 ppb"}},
         "emissions": {
@@ -47,7 +39,13 @@ def case(folder: Path, **sections: Any) -> Case:
         "assimilation": {"scheme": "4dvar", "observations": observed, "control": CONTROLS},
         **sections,
     }  # fmt: skip
-    return Case.from_dict(data, base=folder)
+    data = small.to_dict()
+    for name, section in chosen.items():
+        replaced = name in ("grid", "time", "meteorology", "emissions", "assimilation")
+        data[name] = section if replaced else {**data.get(name, {}), **section}
+    sea["balances"] = {"NO2": "0 ppb"}
+    data["process"] = [sea, {**overturning, "production": {"NO": "1e-20 mol/m3/s"}}]
+    return Case.from_dict(data, base=folder).allowing_code()
 
 
 def observations(count: int = 12) -> Observations:

@@ -40,13 +40,11 @@ def error_of_gradient(cost: Cost, seed: int, step: float = 1e-4) -> float:
     return abs(expected - float(found.sum())) / float(np.linalg.norm(found))
 
 
-@pytest.mark.compiles
 def test_the_gradient_of_the_whole_cost(tmp_path: Path) -> None:
     with cost_of(tmp_path) as (cost, _):
         assert max(error_of_gradient(cost, seed) for seed in range(2)) < 1e-6
 
 
-@pytest.mark.compiles
 def test_taylor_of_each_control_is_of_second_order(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     with cost_of(tmp_path) as (cost, _):
@@ -61,7 +59,6 @@ def test_taylor_of_each_control_is_of_second_order(tmp_path: Path) -> None:
             assert np.abs(orders - 2.0).max() < 0.05, (block.name, orders)
 
 
-@pytest.mark.compiles
 def test_a_gradient_without_its_factor_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: other factors on the same emission are left away."""
     whole = FactoredSource._share
@@ -75,7 +72,6 @@ def test_a_gradient_without_its_factor_is_noticed(tmp_path: Path, monkeypatch: p
         assert error_of_gradient(cost, 0) > 1e-3
 
 
-@pytest.mark.compiles
 def test_a_run_may_be_taken_back_twice_and_another_begun_with_the_same_bits(tmp_path: Path) -> None:
     with cost_of(tmp_path) as (cost, _):
         v = 0.1 * np.ones(cost.control.size)
@@ -89,7 +85,6 @@ def test_a_run_may_be_taken_back_twice_and_another_begun_with_the_same_bits(tmp_
         assert all(np.array_equal(first[name], each[name]) for each in (second, third) for name in first)
 
 
-@pytest.mark.compiles
 def test_factors_of_one_change_nothing_and_a_factor_scales_its_part_alone(tmp_path: Path) -> None:
     with cost_of(tmp_path) as (cost, model):
         plain = [np.array(each._parts[0].source.rate(3600.0)) for each in model._sources]
@@ -107,7 +102,6 @@ def test_factors_of_one_change_nothing_and_a_factor_scales_its_part_alone(tmp_pa
         np.testing.assert_array_equal(areas.rate(3600.0), expected)
 
 
-@pytest.mark.compiles
 def test_a_run_that_leaves_the_finite_numbers_costs_infinitely_and_the_next_one_is_as_before(tmp_path: Path) -> None:
     def fail(part: str, done: float) -> None:
         if done > 0.5:
@@ -124,7 +118,6 @@ def test_a_run_that_leaves_the_finite_numbers_costs_infinitely_and_the_next_one_
         assert np.array_equal(after.gradient, before.gradient)
 
 
-@pytest.mark.compiles
 def test_what_acts_on_nothing_is_refused(tmp_path: Path) -> None:
     observed = {"stations": ["a.csv"], "species": ["NO2"]}
     for control, message in (

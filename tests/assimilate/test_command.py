@@ -46,10 +46,9 @@ def done(twin: Path) -> Path:
 
 
 def airshed(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["assimilate", *map(str, arguments)])
+    return CliRunner().invoke(app, ["assimilate", *map(str, arguments), "--allow-code"])
 
 
-@pytest.mark.compiles
 def test_it_finds_the_factors_of_the_twin_and_writes_them(done: Path) -> None:
     with xr.open_dataset(done / "analysis.nc") as found:
         truth, after = found["area_truth"].to_numpy(), found["area_posterior"].to_numpy()

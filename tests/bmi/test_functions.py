@@ -20,7 +20,7 @@ INPUTS = {
     "pasture": (
         "water_1", "water_2", "water_3", "water_4", "green_leaf", "green_stem", "dead_leaf", "dead_stem", "litter",
         "rain", "pan_evaporation", "radiation", "max_temperature", "min_temperature", "vapour_pressure", "day_of_year",
-        "burnt_fraction",
+        "month", "burnt_fraction", "grazing_stocking_rate",
     ),
 }  # fmt: skip
 GRIDS = {
@@ -28,7 +28,7 @@ GRIDS = {
     "lorenz": {("scalar", ())},
     "bucket": {("uniform_rectilinear", (7,)), ("scalar", ())},
     "row": {("points", (7,)), ("points", (2, 7))},
-    "pasture": {("points", (40,))},
+    "pasture": {("points", (40,)), ("scalar", ())},
 }
 CONNECTIVITY = ("edge_nodes", "face_edges", "face_nodes", "nodes_per_face")
 

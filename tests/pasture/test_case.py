@@ -141,12 +141,18 @@ def test_animals_that_the_inputs_do_not_have_weigh_what_is_usual(case: Case) -> 
         assert simulation.values("live_weight").min() > 190.0
 
 
-@pytest.mark.compiles
-def test_animals_graze_where_a_stocking_rate_is_given(case: Case) -> None:
-    def eaten(*changes: str) -> float:
-        with package.Simulation(package.load_case(case(20), changes)) as simulation:
-            simulation.run()
-            return float(simulation.values("eaten_since_reset").max())
+def eaten(path: Path, *changes: str) -> float:
+    with package.Simulation(package.load_case(path, changes)) as simulation:
+        simulation.run()
+        return float(simulation.values("eaten_since_reset").max())
 
-    assert eaten() == eaten("grazing.stocking_rate=0.5", "grazing.on=false") == 0.0
-    assert eaten("grazing.stocking_rate=0.5") > 0.0
+
+def test_animals_graze_where_a_stocking_rate_is_given(case: Case) -> None:
+    assert eaten(case(20)) == 0.0
+    assert eaten(case(20), "grazing.stocking_rate=0.5") > 0.0
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_animals_that_are_off_do_not_graze(case: Case) -> None:
+    assert eaten(case(20), "grazing.stocking_rate=0.5", "grazing.on=false") == 0.0

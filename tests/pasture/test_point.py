@@ -69,13 +69,15 @@ def test_a_run_is_the_twin_day_by_day() -> None:
         simulate(point_case(DATA), YEARS.between("2001-01-01", "2001-02-28")),
         model(("vapour_pressure",), humidity=DATA["humidity"], grazing=DATA["grazing"]),
     )
-    from airshed.pasture.point.simulate import _parameters, _start, _weather
+    from airshed.pasture.point.simulate import _parameters, _start, _weather, as_declared
 
     case = point_case(DATA)
     parameters = _parameters(case)
-    state, weather = _start(case, parameters), _weather(case, YEARS, None)
+    state, weather = _start(case, parameters), _weather(case, as_declared(case, YEARS), None)
     for number in range(59):
-        found = points.twin({**parameters, **state, **{name: each[number] for name, each in weather.items()}})
+        found = points.twin(
+            {**points.numbers, **parameters, **state, **{name: each[number] for name, each in weather.items()}}
+        )
         for name, value in found.items():
             assert series[name][number] == pytest.approx(float(np.squeeze(value)), rel=1e-9, abs=1e-9), name
             if name in state:
@@ -160,7 +162,7 @@ def test_what_is_wrong_is_told(files: Path, override: str, message: str | None) 
 
 
 def test_humidity_is_never_guessed(files: Path) -> None:
-    (files / "case.toml").write_text(CASE.replace('given = "deficit"', ""))
+    (files / "case.toml").write_text(CASE.replace('given = "vapour_pressure"', ""))
     with pytest.raises(AirshedError, match=r"case\.toml does not say what the weather's humidity is.*humidity\.given"):
         run(files)
 

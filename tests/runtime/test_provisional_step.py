@@ -23,7 +23,7 @@ def case(integrator="imex", every="1 h", *, restart="1 h"):
     layers = ["200 m", "400 m", "700 m", "1000 m"] if integrator == "imex" else ["200 m", "1000 m"]
     return airshed.Case.from_dict({
         "grid": {"area": {"lon": [-3, 3], "lat": [-3, 3]}, "spacing": "0.5 deg", "layers": layers},
-        "time": {"start": "2022-01-01T00:00:00Z", "length": "3 h", "longest": "250 s"},
+        "time": {"start": "2022-01-01T00:00:00Z", "length": "3 h", "step": "250 s"},
         "chemistry": {"mechanism": "tracer", "integrator": integrator},
         "transport": {"diffusion": integrator == "imex"},
         "deposition": {"scheme": "none"},

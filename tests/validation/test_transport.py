@@ -230,6 +230,7 @@ np.save(sys.argv[1], Mpdata(n_iters=1)(flow, shapes(10)[1])[0])
 """
 
 
+@pytest.mark.thorough
 def test_one_pass_of_pympdata_is_the_upwind_scheme(study, tmp_path):
     """The package itself, and how the study calls it; not compiled, which takes a minute."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}

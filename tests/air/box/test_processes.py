@@ -133,6 +133,7 @@ def test_rain_of_a_column_of_a_file(make: Run, tmp_path: Path) -> None:
     np.testing.assert_allclose(shares(series, "RN"), expected, rtol=2e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 @both
 def test_a_chain_decays_as_bateman_says_and_settles(make: Run, solver: str) -> None:
@@ -320,7 +321,7 @@ def test_all_together_by_gauss_seidel(make: Run, declare: Any) -> None:
         of_users("sea_surface", velocities={"A": "1 cm/s", "B": "2 mm/s"}, balances={"B": "3 ppb"}),
         of_users("sunlit_loss", rates={"TRACER": "2e-3 1/s"}),
     ]
-    series = make(
+    run = make(
         process=processes, solver=settings, initial={"A": "1 ppb", "TRACER": "1 ppb", "PB": "0 ppb"},
         wet_deposition={"coefficients": {"TRACER": "1e-4 1/s"}}, deposition={"TRACER": "1e-4 1/s"},
         fixed={"H2O": "0.01*M"}, rates={"SUN": 0.5}, environment={"land_fraction": 0.25},
@@ -328,7 +329,12 @@ def test_all_together_by_gauss_seidel(make: Run, declare: Any) -> None:
             "precipitation": LINEAR_RAIN, "cloud_cover": 1, "eastward_wind": "-3 m/s", "other_gas": "20 ppb",
             "friction_velocity": "0.3 + 0.1*sin(t/3600) m/s",
         },
-    ).run()  # fmt: skip
+    )  # fmt: skip
+    assert [reaction.label for reaction in run.network.reactions][3:] == [
+        "decay_chain_decays_1",
+        "decay_chain_decays_2",
+    ]
+    series = run.run()
     t = series["time"].values
     air = np.array(2000.0), np.array(285.0), np.array(101000.0)
     falls = [float(settling_velocity(np.array(diameter), *air)) / 800.0 for diameter in (5e-6, 10e-6)]

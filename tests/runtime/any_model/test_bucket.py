@@ -126,6 +126,7 @@ def test_a_run_that_goes_on_keeps_weather_that_was_set(case: Path, tmp_path: Pat
         assert not np.array_equal(simulation["water"].values, expected), "without the change it is another"
 
 
+@pytest.mark.thorough
 @pytest.mark.compiles
 def test_a_process_that_is_off_does_nothing(case: Path) -> None:
     off = airshed.load_case(case, ["growth.on=false"])
@@ -134,6 +135,7 @@ def test_a_process_that_is_off_does_nothing(case: Path) -> None:
         assert now(simulation, 0) == pytest.approx([by_hand(5, 20.0)[0], 100.0, *by_hand(5, 20.0)[2:]], rel=1e-14)
 
 
+@pytest.mark.thorough
 def test_two_ranks_have_the_bits_of_one_also_after_a_kill(run, case: Path, tmp_path: Path) -> None:
     assert run("run", case.name, "--output", "one", *DAYS).returncode == 0
     killed = run("run", case.name, "--output", "two", *DAYS, die="after two/restart 9")
