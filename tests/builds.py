@@ -22,7 +22,7 @@ MOST_LIBRARIES: Final = 40
 UNCOUNTED: Final = "formula-"
 """Start of the names of libraries of single formulas, a tenth of a second each, which do not count."""
 
-MARKED: Final = 180
+MARKED: Final = 171
 """Tests of `make test` that are marked ``compiles``. Lower the number when a mark goes; never raise it."""
 
 HERE: Final = Path(__file__).parent

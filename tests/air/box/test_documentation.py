@@ -18,6 +18,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
 
 
+@pytest.mark.compiles
 def test_python_examples(capsys: pytest.CaptureFixture[str]) -> None:
     one, many = blocks("python")
     exec(compile(one, "docs/box.md", "exec"), {})

@@ -68,11 +68,13 @@ def test_a_fixed_species_as_a_part_of_air(toy: ReactionNetwork) -> None:
     assert BoxRun(toy, given).forcing.at([0.0])["X"].item() == pytest.approx(1e5)
 
 
-def test_oxygen_is_a_constant_part_of_air_by_gauss_seidel(toy: ReactionNetwork) -> None:
+def test_oxygen_is_a_constant_part_of_air_and_steps_are_not_endless_by_gauss_seidel(toy: ReactionNetwork) -> None:
     fixed = {"M": "2.5e19 molecules/cm3", "O2": "5e18*(1 + t/1e6)", "X": "0 molecules/cm3"}
     given = {"fixed": fixed, "deposition": {"TRACER": "0 1/s"}, "solver": {"method": "gauss-seidel"}}
     with pytest.raises(CaseError, match=r"fixed\.O2 must be a constant fraction of M with gauss-seidel"):
         integrate_box(toy, toy_conditions(**given))
+    with pytest.raises(CaseError, match="takes more than 20000000 steps"):
+        integrate_box(toy, toy_conditions(**{**given, "solver": {"method": "gauss-seidel", "step": "1 us"}}))
     fixed["O2"] = "0.2*M"
     integrate_box(toy, toy_conditions(**given))
 

@@ -184,7 +184,6 @@ def test_progress_goes_from_start_to_end(toy: ReactionNetwork) -> None:
     assert list(series.sizes) == ["time"]
 
 
-@pytest.mark.thorough
 @pytest.mark.compiles
 def test_atoms_that_nothing_touches_are_conserved(tmp_path: Path) -> None:
     """Nitrogen in a mechanism whose reactions keep it; what emission brings is told."""

@@ -141,6 +141,7 @@ def test_convection_lifts_and_conserves() -> None:
         assert column[-1] > column[1] > 0.0, "the highest layer has more than those that the updraught passes"
 
 
+@pytest.mark.compiles
 def test_convection_without_its_fluxes_is_told() -> None:
     with pytest.raises(DataError, match=r"convection.mass_flux needs updraught_mass_flux \[kg m-2 s-1\]"):
         airshed.Simulation(case(convection={"mass_flux": True}))
