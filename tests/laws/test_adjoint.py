@@ -88,7 +88,7 @@ def schemes(*standard: str, single: bool = True) -> Any:
     """Parametrise a test with schemes of the catalogue, and in the thorough tier with all the others."""
     names = [name for name in (*SCHEMES, *OTHER_SCHEMES) if name not in standard and (single or "single" not in name)]
     others = [pytest.param(name, marks=(pytest.mark.thorough, pytest.mark.compiles)) for name in names]
-    return pytest.mark.parametrize("scheme", [*standard, *others])
+    return pytest.mark.parametrize("scheme", [*(APART if name == "apart" else name for name in standard), *others])
 
 
 @schemes(*SCHEMES)
