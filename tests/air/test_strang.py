@@ -172,11 +172,9 @@ def test_threads_and_precision(integrator):
     assert max(sameness.distance(one, rounded, name) for name in sameness.COMPARED) < limit
 
 
-@pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_a_saved_state_goes_on_to_the_same_bits(integrator):
-    case = full(integrator)
+def test_a_saved_state_goes_on_to_the_same_bits(tmp_path, integrator):
+    case = small_case(tmp_path, chemistry={"integrator": integrator}, time={"length": "20 min"})
     with airshed.Simulation(case) as undisturbed, airshed.Simulation(case) as resumed:
         undisturbed.run(until="10 min")
         resumed.model.restore(copy.deepcopy(undisturbed.model.save()))
@@ -187,11 +185,9 @@ def test_a_saved_state_goes_on_to_the_same_bits(integrator):
         np.testing.assert_array_equal(undisturbed.model.budget.amounts, resumed.model.budget.amounts)
 
 
-@pytest.mark.thorough
-@pytest.mark.compiles
-def test_restarts_hold_the_steps_of_cells():
+def test_restarts_hold_the_steps_of_cells(tmp_path):
     """The negative control: without them other steps are taken, and other bits come out."""
-    case = full("strang")
+    case = small_case(tmp_path, chemistry={"integrator": "strang"}, time={"length": "20 min"})
     with airshed.Simulation(case) as undisturbed, airshed.Simulation(case) as resumed:
         undisturbed.run(until="10 min")
         saved = copy.deepcopy(undisturbed.model.save())
@@ -203,18 +199,19 @@ def test_restarts_hold_the_steps_of_cells():
         assert not np.array_equal(undisturbed.model.mixing_ratios(), resumed.model.mixing_ratios())
 
 
-@pytest.mark.thorough
-@pytest.mark.compiles
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_steps_are_fixed_or_automatic_and_end_when_something_is_due(integrator):
+def test_steps_are_fixed_or_automatic_and_end_when_something_is_due(tmp_path, integrator):
+    def timed(**time):
+        return small_case(tmp_path, chemistry={"integrator": integrator}, time={"length": "20 min", **time})
+
     lengths = []
-    with airshed.Simulation(full(integrator, time={"step": "4 min"})) as simulation:
+    with airshed.Simulation(timed(step="4 min")) as simulation:
         simulation.run(until="7 min", observer=lambda info: lengths.append(info.dt))
         simulation.run(observer=lambda info: lengths.append(info.dt))
     assert sum(lengths) == pytest.approx(1200.0)
     assert max(lengths) <= 240.0 + 1e-9
     lengths.clear()
-    with airshed.Simulation(full(integrator, "20 min")) as simulation:
+    with airshed.Simulation(timed(step="auto")) as simulation:
         simulation.run(observer=lambda info: lengths.append(info.dt))
     assert max(lengths) <= 300.0 + 1e-9
 
@@ -419,17 +416,16 @@ def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_no
         assert cells.counts.integrated == 108
 
 
-@pytest.mark.thorough
-@pytest.mark.compiles
 def test_counts_go_on_after_a_restart_and_imex_has_none(tmp_path):
-    with airshed.Simulation(full("strang")) as undisturbed, airshed.Simulation(full("strang")) as resumed:
+    case = small_case(tmp_path, chemistry={"integrator": "strang"}, time={"length": "20 min"})
+    with airshed.Simulation(case) as undisturbed, airshed.Simulation(case) as resumed:
         undisturbed.run(until="10 min")
         resumed.model.restore(copy.deepcopy(undisturbed.model.save()))
         undisturbed.run()
         resumed.run()
         assert undisturbed.model.cell_counts.integrated > 0
         assert undisturbed.model.cell_counts == resumed.model.cell_counts
-    with airshed.Simulation(full("imex")) as simulation:
+    with airshed.Simulation(small_case(tmp_path)) as simulation:
         assert simulation.model.cell_counts is None
         assert "chemistry of cells" not in simulation.summary().facts
 
@@ -500,19 +496,17 @@ def test_vertical_transport_apart_has_the_same_bits_on_threads_and_after_a_resta
     assert float(np.abs(budget["residual"] / budget["throughput"]).max()) < 1e-12
 
 
-@pytest.mark.thorough
-@pytest.mark.compiles
-def test_columns_and_planes_have_pieces_of_their_own():
-    case = full_apart("15 min", time={"step": "15 min", "courant": 0.2, "spinup": "0 h"})
-    with airshed.Simulation(case) as simulation:
+def test_columns_and_planes_have_pieces_of_their_own(tmp_path):
+    chosen = {"time": {"step": "15 min", "courant": 0.02}, "chemistry": {"integrator": "strang"}, "transport": APART}
+    with airshed.Simulation(small_case(tmp_path, **chosen), changing_weather()) as simulation:
         model = simulation.model
         planes, columns = model.scheme.moving, model.scheme.vertical
         rates = [each._outflow_rate(0.0) for each in (planes, columns)]
         together = model.forcing.outflow_rate(0.0)
         assert max(rates) < together <= sum(rates)
         length = simulation.step().dt
-        assert len(planes.pieces(0.0, length)) == np.ceil(length * rates[0] / 0.2) > 1
-        assert len(columns.pieces(0.0, 0.5 * length)) == np.ceil(0.5 * length * rates[1] / 0.2)
+        assert len(planes.pieces(0.0, length)) == np.ceil(length * rates[0] / 0.02) > 1
+        assert len(columns.pieces(0.0, 0.5 * length)) == np.ceil(0.5 * length * rates[1] / 0.02)
 
 
 @pytest.mark.thorough

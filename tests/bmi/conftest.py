@@ -52,7 +52,7 @@ every = "5 day"
 """
 CASES = {
     "air": AIR,
-    "pasture": pasture.CASE.format(days=20),
+    "pasture": pasture.CASE.format(days=20) + '[inputs]\nfolder = "../inputs"\n',
     "lorenz": OTHER.format(model="lorenz", length="4 s"),
     "bucket": OTHER.format(model="bucket", length="20 day"),
     "row": OTHER.format(model="row", length="1 h"),
@@ -81,8 +81,8 @@ def case(known: None, tmp_path: Path) -> Callable[[str], Path]:
         file = tmp_path / "cases" / f"{model}.toml"
         file.parent.mkdir(exist_ok=True)
         file.write_text(CASES[model], encoding="utf-8")
-        if model == "pasture" and not (file.parent / "inputs").exists():
-            pasture.save_weather(file.parent / "inputs")
+        if model == "pasture" and not (tmp_path / "inputs").exists():
+            pasture.save_weather(tmp_path / "inputs")  # beside the folder, of which bmi-tester copies each file
         return file
 
     return written

@@ -96,7 +96,9 @@ def test_a_first_order_formula_of_transport_is_seen(monkeypatch, sound_imex, tho
     assert "order in time, 600 s to 300 s" in {what for _, what in missed(column.check_sources())}
 
 
-@pytest.mark.parametrize("integrator", integrators.INTEGRATORS)
+@pytest.mark.parametrize(
+    "integrator", ["imex", pytest.param("strang", marks=[pytest.mark.thorough, pytest.mark.compiles])]
+)
 def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
     """The length of the step before, for IMEX; the steps that cells try first, for Strang splitting."""
     save = airshed.air.model.AirModel.save
