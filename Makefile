@@ -74,13 +74,13 @@ check: setup ## look at style, types and the layers of imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: setup ## run the checks and the tests of the standard tier, in about five minutes
+test: setup ## run the checks and the tests of the standard tier
 	@$(MAKE) --no-print-directory -j 2 check tests || { echo "make test: the failures are listed above, also those of make check"; exit 1; }
 
 tests: setup
 	@$(PYTEST) -m "not thorough"
 
-quick: setup ## run the quick tests, in less than a minute
+quick: setup ## run the quick tests
 	@$(PYTEST) -m "not standard and not thorough"
 
 # Everything: long verification, kill and full-disk series, soak, batch systems, the browser. Run every night.

@@ -1,7 +1,7 @@
 """The golden run: 16 x 16 columns of the small case for two hours, with output, restarts, a summary and a gradient.
 
-It is made once, with the libraries of tests/builds.py, and lies beside them until the sources change. Tests that only
-read a run take the fixture `golden`; those that change files copy the folder.
+It is made once, with the libraries of tests/builds.py, and is stored with them until the sources change. Tests that
+only read a run take the fixture `golden`; those that change files copy the folder.
 """
 
 import os

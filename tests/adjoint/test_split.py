@@ -1,4 +1,4 @@
-"""Gradients of Strang splitting beside whole runs; tests/laws/test_adjoint.py verifies its steps."""
+"""Gradients of Strang splitting compared with whole runs; tests/laws/test_adjoint.py verifies its steps."""
 
 from contextlib import closing
 from dataclasses import replace

@@ -82,7 +82,7 @@ def case(known: None, tmp_path: Path) -> Callable[[str], Path]:
         file.parent.mkdir(exist_ok=True)
         file.write_text(CASES[model], encoding="utf-8")
         if model == "pasture" and not (tmp_path / "inputs").exists():
-            pasture.save_weather(tmp_path / "inputs")  # beside the folder, of which bmi-tester copies each file
+            pasture.save_weather(tmp_path / "inputs")  # bmi-tester copies the files of the folder
         return file
 
     return written
