@@ -224,9 +224,11 @@ def test_transport_is_cut_into_pieces_where_the_wind_asks_for_it(tmp_path):
         step = simulation.model.stepper.step
         simulation.model.stepper.step = lambda weights, *rest: calls.append(weights) or step(weights, *rest)
         rate = simulation.model.forcing.interval(0).outflow_rates["all"]
-        length = simulation.step().dt
-        assert length >= 600.0
-        assert len(calls) // 2 == np.ceil(length * rate / 0.05) > 1
+        for _ in range(2):  # in the second step the length differs from the end
+            length = simulation.step().dt
+            assert length >= 600.0
+            assert len(calls) // 2 == np.ceil(length * rate / 0.05) > 1
+            calls.clear()
 
 
 # ---- what reacts, on small grids -------------------------------------------------------------------------------------
