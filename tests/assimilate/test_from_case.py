@@ -52,14 +52,14 @@ def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> No
     given = case(tmp_path, iterations=7, gradient=0.01)
     observations, passed_over = read_observations(given, given.make_grid())
     assert observations.value.tolist() == [21.0]
-    assert passed_over == {"flag '7'": 1}
+    assert [(row.place, row.station, row.reason) for row in passed_over] == [("line 3", "B", "flag '7'")]
     assert (stop_rules(given).iterations, stop_rules(given).gradient) == (7, 0.01)
     other = {**OBSERVED, "flags": ["7"], "outside": "skip", "averaging": "2 h", "representativeness": 0.0, "names": {}}
     given = case(tmp_path, observations=other)
     (tmp_path / "b.csv").write_text(HEADER + line(flag="7", lon="30"), encoding="utf-8")
     (tmp_path / "c.csv").write_text(HEADER + line(flag="7", averaging="", error=""), encoding="utf-8")
     observations, passed_over = read_observations(given, given.make_grid())
-    assert passed_over == {"flag ''": 1, "outside the domain": 1}
+    assert {row.reason for row in passed_over} == {"flag ''", "outside the domain"}
     assert observations.end[1] - observations.begin[1] == 7200.0
     assert observations.sigma[1] == pytest.approx(2.1)
     with pytest.raises(CaseError, match="there is no such file"):

@@ -9,8 +9,9 @@ import xarray as xr
 
 from airshed.assimilate.column_file import read_columns
 from airshed.assimilate.observations import ErrorModel, Observations
+from airshed.assimilate.screening import BELOW_ZERO, BEYOND, CENSORED, MISSING, NO_VALUE
 from airshed.assimilate.station_table import read_stations
-from airshed.assimilate.taking import Choice, Taking
+from airshed.assimilate.taking import Choice, Taking, passed_over_table
 from airshed.core.errors import DataError
 
 from .toys import GRID
@@ -86,27 +87,14 @@ def test_rows_elsewhere_and_of_others_can_be_passed_over(tmp_path: Path) -> None
     [
         ({"lon": "40"}, "40 E, 47.4 N lies outside the domain"),
         ({"lat": "12"}, "4.9 E, 12 N lies outside the domain"),
-        ({"lat": "95"}, "lat is 95; give degrees"),
-        ({"lon": "x"}, "lon 'x' is not a number"),
         ({"time": "2022-08-31T00:30:00Z"}, "the time -0.5 h to 0.5 h after the start lies outside the window"),
         ({"time": "2022-08-31T07:00:00Z"}, "6 h to 7 h after the start lies outside the window"),
-        ({"time": "yesterday"}, "time 'yesterday' is not a time; write it as 2022-08-31T13:00:00Z"),
         ({"species": "NO22"}, "species 'NO22' is none that is observed; did you mean NO2?"),
-        ({"species": ""}, "species is empty"),
-        ({"error": "0"}, "error is 0; give one above 0"),
-        ({"error": "-2"}, "error is -2; give one above 0"),
-        ({"unit": "ug"}, "has the wrong kind of unit"),
-        ({"unit": "furlong"}, "not a unit that Airshed knows"),
-        ({"unit": "mol/m2"}, "has the wrong kind of unit"),
-        ({"value": "nan"}, "value 'nan' is not a number"),
-        ({"value": "1e999"}, "value is 1e999; give a finite number"),
-        ({"value": ""}, "value '' is not a number"),
-        ({"averaging": "1"}, "averaging needs a unit"),
-        ({"averaging": "-1 h"}, "averaging is -3600 s; give 0 s"),
-        ({"station": ""}, "station is empty"),
     ],
 )
-def test_a_wrong_row_is_refused_with_file_and_line(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+def test_a_row_that_the_choice_refuses_is_told_with_file_and_line(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
     with pytest.raises(DataError) as refusal:
         stations(tmp_path, HEADER + line(station="first") + line(**changes))
     assert message in str(refusal.value)
@@ -114,13 +102,105 @@ def test_a_wrong_row_is_refused_with_file_and_line(tmp_path: Path, changes: dict
     assert "\n" not in str(refusal.value)
 
 
-def test_a_doubled_row_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"line 3: the same observation stands in .*line 2; remove one"):
-        stations(tmp_path, HEADER + line() + line(value="22"))
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"lat": "95"}, "lat is 95; give degrees"),
+        ({"lon": "-999", "lat": "-999"}, "lon is -999; give degrees"),
+        ({"lon": "x"}, "lon 'x' is not a number"),
+        ({"time": "yesterday"}, "time 'yesterday' is not a time; write it as 2022-08-31T13:00:00Z"),
+        ({"species": ""}, "species is empty"),
+        ({"error": "0"}, "error is 0; give one above 0"),
+        ({"error": "-2"}, "error is -2; give one above 0"),
+        ({"unit": "ug"}, "has the wrong kind of unit"),
+        ({"unit": "furlong"}, "not a unit that Airshed knows"),
+        ({"unit": "mol/m2"}, "has the wrong kind of unit"),
+        ({"averaging": "1"}, "averaging needs a unit"),
+        ({"averaging": "-1 h"}, "averaging is -3600 s; give 0 s"),
+        ({"station": ""}, "station is empty"),
+        ({"station": "first", "value": "22"}, "the same observation stands before"),
+        ({"value": "0", "error": "0.0", "representativeness": "0"}, "error is 0; give one above 0"),
+        *[({"value": text}, NO_VALUE) for text in ("", "nan", "NA", "null", "--", "No data")],
+        *[({"value": text}, CENSORED) for text in ("<LOD", "<0.5", "< 2", ">200", "BDL", "n.d.")],
+        *[({"value": text}, "not a number") for text in ('"23,5"', "1e999", "1_000", "12a")],
+        *[({"value": text}, MISSING) for text in ("-9", "-99", "-999", "-999.0", "-9999", "-99999", "-99.99")],
+        *[({"value": text}, MISSING) for text in ("9999", "99999.0", "9999.99", "999", "32767", "-32768", "-9.99e2")],
+        *[({"value": text}, BELOW_ZERO) for text in ("-888", "-50", "-777.7", "-1e30")],
+        *[({"value": text}, BEYOND) for text in ("1e20", "9.96921e36", "5e8")],
+    ],
+)
+def test_one_bad_row_is_passed_over_and_shown(tmp_path: Path, changes: dict[str, str], reason: str) -> None:
+    head = HEADER.replace("\n", ",representativeness\n")
+    rows = [line(station=name, value="21", error="") for name in ("first", "second")]
+    good = [row.replace("\n", ",\n") for row in rows]
+    bad = ",".join({**ROW, "error": "", "representativeness": "", **changes}.values()) + "\n"
+    found, into = stations(tmp_path, head + good[0] + bad + good[1])
+    assert found.station.tolist() == ["first", "second"]
+    assert found.sigma == pytest.approx([21 * np.hypot(0.1, 0.2)] * 2)
+    (passed,) = into.passed
+    assert reason in passed.reason
+    assert (passed.file, passed.place) == (str(tmp_path / "stations.csv"), "line 3")
+    assert passed.station == changes.get("station", "NL1")
+    assert passed_over_table(into.passed).rows[0][3] == "line 3"
 
 
-def test_an_error_that_comes_out_as_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 2: the error of a value of 0 comes out as 0"):
+def test_values_that_may_be_measured_stay(tmp_path: Path) -> None:
+    """A small negative value, a spike, and a number of nines among its like are no codes."""
+    texts = ["21", "0", "-0.4", "-2", "-0.999", "90", "99", "99.9", "9.99"]
+    found, into = stations(tmp_path, HEADER + "".join(line(station=f"S{n}", value=v) for n, v in enumerate(texts)))
+    assert found.value.tolist() == [float(text) for text in texts]
+    assert not into.passed
+    carbon = ["6000", "9999", "999"]
+    found, into = stations(tmp_path, HEADER + "".join(line(station=f"S{n}", value=v) for n, v in enumerate(carbon)))
+    assert (len(found), into.passed) == (3, [])
+
+
+def test_five_standard_errors_below_zero_are_noise(tmp_path: Path) -> None:
+    for error, taken in (("8", 2), ("2", 1)):
+        found, _ = stations(tmp_path, HEADER + line() + line(station="B", value="-30", error=error))
+        assert len(found) == taken
+
+
+def test_what_is_no_measurement_takes_no_part_in_errors(tmp_path: Path) -> None:
+    """``least`` is a share of the mean of all values: a code among them made the errors of others larger."""
+    with_code, _ = stations(tmp_path, HEADER + line(error="", value="1") + line(station="B", error="", value="9")
+                            + line(station="C", error="", value="-999"))  # fmt: skip
+    without, _ = stations(tmp_path, HEADER + line(error="", value="1") + line(station="B", error="", value="9"))
+    assert with_code.sigma.tolist() == without.sigma.tolist() == [pytest.approx(np.hypot(0.1, 0.2) * v) for v in (1, 9)]
+
+
+def test_rows_passed_over_are_grouped_by_file_and_reason(tmp_path: Path) -> None:
+    text = HEADER + line() + "".join(line(station=f"S{n}", value="-999") for n in range(7)) + "cut,4.9\n"
+    _, into = stations(tmp_path, text)
+    table = passed_over_table(into.passed)
+    file = str(tmp_path / "stations.csv")
+    assert sorted(map(tuple, table.rows)) == [
+        (file, "2 cells, but 10 columns", 1, "line 10", "", ""),
+        (
+            file,
+            MISSING,
+            7,
+            "line 3, line 4, line 5, line 6, line 7 and 2 more",
+            "S0, S1, S2, S3, S4 and 2 more",
+            "-999",
+        ),
+    ]
+
+
+def test_flags_are_the_same_in_other_spellings(tmp_path: Path) -> None:
+    rows = [line(station=f"S{n}", flag=flag) for n, flag in enumerate(("0.000", "VALID", " 0", "1", "-1"))]
+    found, into = stations(tmp_path, HEADER.replace("flag", "Validity") + "".join(rows))
+    assert found.station.tolist() == ["S0", "S1", "S2"]
+    assert into.passed_over == {"flag '1'": 1, "flag '-1'": 1}
+
+
+def test_the_end_of_a_day_and_units_without_blanks_are_read(tmp_path: Path) -> None:
+    found, _ = stations(tmp_path, HEADER + line(time="2022-08-30 24:00", averaging="0 s", unit="ugm-3"))
+    assert found.end.tolist() == [0.0]
+
+
+def test_an_error_that_comes_out_as_nothing_is_passed_over(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"1 row of 1 passed over: its error comes out as 0.*line 2"):
         stations(tmp_path, HEADER + line(value="0", error=""))
 
 
@@ -128,9 +208,14 @@ def test_an_error_that_comes_out_as_nothing_is_refused(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("station,lon\nA,3\n", "lacks the column lat or latitude"),
-        (HEADER, "holds no lines"),
-        (HEADER + "1,2\n", "line 2: 2 cells, but 10 columns"),
-        (HEADER + line(flag="9"), "no observation is left"),
+        (HEADER, "stations.csv has no rows"),
+        ("", "stations.csv has no rows"),
+        (HEADER + "1,2\n", "2 cells, but 10 columns .*line 2"),
+        (
+            HEADER + line(flag="9"),
+            "no observation is left .* flag '9' .*line 2.; assimilation.observations.flags lists",
+        ),
+        (HEADER + line(value="-999"), "1 row of 1 passed over: a code for a missing value .*line 2"),
     ],
 )
 def test_a_table_without_what_is_needed_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -183,19 +268,37 @@ def test_columns_are_taken_with_their_kernels(tmp_path: Path) -> None:
         ({"kernel": None}, "needs a variable kernel with dimensions observation, layer"),
         ({"value": ("observation", [1.0, 1.0])}, "needs the attributes species and units"),
         ({"edges": (("observation", "edge"), [[0.0, 100.0]] * 2)}, "2 layers have 2 edges; give one more"),
-        ({"edges": (("observation", "edge"), [[0.0, 9.0, 5.0]] * 2)}, "observation 0: its edges must rise"),
-        ({"kernel": (("observation", "layer"), [[0.5, np.nan]] * 2)}, "observation 0: its kernel, edges or a_priori"),
-        ({"error": ("observation", [1e15, -1.0])}, "observation 1: error is -1; give one above 0"),
-        ({"value": ("observation", [1e15, np.nan], {"species": "NO2", "units": "mol/m2"})}, "observation 1: value is"),
-        ({"value": ("observation", [1.0, 1.0], {"species": "NO2", "units": "ppb"})}, "observation 0: .*wrong kind"),
+        ({"edges": (("observation", "edge"), [[0.0, 9.0, 5.0]] * 2)}, "its edges must rise .*observation 0"),
+        ({"kernel": (("observation", "layer"), [[0.5, np.nan]] * 2)}, "its kernel, edges or a_priori.*observation 0"),
+        ({"value": ("observation", [1.0, 1.0], {"species": "NO2", "units": "ppb"})}, "columns.nc: .*wrong kind"),
         ({"lon": ("observation", [3.0, 30.0])}, "observation 1: 30 E, 48 N lies outside the domain"),
-        ({"lon": ("observation", [3.0, np.nan])}, "observation 1: lon is nan"),
         ({"time": ("observation", [1.0, 2.0])}, "its time needs units"),
     ],
 )
 def test_wrong_columns_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(tmp_path, columns(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"error": ("observation", [1e15, -1.0])}, "error is -1; give one above 0"),
+        ({"value": ("observation", [5e15, np.nan], {"species": "NO2", "units": "molecules/cm2"})}, NO_VALUE),
+        ({"value": ("observation", [5e15, -9999.0], {"species": "NO2", "units": "molecules/cm2"})}, MISSING),
+        ({"value": ("observation", [5e15, -6e15], {"species": "NO2", "units": "molecules/cm2"})}, BELOW_ZERO),
+        ({"value": ("observation", [5e15, 1e36], {"species": "NO2", "units": "molecules/cm2"})}, BEYOND),
+        ({"lon": ("observation", [3.0, np.nan])}, "lon is nan"),
+    ],
+)
+def test_one_bad_column_is_passed_over(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+    columns(**changes).to_netcdf(tmp_path / "columns.nc")
+    into = taking()
+    read_columns(tmp_path / "columns.nc", START, into)
+    assert into.observations().value.tolist() == [5e15]
+    (passed,) = into.passed
+    assert (passed.place, passed.file) == ("observation 1", str(tmp_path / "columns.nc"))
+    assert reason in passed.reason
 
 
 def test_what_is_no_netcdf_is_refused(tmp_path: Path) -> None:

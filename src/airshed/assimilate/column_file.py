@@ -32,7 +32,8 @@ def read_columns(path: Path, start: np.datetime64, into: Taking) -> None:
     """Take the columns of a netCDF file, at instants.
 
     start   of the window, UTC
-    raises  DataError with file and number of the observation, from 0, for whatever cannot be used
+    raises  DataError for a file that cannot be used; an observation that cannot be used is passed over, by its number,
+            from 0
     """
     data = _opened(path)
     for name, dims in REQUIRED.items():
@@ -43,8 +44,17 @@ def read_columns(path: Path, start: np.datetime64, into: Taking) -> None:
     species, unit = (str(data["value"].attrs.get(name, "")) for name in ("species", "units"))
     if not species or not unit:
         raise DataError(f"{path}: the variable value needs the attributes species and units")
+    if not data.sizes["observation"]:
+        raise DataError(f"{path} has no observations; get a fresh copy of the file, or leave it out")
+    _check_unit(path, unit)
     for index in range(data.sizes["observation"]):
-        into.take(_candidate(data, index, start, f"{path}, observation {index}", (species, unit)))
+        where = f"{path}, observation {index}"
+        try:
+            candidate = _candidate(data, index, start, where, (species, unit))
+        except DataError as error:
+            into.pass_over(where, str(error).removeprefix(f"{where}: "))
+        else:
+            into.take(candidate)
 
 
 def _opened(path: Path) -> "xr.Dataset":
@@ -52,6 +62,13 @@ def _opened(path: Path) -> "xr.Dataset":
     if "time" in data.variables and data["time"].dtype.kind != "M":
         raise DataError(f"{path}: its time needs units such as 'seconds since 2022-08-31', in the standard calendar")
     return data
+
+
+def _check_unit(path: Path, unit: str) -> None:
+    try:
+        observed_unit(unit, "column")
+    except CaseError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def _candidate(data: "xr.Dataset", index: int, start: np.datetime64, where: str, of: tuple[str, str]) -> Candidate:
@@ -68,10 +85,7 @@ def _candidate(data: "xr.Dataset", index: int, start: np.datetime64, where: str,
 
 def _kernel(one: "xr.Dataset", unit: str, where: str) -> Kernel:
     edges, weights = (one[name].to_numpy().astype(np.float64) for name in ("edges", "kernel"))
-    try:
-        size = observed_unit(unit, "column").size
-    except CaseError as error:
-        raise DataError(f"{where}: {error}") from None
+    size = observed_unit(unit, "column").size
     prior = one["a_priori"].to_numpy().astype(np.float64) * size if "a_priori" in one else np.zeros_like(weights)
     if not all(np.isfinite(values).all() for values in (edges, weights, prior)):
         raise DataError(f"{where}: its kernel, edges or a_priori are not finite; give finite ones, or a flag")

@@ -16,7 +16,7 @@ from airshed.assimilate.fourdvar import FourDVar, Stop
 from airshed.assimilate.observations import ErrorModel, Observations
 from airshed.assimilate.seam import Observed
 from airshed.assimilate.station_table import read_stations
-from airshed.assimilate.taking import Choice, Taking
+from airshed.assimilate.taking import Choice, PassedOver, Taking
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.grid import Grid
 
@@ -60,27 +60,27 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
 
 
-def read_observations(case: Case, grid: Grid) -> tuple[Observations, dict[str, int]]:
-    """Return the observations of a case, and how many rows were passed over by reason.
+def read_observations(case: Case, grid: Grid) -> tuple[Observations, list[PassedOver]]:
+    """Return the observations of a case, and the rows that were passed over.
 
-    raises  CaseError for a file that is not there, DataError with file and row for what cannot be used
+    raises  CaseError for a file that is not there, DataError for one that cannot be used
     """
     observed, taking = case.assimilation.observations, _taking(case, grid)
     for path in case.files(observed.stations, "assimilation.observations.stations"):
         read_stations(path, case.start, taking, averaging=observed.averaging.value)
     for path in case.files(observed.columns, "assimilation.observations.columns"):
         read_columns(path, case.start, taking)
-    return taking.observations(), dict(taking.passed_over)
+    return taking.observations(), taking.passed
 
 
-def read_withheld(case: Case, grid: Grid) -> Observations | None:
-    """Return the observations that are compared but not assimilated, None without any; raises as the others do."""
+def read_withheld(case: Case, grid: Grid) -> tuple[Observations | None, list[PassedOver]]:
+    """Return the observations that are compared but not assimilated, None without any; as :func:`read_observations`."""
     observed, taking = case.assimilation.observations, _taking(case, grid)
     if not observed.withheld:
-        return None
+        return None, []
     for path in case.files(observed.withheld, "assimilation.observations.withheld"):
         read_stations(path, case.start, taking, averaging=observed.averaging.value)
-    return taking.observations()
+    return taking.observations(), taking.passed
 
 
 def window_of(case: Case) -> float:

@@ -1,5 +1,6 @@
 """Observations: what was measured, where, when, in which unit and how well; each is checked before it is taken."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -19,6 +20,8 @@ KINDS: Final = ("surface", "column")
 
 _UNITS: Final = {"surface": ("mol/mol", "kg/m3", "mol/m3"), "column": ("mol/m2",)}
 _SPELLINGS: Final = str.maketrans({"²": "2", "³": "3"})
+_GLUED: Final = re.compile(r"^([unmµμ]?g) ?\.?m-3$")
+"""A mass per volume as the network AURN writes it, ugm-3."""
 
 STANDARD: Final = 101.3e3 / (GAS_CONSTANT * 293.0)
 """Air at 293 K and 101.3 kPa [mol/m3], to which gases in ug/m3 are standardised (Directive 2008/50/EC, Annex VI C)."""
@@ -38,7 +41,8 @@ class ObservedUnit:
 @cache
 def observed_unit(unit: str, kind: str) -> ObservedUnit:
     """Return a unit such as ug/m3 or ppb, of columns mol/m2; raises CaseError for one that is none of the kind."""
-    found = quantity(f"1 {unit.translate(_SPELLINGS)}", _UNITS[kind], where="unit")
+    plain = _GLUED.sub(r"\1/m3", unit.translate(_SPELLINGS))
+    found = quantity(f"1 {plain}", _UNITS[kind], where="unit")
     return ObservedUnit(found.value, found.unit)
 
 

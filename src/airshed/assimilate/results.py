@@ -34,9 +34,9 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
     facts: dict[str, Cell] = {
         **found.facts, "cost of observations before": before, "cost of observations after": after,
         "reduction of the cost of observations [%]": 100.0 * (1.0 - after / before),
-        **_withheld(study, outcome),
+        "rows passed over": len(study.seen.passed_over), **_withheld(study, outcome),
     }  # fmt: skip
-    tables = list(found.tables)
+    tables = [*found.tables, *study.seen.tables()]
     if study.case.assimilation.twin.stations:
         more, table = twin_facts(study, outcome)
         facts, tables = facts | more, [*tables, table]

@@ -1,13 +1,15 @@
 """Reads observations of stations from CSV, with the columns of OpenAQ or of our own names."""
 
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from airshed.air.emissions.tables import Row, header, read_table
+from airshed.air.emissions.tables import Row, read_table
+from airshed.assimilate.screening import number_of
 from airshed.assimilate.taking import Candidate, Taking
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import plain_file
@@ -24,9 +26,12 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "averaging": ("averaging", "period"),
     "error": ("error",),
     "representativeness": ("representativeness",),
-    "flag": ("flag",),
+    "flag": ("flag", "qc_flag", "qc", "validity", "status"),
 }
-"""What is read -> the names that its column may have; the first one that is there counts."""
+"""What is read -> the names that its column may have, in capital or small letters; the first one there counts."""
+
+_MIDNIGHT: Final = re.compile(r"(\d{4}-\d\d-\d\d[T ])24(:00(?::00)?(?:Z|[-+]\d\d:?\d\d)?)", re.ASCII)
+"""The end of a day, the beginning of the next one."""
 
 _OPTIONAL: Final = frozenset({"averaging", "error", "representativeness", "flag"})
 
@@ -36,16 +41,30 @@ def read_stations(path: Path, start: np.datetime64, into: Taking, *, averaging: 
 
     start      of the window, UTC
     averaging  [s] over which a row without a period of its own is a mean, which ends at its time, as OpenAQ has it
-    raises     DataError with file and line for whatever cannot be used
+    raises     DataError for a file that cannot be read, lacks a column or has no rows; one for rows that ``into``
+               refuses, with file and line. Rows that cannot be used are passed over
     """
-    names = _columns(path)
-    for row in read_table(plain_file(path), ()):
-        into.take(_candidate(row, names, start, averaging))
+    names: dict[str, str] = {}
+    before = len(into.passed)
+    for row in read_table(plain_file(path), (), bad=into.pass_over):
+        names = names or _columns(path, row.columns)
+        try:
+            candidate = _candidate(row, names, start, averaging)
+        except DataError as error:
+            station, value = (row.text(names[what])[:40] for what in ("station", "value"))
+            into.pass_over(row.where, str(error).removeprefix(f"{row.where}: "), station, value)
+        else:
+            into.take(candidate)
+    if not names and len(into.passed) == before:
+        raise DataError(f"{path} has no rows; get a fresh copy of the file, or leave it out")
 
 
-def _columns(path: Path) -> dict[str, str]:
-    present = header(plain_file(path))
-    found = {what: next((name for name in names if name in present), "") for what, names in COLUMNS.items()}
+def _columns(path: Path, present: tuple[str, ...]) -> dict[str, str]:
+    folded = {name.casefold(): name for name in reversed(present)}
+    found = {
+        what: next((folded[name.casefold()] for name in names if name.casefold() in folded), "")
+        for what, names in COLUMNS.items()
+    }
     missing = [what for what, name in found.items() if not name and what not in _OPTIONAL]
     if missing:
         spelt = " or ".join(COLUMNS[missing[0]])
@@ -61,14 +80,14 @@ def _candidate(row: Row, names: Mapping[str, str], start: np.datetime64, averagi
         return number(what) if what in names and row.text(names[what]) else None
 
     flag = row.text(names["flag"]) if "flag" in names else ""
-    text = row.text(names["value"])
+    value, fault = number_of(row.text(names["value"]))
     end = float((_time(row, names["time"]) - start) / np.timedelta64(1, "s"))
     return Candidate(
         station=row.name(names["station"]), kind="surface", parameter=row.name(names["species"]),
         lon=number("lon"), lat=number("lat"), begin=end - _period(row, names, averaging), end=end,
-        value=number("value") if text or not flag else np.nan, unit=row.name(names["unit"]),
+        value=value, unit=row.name(names["unit"]),
         error=number_or_none("error"), representativeness=number_or_none("representativeness"),
-        flag=flag, where=f"{row.path}, line {row.line}",
+        flag=flag, where=row.where, fault=fault,
     )  # fmt: skip
 
 
@@ -87,9 +106,11 @@ def _period(row: Row, names: Mapping[str, str], default: float) -> float:
 def _time(row: Row, column: str) -> np.datetime64:
     """Return a time as UTC; one without an offset is UTC."""
     text = row.text(column)
+    midnight = _MIDNIGHT.fullmatch(text)
     try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
+        time = datetime.fromisoformat(text if midnight is None else f"{midnight[1]}00{midnight[2]}")
+        time += timedelta(days=midnight is not None)
+    except (ValueError, OverflowError):
         raise row.error(f"{column} {text[:40]!r} is not a time; write it as 2022-08-31T13:00:00Z") from None
     in_utc = time if time.tzinfo is None else time.astimezone(UTC)
     return np.datetime64(in_utc.replace(tzinfo=None), "us")

@@ -21,6 +21,7 @@ from airshed.assimilate.observations import Observations
 from airshed.assimilate.operator import Domain, Operator
 from airshed.assimilate.posterior import Posterior, estimate, exact, hessian
 from airshed.assimilate.seam import Controls, Sampled
+from airshed.assimilate.taking import PassedOver, passed_over_table
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
 from airshed.parallel.failure import raising_together
@@ -38,7 +39,7 @@ class Seen:
 
     observations: Observations
     withheld: Observations | None
-    passed_over: dict[str, int]
+    passed_over: tuple[PassedOver, ...]
 
     @classmethod
     def of_case(cls, case: Case) -> "Seen":
@@ -46,7 +47,12 @@ class Seen:
         check_case(case)
         grid = case.make_grid()
         observations, passed_over = read_observations(case, grid)
-        return cls(observations, read_withheld(case, grid), passed_over)
+        withheld, also = read_withheld(case, grid)
+        return cls(observations, withheld, (*passed_over, *also))
+
+    def tables(self) -> list[Table]:
+        """Return the table of rows that were passed over, where there are any."""
+        return [passed_over_table(self.passed_over)] if self.passed_over else []
 
     @property
     def instants(self) -> Array:
@@ -84,7 +90,7 @@ class Study:
         groups = [(name, int(rows.size)) for name, rows in seen.observations.groups().items()]
         facts: dict[str, Cell] = {
             "observations": len(seen.observations), "withheld": len(seen.withheld) if seen.withheld else 0,
-            **{f"passed over, {reason}": count for reason, count in seen.passed_over.items()},
+            "rows passed over": len(seen.passed_over),
             "instants": len(self._domain.times), "controls": self.control.size,
             "most iterations": section.iterations,
         }  # fmt: skip
@@ -93,6 +99,7 @@ class Study:
         tables = [
             Table("Observed", ("species and kind", "p"), groups),
             Table("Controls", ("control", "kind", "axes", "n", "sigma"), blocks),
+            *seen.tables(),
         ]
         return Report(f"4D-Var: {self.case.title}", tables, facts)
 

@@ -1,15 +1,17 @@
-"""Takes observations as files have them: each is checked, passed over where it may be, or refused with its place."""
+"""Takes observations as files have them: each is checked, and one that cannot be used is passed over with its place."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from airshed.assimilate.observations import ErrorModel, Kernel, Observation, Observations, observed_unit
+from airshed.assimilate.screening import NO_VALUE, reasons
 from airshed.core.errors import CaseError, DataError
-from airshed.core.text import suggestion
+from airshed.core.report import Table
+from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
 
 
@@ -31,13 +33,42 @@ class Candidate:
     flag: str
     where: str
     kernel: Kernel | None = None
+    fault: str = ""
+    """Why the file's value is no number, "" where it is one."""
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """A row that is not taken: its file, its place there, its station and value as far as they are known, and why."""
+
+    file: str
+    place: str
+    station: str
+    value: str
+    reason: str
+
+
+def passed_over_table(rows: Sequence[PassedOver]) -> Table:
+    """Return how many rows of each file were passed over for each reason, with the first places and values."""
+    groups: dict[tuple[str, str], list[PassedOver]] = {}
+    for row in rows:
+        groups.setdefault((row.file, row.reason), []).append(row)
+
+    def some(names: Iterable[str]) -> str:
+        return listed(list(dict.fromkeys(names)), 5)
+
+    cells = [
+        (*key, len(of), some(row.place for row in of), some(row.station for row in of), some(row.value for row in of))
+        for key, of in groups.items()
+    ]
+    return Table("Rows passed over", ("file", "reason", "rows", "places", "stations", "values"), cells)
 
 
 @dataclass(frozen=True)
 class Choice:
     """Which observations are taken.
 
-    good      flags of which a row is taken; others are passed over
+    good      flags of which a row is taken; others are passed over. 0.00 is the flag 0, and VALID is valid
     outside   what becomes of a row outside the domain or the window;  unknown: of one of a species that is not asked
     names     parameter of a file -> species; others are found by their name, in capital or small letters
     """
@@ -52,64 +83,115 @@ class Choice:
 class Taking:
     """Observations within a grid and a window of ``length`` [s] of some species, from any number of files.
 
-    passed_over  how many rows were, by reason
+    passed  the rows that are not taken; those that only all others show to be no measurement after `observations`
     """
 
     def __init__(self, grid: Grid, length: float, species: Sequence[str], choice: Choice | None = None) -> None:
         self._grid, self._length, self._choice = grid, length, choice or Choice()
+        self._good = {_plain_flag(flag) for flag in self._choice.good}
         self._species = {name.casefold(): name for name in species}
         self._species |= {parameter.casefold(): name for parameter, name in self._choice.names.items()}
         self._taken: dict[tuple[object, ...], tuple[Candidate, Observation]] = {}
-        self.passed_over: Counter[str] = Counter()
+        self.passed: list[PassedOver] = []
+
+    @property
+    def passed_over(self) -> Counter[str]:
+        """The number of rows that were passed over, by reason."""
+        return Counter(row.reason for row in self.passed)
 
     def take(self, each: Candidate) -> None:
-        """Check an observation and keep it; raises DataError with its place where it cannot be used."""
+        """Check an observation, and keep it or pass it over.
+
+        Raises DataError with its place for one of another species, outside the domain or the window, where the choice
+        refuses such.
+        """
         reason = self._reason_to_pass(each)
         if reason:
-            self.passed_over[reason] += 1
+            self.pass_over(each.where, reason, each.station, "" if np.isnan(each.value) else f"{each.value:g}")
             return
         species = self._species[each.parameter.casefold()]
-        self._check(each)
         row = Observation(
             each.station, each.kind, species, self._lon(each.lon), each.lat, each.begin, each.end, each.value,
             each.unit, each.error or np.nan, each.where, each.kernel,
         )  # fmt: skip
         key = (each.station, each.kind, species, each.lon, each.lat, each.begin, each.end)
         if key in self._taken:
-            earlier = self._taken[key][1].where
-            raise DataError(f"{each.where}: the same observation stands in {earlier}; remove one of the two")
+            self.pass_over(each.where, "the same observation stands before", each.station, f"{each.value:g}")
+            return
         self._taken[key] = each, row
 
+    def pass_over(self, where: str, reason: str, station: str = "", value: str = "") -> None:
+        """Note a row that is not taken; ``where`` is "file, place in it"."""
+        file, _, place = where.rpartition(", ")
+        self.passed.append(PassedOver(file, place, station, value, reason))
+
     def observations(self) -> Observations:
-        """Return all that was taken, with the errors of those that tell none; raises DataError where it is none."""
+        """Return all that was taken and is a measurement, with the errors of those that tell none.
+
+        Raises DataError where nothing is left.
+        """
+        self._screen()
         taken = list(self._taken.values())
-        groups: dict[tuple[str, str], list[int]] = {}
-        for index, (_, row) in enumerate(taken):
-            groups.setdefault((row.species, row.unit), []).append(index)
+        if not taken:
+            raise DataError(self._nothing_left())
         scale = np.zeros(len(taken))
-        for numbers in groups.values():
+        for numbers in _groups(taken):
             scale[numbers] = self._choice.errors.scale(np.array([taken[index][1].value for index in numbers]))
-        rows = [self._with_error(*pair, float(of)) for pair, of in zip(taken, scale, strict=True)]
+        with_errors = [self._with_error(*pair, float(of)) for pair, of in zip(taken, scale, strict=True)]
+        rows = [row for row in with_errors if row is not None]
+        if not rows:
+            raise DataError(self._nothing_left())
         return Observations.of(rows)
 
-    def _with_error(self, given: Candidate, row: Observation, scale: float) -> Observation:
+    def _screen(self) -> None:
+        """Pass over values that all values of their species and unit show to be no measurements."""
+        items = list(self._taken.items())
+        for numbers in _groups([pair for _, pair in items]):
+            of = [items[index][1] for index in numbers]
+            errors = np.array([_given_error(given) for given, _ in of])
+            unit, kind = of[0][1].unit, of[0][1].kind
+            found = reasons(np.array([row.value for _, row in of]), errors, unit, kind)
+            for index, (given, row), reason in zip(numbers, of, found, strict=True):
+                if reason:
+                    self.pass_over(given.where, reason, given.station, f"{row.value:g}")
+                    del self._taken[items[index][0]]
+
+    def _nothing_left(self) -> str:
+        """Return the message where no observation is left, with the most frequent reason and its first place."""
+        text = "no observation is left in the domain and the window"
+        if not self.passed:
+            return f"{text}; look at the files"
+        reason, number = self.passed_over.most_common(1)[0]
+        first = next(row for row in self.passed if row.reason == reason)
+        told = f"{counted(number, 'row')} of {len(self.passed)} passed over: {reason} ({first.file}, {first.place})"
+        hint = "; assimilation.observations.flags lists those that are taken" if reason.startswith("flag ") else ""
+        return f"{text}: {told}{hint}"
+
+    def _with_error(self, given: Candidate, row: Observation, scale: float) -> Observation | None:
+        """Return an observation with its error, or None for one that is passed over since its error is 0."""
         shares = self._choice.errors
         instrument = shares.instrument * scale if given.error is None else given.error
         other = shares.representativeness * scale if given.representativeness is None else given.representativeness
         sigma = float(np.hypot(instrument, other))
-        if not sigma > 0.0:
-            raise DataError(f"{row.where}: the error of a value of {row.value:g} comes out as 0; give a column error")
-        return replace(row, sigma=sigma)
+        if sigma > 0.0:
+            return replace(row, sigma=sigma)
+        self.pass_over(row.where, "its error comes out as 0; give a column error", row.station, f"{row.value:g}")
+        return None
 
     def _reason_to_pass(self, each: Candidate) -> str:
-        """Return why a row is passed over, "" where it is not; raises DataError where it may not be."""
-        if each.flag not in self._choice.good:
+        """Return why a row is passed over, "" where it is not; raises DataError where the choice refuses it."""
+        if _plain_flag(each.flag) not in self._good:
             return f"flag {each.flag[:20]!r}"
+        if each.fault or not np.isfinite(each.value):
+            return each.fault or NO_VALUE
         if each.parameter.casefold() not in self._species:
             if self._choice.unknown == "skip":
                 return "another species"
             advice = suggestion(each.parameter, self._species.values())
             raise DataError(f"{each.where}: species {each.parameter[:40]!r} is none that is observed; {advice}")
+        fault = _fault(each)
+        if fault:
+            return fault
         for outside, what in ((self._is_off(each), "the domain"), (self._is_early(each), "the window")):
             if outside and self._choice.outside == "skip":
                 return f"outside {what}"
@@ -123,9 +205,6 @@ class Taking:
         return lon if west <= lon <= east else west + (lon - west) % 360.0
 
     def _is_off(self, each: Candidate) -> str:
-        for name, value, limit in (("lon", each.lon, 720.0), ("lat", each.lat, 90.0)):
-            if not abs(value) <= limit:
-                raise DataError(f"{each.where}: {name} is {value:g}; give degrees, finite ones")
         south, north = self._grid.lat_faces[[0, -1]]
         inside = self._lon(each.lon) <= self._grid.lon_faces[-1] and south <= each.lat <= north
         return "" if inside else f"{each.lon:g} E, {each.lat:g} N"
@@ -136,14 +215,40 @@ class Taking:
         span = f"{each.begin / 3600:g} h" + (f" to {each.end / 3600:g} h" if each.end > each.begin else "")
         return f"the time {span} after the start"
 
-    def _check(self, each: Candidate) -> None:
-        if not np.isfinite(each.value):
-            raise DataError(f"{each.where}: value is {each.value:g}; give a finite one, or a flag")
-        for name, error in (("error", each.error), ("representativeness", each.representativeness)):
-            least = 0.0 if name == "error" else -np.finfo(float).tiny
-            if error is not None and not (least < error < np.inf):
-                raise DataError(f"{each.where}: {name} is {error:g}; give one above 0, in the unit of the value")
-        try:
-            observed_unit(each.unit, each.kind)
-        except CaseError as error:
-            raise DataError(f"{each.where}: {error}") from None
+
+def _fault(each: Candidate) -> str:
+    """Return what is wrong with a row whatever the case, "" for nothing."""
+    for name, value, limit in (("lon", each.lon, 720.0), ("lat", each.lat, 90.0)):
+        if not abs(value) <= limit:
+            return f"{name} is {value:g}; give degrees, finite ones"
+    for name, error in (("error", each.error), ("representativeness", each.representativeness)):
+        least = 0.0 if name == "error" else -np.finfo(float).tiny
+        if error is not None and not (least < error < np.inf):
+            return f"{name} is {error:g}; give one above 0, in the unit of the value"
+    try:
+        observed_unit(each.unit, each.kind)
+    except CaseError as error:
+        return str(error)
+    return ""
+
+
+def _groups(taken: Sequence[tuple[Candidate, Observation]]) -> list[list[int]]:
+    """Return the numbers of the observations of each species, unit and kind."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for index, (_, row) in enumerate(taken):
+        groups.setdefault((row.species, row.unit, row.kind), []).append(index)
+    return list(groups.values())
+
+
+def _given_error(given: Candidate) -> float:
+    """Return the standard deviation that a row gives, NaN for none."""
+    parts = [part for part in (given.error, given.representativeness) if part is not None]
+    return float(np.hypot.reduce(parts)) if parts else np.nan
+
+
+def _plain_flag(flag: str) -> str:
+    """Return a flag in small letters, one that is a number in its shortest form."""
+    try:
+        return f"{float(flag):g}"
+    except ValueError:
+        return flag.strip().casefold()

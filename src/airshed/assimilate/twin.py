@@ -55,7 +55,7 @@ def make_twin(case: Case, progress: Progress = lambda part, done: None) -> list[
     twin, grid = case.assimilation.twin, case.make_grid()
     rows = _rows(case, _places(case, grid))
     observations = Observations.of(rows)
-    with opened(case, Seen(observations, None, {}), progress) as study:
+    with opened(case, Seen(observations, None, ()), progress) as study:
         exact = study.simulated(truth(case, study.control), observations)
         first = study.air_model.subdomain.ranks.rank == 0
     random = np.random.default_rng([twin.seed, 2])

@@ -3,7 +3,7 @@
 import csv
 import math
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Final, TypeVar
@@ -70,15 +70,24 @@ class Row:
             raise self.error(f"{column} {name[:40]!r} is unknown; {suggestion(name, known)}")
         return name
 
+    @property
+    def where(self) -> str:
+        """The file and the line."""
+        return f"{self.path}, line {self.line}"
+
     def error(self, message: str) -> DataError:
         """An error that names the file and the line."""
-        return DataError(f"{self.path}, line {self.line}: {message}")
+        return DataError(f"{self.where}: {message}")
 
 
-def read_table(path: Path, columns: Iterable[str], *, but: tuple[str, Container[str]] = ("", ())) -> Iterator[Row]:
+def read_table(
+    path: Path, columns: Iterable[str], *, but: tuple[str, Container[str]] = ("", ()),
+    bad: Callable[[str, str], None] | None = None,
+) -> Iterator[Row]:  # fmt: skip
     """Yield the lines of a comma-separated UTF-8 file that must have the given columns; others may be there too.
 
     but  a column, and names: lines with one of them there are passed over, which is much faster than to look at them
+    bad  takes the place of a line of the wrong length, and what is wrong, instead of an error
 
     Raises DataError for a file that is missing, is not text, lacks a column, has one twice, or has a line of the wrong
     length.
@@ -100,7 +109,11 @@ def read_table(path: Path, columns: Iterable[str], *, but: tuple[str, Container[
             if not cells:
                 continue
             if len(cells) != len(names):
-                raise DataError(f"{path}, line {reader.line_num}: {len(cells)} cells, but {len(names)} columns")
+                where, wrong = f"{path}, line {reader.line_num}", f"{len(cells)} cells, but {len(names)} columns"
+                if bad is None:
+                    raise DataError(f"{where}: {wrong}")
+                bad(where, wrong)
+                continue
             if cells[chosen] in others:
                 continue
             yield Row(path, reader.line_num, header, cells)
@@ -112,7 +125,7 @@ def header(path: Path) -> tuple[str, ...]:
     """The column names of a table; raises DataError as :func:`read_table` does."""
     for row in read_table(path, ()):
         return row.columns
-    raise DataError(f"{path} holds no lines; get a fresh copy of the file")
+    raise DataError(f"{path} has no rows; get a fresh copy of the file")
 
 
 def unique(into: dict[str, Value], key: str, value: Value, row: Row) -> None:
