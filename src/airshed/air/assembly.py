@@ -13,7 +13,7 @@ from airshed.air.attribution import data_attributes
 from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
 from airshed.air.case import Case, check_species
 from airshed.air.case_weather import Given, weather_of
-from airshed.air.emissions.kept import kept_notes
+from airshed.air.emissions.kept import isoprene_notes, kept_notes
 from airshed.air.emissions.settings import InventorySettings
 from airshed.air.emissions.split import Split, split_of
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
@@ -29,6 +29,7 @@ from airshed.air.species_map import (
     translated,
     without_air,
 )
+from airshed.air.species_map.doubts import doubts
 from airshed.air.species_map.parts import ISOPRENE
 from airshed.air.species_map.rates import bind_rates
 from airshed.core.data import is_dataset
@@ -123,7 +124,8 @@ def assemble(
     inventory = _inventory_of(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
     # A map that is missing is the cause of names that are: it is told first.
-    species_map = fit(species_map, network, _needs(case, names, split), case.mechanism)
+    needs = _needs(case, names, split)
+    species_map = fit(species_map, network, needs, case.mechanism)
     check_species(case, names)
     network = bind_rates(network, species_map.rates, species_map.source)
     all_land = land_fraction(whole)
@@ -142,7 +144,9 @@ def assemble(
     notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
+    notes += [("mechanism", note) for note in doubts(species_map, network, needs.compounds)]
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
+    notes += [("emission", note) for note in isoprene_notes(species_map.emissions, network, needs.compounds)]
     sources = processes.sources(air)
     own = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
     return Parts(

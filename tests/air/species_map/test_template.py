@@ -1,14 +1,30 @@
 """The template: filled in where names tell, and a map that runs once its questions are answered."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from airshed.air.species_map import Needs, fit, read_species_map
+from airshed.air.boundary.sources import read_profile
+from airshed.air.deposition.tables import depositing_species
+from airshed.air.emissions.kept import isoprene_notes, kept_notes
+from airshed.air.emissions.split import read_split
+from airshed.air.species_map import (
+    BoundaryMap,
+    EmissionMap,
+    Needs,
+    SpeciesMap,
+    fit,
+    read_species_map,
+    shipped_species_map,
+)
+from airshed.air.species_map.doubts import counted_twice, doubts
+from airshed.air.species_map.families import families, substances
 from airshed.air.species_map.template import template
 from airshed.core.errors import CaseError
-from airshed.mechanism import load_mechanism
+from airshed.core.files import resource
+from airshed.mechanism import ReactionNetwork, load_mechanism
 
 from .test_shipped import compounds
 
@@ -16,17 +32,20 @@ from .test_shipped import compounds
 def test_that_of_emep_is_its_map(tmp_path: Path) -> None:
     network = load_mechanism("emep")
     path = tmp_path / "emep.species.toml"
-    path.write_text(re.sub(r"#\? NH3 =", "NH3 = {}", template(network)).replace("none = []\nO3", "none = 'others'\nO3"))
+    path.write_text(template(network))
     found, shipped = read_species_map(path), read_species_map(_shipped())
     assert found.emissions.becomes == dict(shipped.emissions.becomes)
     assert found.boundary.zero == shipped.boundary.zero
     assert found.boundary.profile == shipped.boundary.profile
     assert dict(found.boundary.uniform) == pytest.approx(dict(shipped.boundary.uniform))
     assert dict(found.deposition.surrogate) == dict(shipped.deposition.surrogate)
+    assert not found.guesses
 
 
 def test_what_no_name_tells_is_asked_and_then_missing(smog: Path, tmp_path: Path) -> None:
-    network = load_mechanism(smog / "smog.eqn")
+    equations = smog / "smog.eqn"
+    equations.write_text(re.sub(r"(\w+) = [\w+ ]+;", r"\1 = IGNORE;", equations.read_text(), count=7))
+    network = load_mechanism(equations)
     text = template(network)
     assert "smog.species.toml beside the mechanism" in text
     asked = re.findall(r'^#\? "?([\w>-]+)"? =', text, re.MULTILINE)
@@ -38,7 +57,185 @@ def test_what_no_name_tells_is_asked_and_then_missing(smog: Path, tmp_path: Path
     assert (
         re.findall(r"[\w>-]+", re.sub(r"\(.*?\)|\[\w+\]", "", "".join(str(caught.value).splitlines()[1:-1]))) == asked
     )
-    assert {"OZONE", "j_light", "isoprene", "NO"} < set(asked)
+    assert {"RUBBER", "j_light", "isoprene", "NO"} < set(asked)
+
+
+def test_atoms_decide_where_names_do_not(smog: Path, tmp_path: Path) -> None:
+    found = _map(template(load_mechanism(smog / "smog.eqn")), tmp_path)
+    assert found.emissions.becomes == {
+        "NO": {"NIT1": 1.0}, "NO2": {"NIT2": 1.0}, "CO": {"CMONO": 1.0}, "NC4H10": {"BUTANE": 1.0},
+        "isoprene": {"RUBBER": 1.0},
+    }  # fmt: skip
+    assert found.boundary.profile["OZONE"] == {"O3": 1.0}
+    assert not found.guesses
+
+
+RACM = """
+#DEFVAR
+ISO = {c5h8}; ISOP = IGNORE; ETH = {c2h6}; ETE = {c2h4};
+HONO = {hono}; NO2 = {no2}; NO = {no}; HO = {ho};
+#EQUATIONS
+<1> ISO + HO = ISOP : 1e-10;
+<2> ISOP + NO = NO2 : 4e-12;
+<3> ETH + HO = HO : 2.4e-13;
+<4> ETE + HO = HO : 8e-12;
+<5> HONO = HO + NO : 1e-3;
+"""
+ATOMS = {
+    "c5h8": "5C + 8H", "c2h6": "2C + 6H", "c2h4": "2C + 4H", "hono": "H + N + 2O", "no2": "N + 2O", "no": "N + O",
+    "ho": "O + H",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_racm_and_its_kin_have_their_own_isoprene_and_ethane(told: bool, tmp_path: Path) -> None:
+    text = _template(RACM.format(**(ATOMS if told else dict.fromkeys(ATOMS, "IGNORE"))), tmp_path)
+    found = _map(text, tmp_path)
+    assert found.emissions.becomes["isoprene"] == {"ISO": 1.0}
+    assert found.emissions.becomes["C2H6"] == {"ETH": 1.0}
+    assert found.emissions.becomes["C2H4"] == {"ETE": 1.0}
+    assert found.boundary.profile["ISO"] == {"ISOP": 1.0}
+    assert found.boundary.profile["ETH"] == {"ETHA": 1.0}
+    assert found.boundary.profile["HONO"] == {"HONO": 1.0}
+    assert found.boundary.profile["NO2"] == {"NO2": 1.0, "PNA": 1.0}, "HONO counts once"
+    assert "ISOP" in found.boundary.zero
+    assert "RADM2 and RACM, by ETE, HO, ISO" in text
+    assert ("isoprene" in found.guesses.get("emissions", ())) == (not told), "names alone are a guess"
+    assert ("isoprene = { ISO = 1 } # guess: as in RADM2 and RACM" in text) == (not told)
+
+
+def test_carbon_bond_names_are_those_of_carbon_bond(tmp_path: Path) -> None:
+    names = "O3 NO NO2 HONO PNA HNO3 PAN CO FORM ALD2 PAR OLE ETH TOL XYL ISOP CRES OPEN C2O3 ROR XO2N NTR"
+    found = _map(_template(_alone(names), tmp_path), tmp_path)
+    assert found.emissions.becomes["isoprene"] == {"ISOP": 1.0}
+    assert found.emissions.becomes["C2H4"] == {"ETH": 1.0}
+    assert found.emissions.becomes["C2H6"] == {"PAR": 2.0}, "carbon is kept"
+    assert found.emissions.becomes["C3H6"] == {"OLE": 1.0, "PAR": 1.0}
+    assert found.boundary.profile["ETH"] == {"ETH": 1.0}
+    assert found.boundary.profile["NO2"] == {"NO2": 1.0}
+    assert found.emissions.carbon["PAR"] == 1.0
+    assert {"ROR", "XO2N", "C2O3"} < set(found.boundary.zero)
+    assert {"C2H6", "isoprene", "C2H4"} < set(found.guesses["emissions"])
+
+
+@pytest.mark.parametrize(
+    ("names", "title", "isoprene"),
+    [
+        ("CCHO RCHO ALK1 ALK2 ALK3 ALK5 ARO1 OLE1 ISOPRENE ETHENE", "SAPRC", "ISOPRENE"),
+        ("BIGALK BIGENE ISOP CH3COCHO GLYALD ONITR CH2O XYLENES", "MOZART", "ISOP"),
+        ("ALK4 PRPE ISOP ALD2 MP ACTA R4N2 CH2O HNO2", "GEOS-Chem", "ISOP"),
+        ("C5H8 NC4H10 GLYOX MGLYOX HOCH2CHO CH3O2 C2H4", "MCM", "C5H8"),
+        ("HC3 HC5 OL2 OLT OLI ISO TOL XYL CSL ALD KET", "RADM2", "ISO"),
+        ("HC3 HC5 HC10 ETE OLT OLI ISO ISOP XYM BEN ACD ALD ACO3", "RACM", "ISO"),
+    ],
+)
+def test_families_are_recognised_by_several_species(names: str, title: str, isoprene: str, tmp_path: Path) -> None:
+    text = _template(_alone(names), tmp_path)
+    assert title in text.split("Names are taken as those of ")[1].split(", by")[0]
+    assert _map(text, tmp_path).emissions.becomes["isoprene"] == {isoprene: 1.0}
+
+
+def test_without_a_family_an_ambiguous_name_is_a_question(tmp_path: Path) -> None:
+    text = _template(_alone("ISOP ETH O3 NO NO2"), tmp_path)
+    found = _map(text, tmp_path)
+    assert "isoprene" not in found.emissions.becomes
+    assert "C2H4" not in found.emissions.becomes
+    assert re.search(r"#\? isoprene = # ISOP is a radical in RADM2 and RACM, isoprene in carbon bond", text)
+    assert re.search(r"#\? ETH = # C2H6 in RADM2 and RACM, C2H4 in carbon bond", text)
+    assert found.boundary.profile["O3"] == {"O3": 1.0}
+
+
+def test_atoms_that_contradict_a_name_make_it_a_question(tmp_path: Path) -> None:
+    text = _template("#DEFVAR\nO3 = 3O; C2H6 = 2C + 4H; NO2 = N + O;\n#EQUATIONS\n<1> O3 = NO2 : 1;", tmp_path)
+    found = _map(text, tmp_path)
+    assert "C2H6" not in found.emissions.becomes
+    assert found.emissions.becomes["C2H4"] == {"C2H6": 1.0}, "its atoms are those of ethene"
+    assert found.emissions.becomes["NO"] == {"NO2": 1.0}
+    assert "NO2" not in found.emissions.becomes
+
+
+def test_two_species_of_one_column_are_a_question(tmp_path: Path) -> None:
+    text = _template(_alone("HC3 OLT ISO ACO3 TPAN MPAN"), tmp_path)
+    assert re.search(r"#\? TPAN = # TPAN, MPAN share the column OPAN", text)
+
+
+def test_guesses_must_be_entries(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match=r"x\.toml:\d+: guesses\.boundary: 'O4' has no entry; take it out"):
+        _map("[boundary]\nO3 = { O3 = 1 }\n[guesses]\nboundary = ['O4']\n", tmp_path)
+    with pytest.raises(CaseError, match=r"guesses\.bundary: did you mean"):
+        _map("[boundary]\nO3 = { O3 = 1 }\n[guesses]\nbundary = ['O3']\n", tmp_path)
+
+
+def test_a_run_lists_what_guesses_decide(tmp_path: Path) -> None:
+    network = _network(RACM.format(**dict.fromkeys(ATOMS, "IGNORE")), tmp_path)
+    found = _map(template(network), tmp_path)
+    told = doubts(found, network, ["isoprene", "C2H6", "NO"])
+    assert len(told) == 1
+    assert "x.toml guesses: emission of C2H6 as ETH, isoprene as ISO; clean air of ISO, ISOP, ETH, ETE" in told[0]
+    assert doubts(replace(found, guesses={}), network, ["isoprene"]) == []
+
+
+def test_a_run_notices_a_map_that_contradicts_its_family(tmp_path: Path) -> None:
+    network = _network(RACM.format(**ATOMS), tmp_path)
+    wrong = SpeciesMap("x.toml", emissions=EmissionMap({"isoprene": {"ISOP": 1.0}}))
+    told = doubts(wrong, network, ["isoprene"])
+    assert told == ["isoprene becomes ISOP, but is ISO in mechanisms like RADM2 and RACM"]
+    twice = BoundaryMap(profile={"NO2": {"NO2": 1.0, "HONO": 1.0}, "HONO": {"HONO": 1.0}})
+    assert counted_twice(twice) == ["[boundary] counts the column HONO in NO2 and in HONO; take it out of all but one"]
+
+
+@pytest.mark.parametrize("name", ["emep", "carbon_bond", "ts1", "pollu", "chapman", "small_strato"])
+def test_no_shipped_map_counts_twice(name: str) -> None:
+    assert counted_twice(shipped_species_map(name).boundary) == []
+
+
+def test_carbon_and_nitrogen_that_arrive(tmp_path: Path) -> None:
+    network = _network(_alone("HC3 HC5 ETE OLT ISO XYL TOL NO NO2 ETH ACO3"), tmp_path)
+    found = _map(template(network), tmp_path)
+    split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
+    notes = kept_notes(split, found.emissions, network)
+    assert any("NOx" in note and "its nitrogen 100.0 % kept" in note for note in notes)
+    assert any("NMVOC" in note and "its carbon 100.0 % kept" in note for note in notes)
+    assert isoprene_notes(found.emissions, network, ["isoprene"]) == [
+        "isoprene of vegetation as ISO: its carbon 100.0 % kept"
+    ]
+    lost = replace(found.emissions, becomes={**found.emissions.becomes, "NO": {}})
+    assert any("its nitrogen 5.0 % kept" in note for note in kept_notes(split, lost, network)), "19 of 20 are lost"
+
+
+def test_the_tables_of_families_hold_together() -> None:
+    columns = read_profile("clean-air").columns
+    for family in families():
+        lumped = [row.get("boundary", {}) for row in family.lumped.values()]
+        assert {column for row in lumped for column in row} <= set(columns)
+        assert set(family.names.values()) <= set(substances())
+        assert not set(family.names) & family.radicals
+        assert not set(family.lumped) & (set(family.names) | family.radicals)
+        deposits = {row["deposits"].casefold() for row in family.lumped.values() if "deposits" in row}
+        assert deposits <= set(depositing_species())
+        for compound, ways in family.emissions.items():
+            for way in ways:
+                carbon = sum(factor * family.lumped[name]["carbon"] for name, factor in way.items())
+                assert carbon == pytest.approx(substances()[compound].carbon, rel=1e-3), (family.title, compound)
+
+
+def _alone(names: str) -> str:
+    """A mechanism of species without atoms."""
+    return f"#DEFVAR {' '.join(f'{name} = IGNORE;' for name in names.split())}\n#EQUATIONS {{}}\n"
+
+
+def _network(text: str, folder: Path) -> ReactionNetwork:
+    (folder / "toy.def").write_text(text)
+    return load_mechanism(folder / "toy.def")
+
+
+def _template(text: str, folder: Path) -> str:
+    return template(_network(text, folder))
+
+
+def _map(text: str, folder: Path) -> SpeciesMap:
+    (folder / "x.toml").write_text(text)
+    return read_species_map(folder / "x.toml")
 
 
 def _shipped() -> Path:

@@ -66,6 +66,11 @@ def shipped_species_map(name: str) -> SpeciesMap:
     return read_species_map(_shipped()[name])
 
 
+def shipped_maps() -> tuple[SpeciesMap, ...]:
+    """Return all maps that are shipped."""
+    return tuple(map(shipped_species_map, _shipped()))
+
+
 @cache
 def _shipped() -> dict[str, Path]:
     with as_file(files("airshed.air") / "data" / "species") as folder:

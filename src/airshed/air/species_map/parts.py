@@ -100,6 +100,7 @@ class SpeciesMap:
     caution     what its results must not be taken for; stands in the summary of a run
     rates       parameter that the mechanism leaves open -> formula in the language of rates
     names       name that cases use -> the mechanism's species, empty where it has none
+    guesses     section -> its entries that a template guessed and nobody has confirmed
     """
 
     source: str = ""
@@ -112,3 +113,4 @@ class SpeciesMap:
     deposition: DepositionMap = field(default_factory=DepositionMap)
     rates: Mapping[str, str | float] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    guesses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

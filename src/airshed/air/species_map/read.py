@@ -17,10 +17,12 @@ Value = TypeVar("Value")
 
 SECTIONS: Final = (
     "mechanisms", "unfit", "caution", "air", "names", "split", "emissions", "boundary", "deposition", "rates", "carbon",
+    "guesses",
 )  # fmt: skip
 OTHERS: Final = "others"
 """In place of a list of names: all that the section does not name."""
 
+_GUESSED: Final = ("emissions", "boundary", "deposition")
 _LONGEST: Final = 60
 _MOST_MOLES: Final = 1e6
 """More moles than a mole of anything becomes, and more atoms of carbon than it has."""
@@ -56,6 +58,7 @@ def read_species_map(path: Path) -> SpeciesMap:
         deposition=DepositionMap(surrogate, frozenset(left or ()), others=left is None),
         rates=reader.rates(),
         names=reader.names(),
+        guesses=reader.guesses(),
     )  # fmt: skip
 
 
@@ -154,6 +157,19 @@ class _Reader:
         if none is None:
             self.refuse(("names", "none"), "names.none must be a list: a name that is a slip of the pen is no species")
         return names | dict.fromkeys(none, "")
+
+    def guesses(self) -> dict[str, tuple[str, ...]]:
+        """Return the entries of other sections that are guesses; each must be an entry."""
+        found = self.table("guesses", self.words)
+        for section, names in found.items():
+            if section not in _GUESSED:
+                self.refuse(("guesses", section), f"guesses.{section}: {suggestion(section, _GUESSED)}")
+            entries = self._table((section,))
+            listed = [name for value in entries.values() if isinstance(value, list) for name in value]
+            for name in names:
+                if name not in entries and name not in listed:
+                    self.refuse(("guesses", section), f"guesses.{section}: {shown(name)} has no entry; take it out")
+        return found
 
     def split(self) -> dict[str, tuple[Compound, ...]]:
         """Return the compounds of the pollutants that the map itself splits."""
