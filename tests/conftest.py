@@ -7,6 +7,7 @@ AIRSHED_DEADLINE  time [s since 1970] after which no test starts
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -174,6 +175,26 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def golden() -> Path:
     """Return the folder of the golden run, see tests/golden.py; it is read only."""
     return golden_run.folder()
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Iterator[Path]:
+    """Yield a folder without permission to write; for root, whom permissions do not bind, an immutable one."""
+    folder = tmp_path / "sealed"
+    folder.mkdir()
+    folder.chmod(0o555)
+    is_root = os.geteuid() == 0
+    if is_root and not _change_attributes("+i", folder):
+        pytest.skip("root may write everywhere, and this file system has no immutable folders")
+    yield folder
+    if is_root:
+        _change_attributes("-i", folder)
+    folder.chmod(0o755)
+
+
+def _change_attributes(change: str, folder: Path) -> bool:
+    command = shutil.which("chattr")
+    return command is not None and subprocess.run([command, change, folder], capture_output=True).returncode == 0
 
 
 _PASSED_ELSEWHERE = pytest.StashKey[bool]()

@@ -1,11 +1,10 @@
 """What a new user gets wrong: each mistake ends in a line or two that say what to do, exit code 2, no traceback."""
 
-import os
 import resource
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import netCDF4
@@ -266,20 +265,6 @@ def test_places_that_cannot_be_written_to(pristine: Path, tmp_path: Path) -> Non
     message = refused_here("run", pristine, "--output", tmp_path / "thesis")
     assert "holds other files (chapter1.tex)" in message
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.tex"]
-
-
-@pytest.fixture
-def sealed(tmp_path: Path) -> Iterator[Path]:
-    """A folder without permission to write; for root, whom permissions do not bind, an immutable one."""
-    folder = tmp_path / "sealed"
-    folder.mkdir()
-    folder.chmod(0o555)
-    if os.geteuid() == 0 and subprocess.run(["chattr", "+i", folder], capture_output=True).returncode != 0:
-        pytest.skip("root may write everywhere, and this file system has no immutable folders")
-    yield folder
-    if os.geteuid() == 0:
-        subprocess.run(["chattr", "-i", folder], capture_output=True)
-    folder.chmod(0o755)
 
 
 def test_no_permission(pristine: Path, sealed: Path) -> None:

@@ -1,8 +1,6 @@
 """Run folders: who may write, what a new run does with an old one, what can be resumed."""
 
 import json
-import os
-import subprocess
 import time
 
 import pytest
@@ -52,21 +50,9 @@ def test_a_file_in_the_way_is_named(tmp_path):
             RunFolder(path, CASE)
 
 
-def test_a_folder_without_write_permission_is_refused_at_the_start(tmp_path):
-    folder = tmp_path / "run"
-    folder.mkdir()
-    if os.geteuid() != 0:
-        folder.chmod(0o555)
-    else:  # permissions do not bind root, an immutable folder does
-        changed = subprocess.run(["chattr", "+i", str(folder)], capture_output=True)
-        if changed.returncode != 0:
-            pytest.skip("this file system has no immutable folders")
-    try:
-        with pytest.raises(OutputError, match=r"no permission to write there; choose another folder"):
-            RunFolder(folder, CASE)
-    finally:
-        subprocess.run(["chattr", "-i", str(folder)], capture_output=True)
-        folder.chmod(0o755)
+def test_a_folder_without_write_permission_is_refused_at_the_start(sealed):
+    with pytest.raises(OutputError, match=r"no permission to write there; choose another folder"):
+        RunFolder(sealed, CASE)
 
 
 def test_two_runs_cannot_share_a_folder(tmp_path):

@@ -24,12 +24,15 @@ asked = {
 text = pickle.dumps(asked)
 server = socket.socket(socket.AF_UNIX)
 server.connect(place)
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # one that comes now waits until the program is known
 text = struct.pack("<q", len(text)) + text
 sent = socket.send_fds(server, [text], files)
 server.sendall(text[sent:])
 program = struct.unpack("<q", server.recv(8, socket.MSG_WAITALL))[0]
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+for number in PASSED_ON:
     signal.signal(number, lambda number, frame: os.kill(program, number))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
 answer = server.recv(8, socket.MSG_WAITALL)
 if len(answer) < 8:
     sys.exit("the server of programs is gone")

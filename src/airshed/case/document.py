@@ -1,5 +1,7 @@
 """Every section of a model's case with its settings, in Markdown, from the settings registry."""
 
+from inspect import cleandoc
+
 from airshed.case.case import RunCase
 from airshed.case.toml import write_value
 from airshed.core.report import markdown_table
@@ -18,7 +20,7 @@ def sections_document(case: type[RunCase], introduction: str) -> str:
 
 
 def _section(section: type[Section], many: bool) -> str:
-    text = (section.__doc__ or "").strip()
+    text = cleandoc(section.__doc__ or "")  # Python 3.13 strips the indentation itself
     repeated = " May be repeated." if many else ""
     return f"{text}{repeated}\n\n{_table(list(settings_of(section)))}"
 

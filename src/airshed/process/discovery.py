@@ -5,6 +5,7 @@ import pkgutil
 import runpy
 import traceback
 from collections.abc import Iterable, Iterator
+from inspect import cleandoc
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,7 +61,7 @@ def section_of(process: type[Process]) -> type[Section]:
     fields: dict[str, Any] = {
         name: (each.annotation, each.field) for name, each in process.declaration.settings.items()
     }
-    text = (process.__doc__ or "").split("\n\n")[0].strip()
+    text = cleandoc(process.__doc__ or "").split("\n\n")[0]
     return create_model(process.__name__, __base__=Section, __doc__=text, **fields)
 
 
