@@ -122,10 +122,11 @@ def compiler_version(command: tuple[str, ...]) -> str | None:
 
 def flags_for(cpu: Processor) -> tuple[str, ...]:
     """Return the options for a processor: those of every kernel, its instruction sets, its widest vectors."""
-    native = "-march=native" if cpu.architecture in ("x86_64", "AMD64") else "-mcpu=native"
+    if cpu.architecture not in ("x86_64", "AMD64"):
+        return (*FLAGS, "-mcpu=native")
     # Compilers halve the vectors of AVX-512 processors for fear of their clock rate; kernels gain by the whole width.
     wide = ("-mprefer-vector-width=512",) if "avx512f" in cpu.features else ()
-    return (*FLAGS, native, *wide)
+    return (*FLAGS, "-march=native", *wide)
 
 
 def build(

@@ -1,0 +1,1 @@
+"""Kernels of another processor, emulated: see README.md."""
