@@ -74,7 +74,7 @@ def test_every_section_and_command(write) -> None:
     values = rates(net, AIR)
     assert values[0] == pytest.approx(1e-12 * 2.718281828459045 ** (-1400.0 / 290.0), rel=1e-14)
     assert values[1] == 2.6e-54 * 0.5  # nothing of it is lost, as it would be in single precision
-    assert values[2] == 2.5e19 * 1e-30
+    assert values[2] == AIR["M"] * 1e-30
     assert first.text.startswith("<R1> NO + O3 = NO2 : 1.0D-12 & & *EXP")
     assert third.products == ()
     factor = 2.5e19

@@ -31,7 +31,7 @@ from airshed.air.species_map import (
 )
 from airshed.air.species_map.doubts import doubts
 from airshed.air.species_map.parts import ISOPRENE
-from airshed.air.species_map.rates import bind_rates
+from airshed.air.species_map.rates import air_notes, bind_rates
 from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError
 from airshed.core.text import printable, suggestion
@@ -127,6 +127,7 @@ def assemble(
     needs = _needs(case, names, split)
     species_map = fit(species_map, network, needs, case.mechanism)
     check_species(case, names)
+    notes_on_air = air_notes(network)
     network = bind_rates(network, species_map.rates, species_map.source)
     all_land = land_fraction(whole)
     land = np.ascontiguousarray(subdomain.window.of(all_land))
@@ -144,6 +145,7 @@ def assemble(
     notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
     notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
+    notes += [("mechanism", note) for note in notes_on_air]
     notes += [("mechanism", note) for note in doubts(species_map, network, needs.compounds)]
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
     notes += [("emission", note) for note in isoprene_notes(species_map.emissions, network, needs.compounds)]

@@ -25,6 +25,7 @@ from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Number, Symbol, walk
 from airshed.mechanism.expressions import SYMBOLS, Environment, Parameter, Value, evaluate_all, parameters, substitute
+from airshed.mechanism.file_air import names_of_air
 from airshed.mechanism.location import error_at, nearest
 from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.reaction import OpenParameter, Reaction, Species, Term, check_order
@@ -48,6 +49,7 @@ class ReactionNetwork:
     callables  parameter -> a function in Python that computes it, see :meth:`host_values`
     checked    atoms that the file says every reaction conserves (#CHECK); empty where it does not say
     renamed    name in the file -> that of the species here, where the file's is none
+    factor     CFACTOR of a file whose rates use it [molecules cm-3 of a ppm in the file's air]; None where none does
 
     Raises MechanismError for names that are none, two species or labels of one name, or an undeclared species.
     """
@@ -64,6 +66,7 @@ class ReactionNetwork:
     callables: Mapping[str, HostFunction] = field(default_factory=dict, hash=False)
     checked: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
+    factor: float | None = None
 
     def __post_init__(self) -> None:
         check_label("mechanism", self.name)
@@ -170,11 +173,16 @@ class ReactionNetwork:
 
     @cached_property
     def bound(self) -> dict[str, Expression]:
-        """The bindings, with what is bound in their own formulas put in."""
-        closed: dict[str, Expression] = {}
+        """The bindings, with what is bound in their own formulas put in, and M for a fixed species that is the air."""
+        closed: dict[str, Expression] = dict.fromkeys(self.air_names, Symbol("M"))
         for name in self.bindings:
             self._close(name, closed, ())
         return closed
+
+    @cached_property
+    def air_names(self) -> tuple[str, ...]:
+        """Fixed species that are all of the air under another name than M, see :mod:`airshed.mechanism.file_air`."""
+        return names_of_air((each.name for each in self.fixed if each.name not in self.bindings), self.initial)
 
     def _close(self, name: str, closed: dict[str, Expression], above: tuple[str, ...]) -> None:
         if name in above:

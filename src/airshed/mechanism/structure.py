@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from airshed.formula.tree import Expression, Number, walk
 from airshed.mechanism.balance import imbalances
-from airshed.mechanism.expressions import FUNCTIONS, SYMBOLS
+from airshed.mechanism.expressions import AIR_GASES, FUNCTIONS, SYMBOLS
+from airshed.mechanism.file_air import air_of_file, unclear_air
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import Reaction
@@ -32,7 +33,8 @@ class Finding:
     """Something about a mechanism that may be meant, or not."""
 
     kind: Literal[
-        "renamed", "imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty"
+        "renamed", "imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty",
+        "air",
     ]  # fmt: skip
     subject: str
     text: str
@@ -40,7 +42,7 @@ class Finding:
 
 def findings(network: ReactionNetwork) -> tuple[Finding, ...]:
     """Return everything that looks wrong or odd, kind by kind, in the order of the mechanism."""
-    kinds = (_renamed, _unbalanced, _one_sided, _duplicates, _losses, _open)
+    kinds = (_renamed, _unbalanced, _one_sided, _duplicates, _losses, _open, _air)
     return tuple(each for kind in kinds for each in kind(network))
 
 
@@ -170,6 +172,15 @@ def _open(network: ReactionNetwork) -> Iterable[Finding]:
     for each in network.open_parameters:
         hint = nearest(each.name, [*SYMBOLS, *FUNCTIONS])
         yield Finding("open", each.name, f"no formula gives it{f' [{each.unit}]' if each.unit else ''}{hint}")
+
+
+def _air(network: ReactionNetwork) -> Iterable[Finding]:
+    for name, density in air_of_file(network).items():
+        own = name if name.upper() in AIR_GASES else "M"
+        text = f"is {density:.4g} molecules/cm3 in the file; rates take {own} of the air of the run"
+        yield Finding("air", name, text)
+    for each in unclear_air(network):
+        yield Finding("air", each.name, f"is {each.default:g}, which is no density of air: it stays so in all air")
 
 
 def shown(reaction: Reaction) -> str:

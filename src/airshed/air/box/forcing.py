@@ -23,6 +23,7 @@ from airshed.core.text import suggestion
 from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
 from airshed.mechanism.expressions import AIR_GASES, symbols
+from airshed.mechanism.file_air import own_density
 from airshed.mechanism.kpp.rate_functions import kpp_sun
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.open_units import units_of_open
@@ -108,6 +109,7 @@ class BoxForcing:
         self.deposited = self._add_sources("deposition", conditions.deposition)
         self.opened = {"emission and deposition": {*self.emitted, *self.deposited}}
         self._add_processes()
+        self.needed = {name for constant in self.network.rate_constants for name in symbols(constant)}
         self._add_air()
         self._add_sun()
         self._derive({each.name: repr(each.default) for each in self.network.parameters if each.default is not None})
@@ -259,7 +261,8 @@ class BoxForcing:
                 self._add(name, f"environment.{key}", value)
         fixed = {name.casefold(): name for name in (*AIR_GASES, *(each.name for each in self.network.fixed))}
         for name, value in conditions.fixed.items():
-            known = self._known("fixed", name, fixed, f"no fixed species of {self.network.name}")
+            meant = "M" if name.upper() in map(str.upper, self.network.air_names) else name
+            known = self._known("fixed", meant, fixed, f"no fixed species of {self.network.name}")
             self._add(known, f"fixed.{name}", value, molar=known != "M")
         open_ = {each.name.casefold(): each for each in self.network.parameters if each.name.casefold() not in fixed}
         names = {name.casefold(): name for name in (*SUN, *(each.name for each in open_.values()))}
@@ -333,6 +336,12 @@ class BoxForcing:
         own = {
             name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
         }
+        density = own_density(self.network)
+        if density is not None:
+            own.setdefault("M", density)
+        least, most, _ = RANGES["M"]
+        if "M" not in self.needed and not least <= own.get("M", least) <= most:
+            own = {}  # of a mechanism without units, whose rates do not use it
         if "p" not in self._keys and "M" not in self._keys:
             self._derive({name: repr(value) for name, value in own.items()})
         air = {"p": ("M",), "M": ("p",), "O2": ("p", "M"), "N2": ("p", "M"), "H2O": ("humidity",)}
@@ -342,7 +351,7 @@ class BoxForcing:
 
     def _add_sun(self) -> None:
         """Add what follows from the secant, the cosine or the location; else KPP's day for rates that name SUN."""
-        needed = {name for constant in self.network.rate_constants for name in symbols(constant)}
+        needed = self.needed
         if "sec_zenith" in self._keys:
             self._derive(_BY_SECANT)
         elif "SUN" in self._keys or self._location is not None:
@@ -364,7 +373,6 @@ class BoxForcing:
         clock = {"t"} | ({"cos_zenith"} if self._location is not None else {"kpp_sun"})
         needs = Needs(self.network, self._formulas, {*self._constants, *self._knots, *clock})
         called = {each.name for each in self.network.parameters if each.name in self.network.callables}
-        self.needed = {name for constant in self.network.rate_constants for name in symbols(constant)}
         if self.air_changes:
             self.needed.add("M")
         roots = {INPUTS.get(name, name) for name in self.needed}

@@ -19,6 +19,7 @@ from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
 from airshed.air.box.tape import Tape
 from airshed.core.errors import CaseError, NumericalError
 from airshed.kernels.backend import backend
+from airshed.mechanism.file_air import notes_of_air
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class BoxRun:
         told = f"{', '.join(own[:_MOST_NAMED])}{' ...' * (len(own) > _MOST_NAMED)}"
         start = f"{len(own)} species start at the initial values of the mechanism's file, since [initial] does not name"
         notes = [f"{start} them: {told}"] if own else []
+        notes += notes_of_air(self.network, self.forcing.at([self._first.at]))
         return [*notes, *self.processes.notes, *(self._rosenbrock.notes if self._rosenbrock else [])]
 
     @property

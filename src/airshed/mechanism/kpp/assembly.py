@@ -115,7 +115,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         meaning.give(each)
     reactions = _reactions(collection, meaning, rates)
     rates.refuse_unused(meaning.used, meaning.open_names)
-    return ReactionNetwork(
+    network = ReactionNetwork(
         name=name,
         species=collection.declared(fixed=False),
         fixed=collection.declared(fixed=True),
@@ -127,6 +127,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         callables=meaning.callables,
         checked=checked,
     )
+    return replace(network, factor=factor) if meaning.follows and factor is not None else network
 
 
 def _remark(text: str) -> tuple[str, float | None]:

@@ -1,7 +1,8 @@
 """Finds what the names in formulas mean: the air, a rate function, the side file, or something open.
 
 In this order: an argument of the function being defined; the air and the sun (:data:`SYMBOLS`, with T for TEMP and
-CAIR for M), and CFACTOR; what the side file gives; a fixed species; a value that is open, a parameter of the network.
+CAIR for M), and CFACTOR; what the side file gives; a fixed species; a value that is open, a parameter of the network. A
+variable species may have none of these names where a rate uses it.
 Calls are those of the side file, of KPP's rate functions and of :data:`FUNCTIONS`; a call of anything else with one
 whole number or one unknown name is an element of a list that the host fills, J(1) or J(ip_NO2): open, too.
 """
@@ -13,9 +14,10 @@ from typing import Final
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, walk
-from airshed.mechanism.expressions import ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call
+from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call
+from airshed.mechanism.file_air import part_of_air
 from airshed.mechanism.kpp.parser import parse_formula, short
-from airshed.mechanism.kpp.rate_functions import RATE_FUNCTIONS, rate_function
+from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, rate_function
 from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import HostFunction
@@ -67,6 +69,7 @@ class Meaning:
     fixed        the same of fixed species
     assigned     names, case folded, that the model's own code gives a value
     factor       CFACTOR of the file [molecules cm-3 per unit of its initial values], None where it is silent
+    follows      whether a rate uses CFACTOR, or a rate function that does, as the density of air
     """
 
     definitions: Mapping[str, Definition] = field(default_factory=dict)
@@ -74,17 +77,13 @@ class Meaning:
     fixed: Mapping[str, str] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
     factor: float | None = None
+    follows: bool = False
     unknown: list[Unknown] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     bindings: dict[str, Expression] = field(default_factory=dict)
     callables: dict[str, HostFunction] = field(default_factory=dict)
     _open: dict[str, str] = field(default_factory=dict)
     _above: list[str] = field(default_factory=list)
-
-    @property
-    def air(self) -> Expression:
-        """The M of KPP's rate functions: 1e6 CFACTOR where the file gives CFACTOR, else the air's own."""
-        return Symbol("M") if self.factor is None else Number(1e6 * self.factor)
 
     @property
     def open_names(self) -> tuple[str, ...]:
@@ -121,9 +120,10 @@ class Meaning:
         if key in arguments:
             return arguments[key]
         if name.name.upper() in _KPP_SYMBOLS:
+            self._refuse_variable(name)
             return Symbol(_KPP_SYMBOLS[name.name.upper()])
         if key == "cfactor":
-            return Number(1.0 if self.factor is None else self.factor)
+            return self._factor(name.offset)
         definition = self.definitions.get(key)
         if definition is not None:
             if definition.arguments:
@@ -134,15 +134,34 @@ class Meaning:
     def _left_open(self, name: Name, key: str) -> Expression:
         if key in self.fixed:
             return Parameter(self.fixed[key])
-        if key in self.variable:
-            raise MisplacedError(
-                name.offset,
-                f"a rate cannot depend on {name.name}, a variable species: make it a reactant (on both sides where it"
-                " is not used up; in the place of a sum of species the reaction stands once for each)",
-            )
+        self._refuse_variable(name)
         if key in self.assigned:
             self.unknown.append(Unknown(name.offset, name.name, name.name))
         return Parameter(self._open.setdefault(key, name.name))
+
+    def _refuse_variable(self, name: Name) -> None:
+        """Raise MisplacedError for a variable species, also one that is called as the air or its temperature is."""
+        if name.name.casefold() not in self.variable:
+            return
+        symbol = _KPP_SYMBOLS.get(name.name.upper())
+        otherwise = ""
+        if symbol is not None:
+            way = "declare it under #DEFFIX" if symbol in AIR_GASES else "give the species another name"
+            otherwise = f"; if {SYMBOLS[symbol].text} is meant, {way}"
+        raise MisplacedError(name.offset, f"{of_variable(name.name)}{otherwise}")
+
+    def _factor(self, offset: int) -> Expression:
+        """Return CFACTOR in a rate: a part of the air of the run where it is one of the file's air, else 1."""
+        if self.factor is None or self.factor == 1.0:
+            return Number(1.0)
+        part = part_of_air(self.factor)
+        if part is None:
+            raise MisplacedError(
+                offset, f"CFACTOR = {self.factor:g} is not the molecules cm-3 of 1 ppb, 1 ppm or all of the air, so "
+                "that its value in other air is not known; write what it means, such as 1e-6*M"
+            )  # fmt: skip
+        self.follows = True
+        return Symbol("M") if part == 1.0 else Binary("*", Number(part), Symbol("M"))
 
     def _value(self, definition: Definition) -> Parameter:
         """Return the parameter that stands for a value of the side file, and note what it is."""
@@ -184,9 +203,10 @@ class Meaning:
             return self._element(applied)
         values = tuple(self._resolve(argument, arguments) for argument in applied.arguments)
         try:
-            found = rate_function(applied.name, values, self.air) or self._elementary(applied.name, values)
+            found = rate_function(applied.name, values, Symbol("M")) or self._elementary(applied.name, values)
         except MechanismError as error:
             raise MisplacedError(applied.offset, str(error)) from None
+        self.follows |= applied.name.upper() in OF_AIR
         if found is None:
             shown = ", ".join(map(str, values))
             self.unknown.append(Unknown(applied.offset, applied.name, f"{applied.name}({short(shown)})"))
@@ -232,6 +252,14 @@ class Meaning:
             return self._name(Name(applied.offset, index.name[4:]), {})
         key = _element_key(applied)
         return Parameter(self._open.setdefault(key, _element_text(applied)))
+
+
+def of_variable(name: str) -> str:
+    """Return what to say of a variable species in a rate."""
+    return (
+        f"a rate cannot depend on {name}, a variable species: make it a reactant (on both sides where it is not used "
+        "up; in the place of a sum of species the reaction stands once for each)"
+    )
 
 
 def finite(expression: Expression, offset: int) -> Expression:

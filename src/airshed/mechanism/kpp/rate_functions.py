@@ -11,7 +11,8 @@ With T the temperature and M the air's number density [molecules cm-3]:
     k_3rd_iupac(T, M, k0, n, ki, m, f): the same with log10(r)/(0.75 - 1.27 log10(f)) in place of log10(r)
     k_arr(k298, b, T) = k298 exp(b (1/T - 1/298.15)), the last term in KPP rounded to 3.3540e-3
 
-KPP takes M as 1e6 CFACTOR in EP2, EP3 and FALL, CFACTOR being the molecules cm-3 of 1 ppm.
+KPP takes M as 1e6 CFACTOR in EP2, EP3 and FALL, CFACTOR being the molecules cm-3 of 1 ppm in the air of the
+file. Here M is that of the air of the run.
 
 KPP's own day is the light that its drivers give to mechanisms as SUN. With h the local time of day [hours] and
 x = (2 h - sunrise - sunset)/(sunset - sunrise), sunrise 4.5 h, sunset 19.5 h:
@@ -115,6 +116,10 @@ RATE_FUNCTIONS: Final = {
     "K_ARR": RateFunction("k_298, tdep, temp", _k_arr),
 }
 """Name in upper case -> function."""
+
+
+OF_AIR: Final = ("EP2", "EP3", "FALL")
+"""Functions in which KPP takes 1e6 CFACTOR for the density of air."""
 
 
 def kpp_sun(seconds: npt.ArrayLike) -> npt.NDArray[np.float64]:

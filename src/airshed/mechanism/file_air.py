@@ -1,0 +1,86 @@
+"""The air that a reaction file gives as numbers, which the rates take from the air of a run instead."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.formula.tree import Symbol, walk
+from airshed.mechanism.expressions import AIR_GASES
+
+if TYPE_CHECKING:
+    from airshed.mechanism.network import ReactionNetwork
+    from airshed.mechanism.reaction import OpenParameter
+
+AIR: Final = "AIR"
+"""Name, in upper case, of a fixed species that is all of the air, as M is: SAPRC-99 has it."""
+
+_PARTS: Final = (1.0, 1e-6, 1e-9)
+"""Parts of the air whose molecules cm-3 CFACTOR is: all of it, 1 ppm, 1 ppb."""
+_NEAR: Final = (1e17, 1e20)
+"""Air from the ground to some 40 km [molecules cm-3]."""
+_SAME: Final = 0.01
+"""Relative difference up to which the air of a run is that of the mechanism's file."""
+_LEAST, _MOST = 1e13, 1e21  # molecules cm-3: from the mesopause to 40 bar
+
+
+def part_of_air(factor: float) -> float | None:
+    """Return of which part of the air CFACTOR [molecules cm-3] is the density; None where it is of none."""
+    return next((part for part in _PARTS if _NEAR[0] <= factor / part <= _NEAR[1]), None)
+
+
+def names_of_air(fixed: Iterable[str], initial: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the names that are all of the air: AIR, unless its initial value [molecules cm-3] is none of the air."""
+    given = _folded(initial).get(AIR.casefold())
+    return tuple(name for name in fixed if name.upper() == AIR and (not given or _LEAST <= given <= _MOST))
+
+
+def air_of_file(network: "ReactionNetwork") -> dict[str, float]:
+    """Return the air and its gases that the file gives and that the rates take from the air of the run instead.
+
+    Name in the file -> its density there [molecules cm-3]; that of CFACTOR is the air whose part it is.
+    """
+    used = {node.name for constant in network.rate_constants for node in walk(constant) if isinstance(node, Symbol)}
+    given = _folded(network.initial)
+    found = {}
+    for each in network.fixed:
+        symbol = "M" if each.name in network.air_names else each.name.upper()
+        if symbol in used.intersection(AIR_GASES) and each.name not in network.bindings:
+            found[each.name] = given.get(each.name.casefold(), 0.0)
+    part = None if network.factor is None else part_of_air(network.factor)
+    if network.factor is not None and part is not None:
+        found["CFACTOR"] = network.factor / part
+    return {name: density for name, density in found.items() if density}
+
+
+def notes_of_air(network: "ReactionNetwork", air: Mapping[str, npt.NDArray[np.float64]]) -> list[str]:
+    """Return how the air of a run [molecules cm-3] differs from that of the mechanism's file, where it does."""
+    notes = []
+    for name, density in air_of_file(network).items():
+        own = name.upper() if name.upper() in AIR_GASES else "M"
+        here = float(np.mean(air[own])) if own in air else density
+        if abs(here - density) > _SAME * density:
+            notes.append(
+                f"{name} of the mechanism's file, {density:.5g} molecules/cm3, is not the air of this run: its "
+                f"rates take {own}, {here:.5g} at the start"
+            )
+    for each in unclear_air(network):
+        notes.append(f"{each.name} of the mechanism's file, {each.default:g}, is no density of air, and stays so")
+    return notes
+
+
+def unclear_air(network: "ReactionNetwork") -> tuple["OpenParameter", ...]:
+    """Return parameters called AIR whose value in the file is no density of air."""
+    return tuple(each for each in network.parameters if each.name.upper() == AIR and each.default is not None)
+
+
+def own_density(network: "ReactionNetwork") -> float | None:
+    """Return the density of air that the file gives [molecules cm-3], None where it gives none."""
+    given = {name.upper(): value for name, value in air_of_file(network).items()}
+    known = (_folded(network.initial).get("m"), given.get(AIR), given.get("CFACTOR"))
+    return next((value for value in known if value), None)
+
+
+def _folded(initial: Mapping[str, float]) -> dict[str, float]:
+    return {name.casefold(): value for name, value in initial.items()}
