@@ -270,8 +270,18 @@ class BoxForcing:
         for name, value in conditions.rates.items():
             known = self._known("rates", name, names, f"{self.network.name} leaves nothing open of this name")
             self._add(known, f"rates.{name}", _in_unit(f"rates.{name}", value, open_.get(name.casefold()), fitting))
-        for name, (numbers, _) in (self._states.values if self._states else {}).items():
-            self._add_cells(name, numbers)
+        own = dict(self._states.values) if self._states else {}
+        if self._states and self._states.last and {"p", "M"} <= own.keys():
+            own.pop("p" if "M" in self._keys else "M")  # a run writes both, and one follows from the other
+        for name, (numbers, _) in own.items():
+            if not self._gives_way(name, numbers):
+                self._add_cells(name, numbers)
+
+    def _gives_way(self, name: str, values: Array) -> bool:
+        """Return whether a value at the end of a run gives way to the conditions: the same in all boxes, and given."""
+        given = {"p": ("p", "M"), "M": ("p", "M"), "humidity": ("humidity", "H2O"), "H2O": ("humidity", "H2O")}
+        known = any(each in self._keys for each in given.get(name, (name,)))
+        return bool(self._states and self._states.last) and known and bool(np.ptp(values) == 0.0)
 
     def _add_cells(self, name: str, values: Array) -> None:
         """Take a value of each cell in the place of what the conditions give; the pressure in the place of M too."""
@@ -337,8 +347,7 @@ class BoxForcing:
             name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
         }
         density = own_density(self.network)
-        if density is not None:
-            own.setdefault("M", density)
+        own = own if density is None else {"M": density} | own
         least, most, _ = RANGES["M"]
         if "M" not in self.needed and not least <= own.get("M", least) <= most:
             own = {}  # of a mechanism without units, whose rates do not use it

@@ -54,8 +54,9 @@ class BoxRun:
         self.forcing = BoxForcing(conditions, self.processes.network, states, self.processes)
         self.network = self.forcing.network
         self.events = events(conditions, self.forcing.kinks)
-        self.many = states is not None
+        self.many = states is not None and not states.single
         self.states_source = states.source if states else "states"
+        self._states_note = [states.last] if states and states.last else []
         self.seconds = 0.0
         self._stop = False
         self._keeps: list[Any] | None = None
@@ -145,7 +146,7 @@ class BoxRun:
         own = self.forcing.by_mechanism
         told = f"{', '.join(own[:_MOST_NAMED])}{' ...' * (len(own) > _MOST_NAMED)}"
         start = f"{len(own)} species start at the initial values of the mechanism's file, since [initial] does not name"
-        notes = [f"{start} them: {told}"] if own else []
+        notes = self._states_note + ([f"{start} them: {told}"] if own else [])
         notes += notes_of_air(self.network, self.forcing.at([self._first.at]))
         return [*notes, *self.processes.notes, *(self._rosenbrock.notes if self._rosenbrock else [])]
 

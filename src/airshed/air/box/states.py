@@ -1,7 +1,7 @@
 """The states of many cells, from a netCDF file, a CSV file or a data set."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,19 +35,27 @@ class CellStates:
     values   what goes before the conditions in each cell, T [K], p [Pa], humidity [1], M, H2O [molecules/cm3],
              parameters of the mechanism: name -> (values (cell,), unit)
     source   the file that they are from, for messages
+    last     for states at the last time of a time series, as a run writes it, what to say of it; else empty
+    single   whether that is the series of one box, which has no dimension `cell`
     """
 
     cells: int
     species: Mapping[int, tuple[Array, str]] = field(default_factory=dict)
     values: Mapping[str, tuple[Array, str]] = field(default_factory=dict)
     source: str = "states"
+    last: str = ""
+    single: bool = False
 
 
 def load_states(path: Path, network: ReactionNetwork) -> CellStates:
-    """Return the states that a file holds, netCDF (.nc) or CSV (.csv); raises DataError or CaseError."""
+    """Return the states that a file holds, netCDF (.nc) or CSV (.csv); raises DataError or CaseError.
+
+    Of a time series, such as a run of boxes writes, they are those of the last time.
+    """
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        return cell_states(read_csv(path).columns, network, str(path))
+        columns, last, single = _last_rows(read_csv(path).columns, str(path))
+        return replace(cell_states(columns, network, str(path)), last=last, single=single)
     if suffix in (".nc", ".nc4", ".cdf"):
         return states_of(load_netcdf(path), network, str(path))
     raise DataError(f"{path}: states are read from netCDF (.nc) or CSV (.csv) files; the name tells which")
@@ -58,18 +66,48 @@ def states_of(dataset: "xr.Dataset", network: ReactionNetwork, source: str = "st
 
     A data set that a box has returned will do: the last time counts.
     """
+    last, single = "", False
     if "time" in dataset.dims:
         if not dataset.sizes["time"]:
             raise DataError(f"{source} has no values along time; give the state of one moment at least")
+        last, single = _told(source, dataset.sizes["time"]), "cell" not in dataset.dims
         dataset = dataset.isel(time=-1)
     columns: dict[str, tuple[str | None, Array]] = {}
     for name in dataset.data_vars:
         variable = dataset[name]
+        if variable.ndim == 0 and single:
+            variable = variable.expand_dims("cell")
         if variable.ndim != 1:
             raise DataError(f"{source}: {name} has the dimensions {variable.dims}, not one of cells")
         unit = variable.attrs.get("units")
         columns[str(name)] = None if unit is None else str(unit), numbers(variable.values, f"{source}: its {name}")
-    return cell_states(columns, network, source)
+    return replace(cell_states(columns, network, source), last=last, single=single)
+
+
+def _last_rows(
+    columns: Mapping[str, tuple[str | None, Array]], source: str
+) -> tuple[Mapping[str, tuple[str | None, Array]], str, bool]:
+    """Return the rows of the last time where there is a column `time`, what to say of it, and whether they are one box.
+
+    Raises DataError where a cell stands twice at that time.
+    """
+    folded = {name.casefold(): name for name in columns}
+    if "time" not in folded:
+        return columns, "", False
+    times = columns[folded["time"]][1]
+    at_last = times == times.max()
+    if at_last.all() and at_last.size > 1:
+        return columns, "", False  # the states of many boxes at one time
+    if "cell" in folded:
+        cells = columns[folded["cell"]][1][at_last]
+        if len(np.unique(cells)) < cells.size:
+            raise DataError(f"{source}: a cell stands twice at time {times.max():g}; it can have one state at a time")
+    chosen = {name: (unit, column[at_last]) for name, (unit, column) in columns.items()}
+    return chosen, _told(source, len(np.unique(times))), "cell" not in folded
+
+
+def _told(source: str, times: int) -> str:
+    return f"the boxes begin with the last of {times} times of {source}"
 
 
 def cell_states(columns: Mapping[str, tuple[str | None, Array]], network: ReactionNetwork, source: str) -> CellStates:
