@@ -229,6 +229,12 @@ def test_transport_is_cut_into_pieces_where_the_wind_asks_for_it(tmp_path):
             assert length >= 600.0
             assert len(calls) // 2 == np.ceil(length * rate / 0.05) > 1
             calls.clear()
+        pieces = simulation.model.scheme.moving.pieces(begin := 1000.0, begin + length)
+        assert len(pieces) > 1
+        for start, step in pieces:
+            assert start == pytest.approx(begin)
+            begin += step
+        assert begin == pytest.approx(1000.0 + length)
 
 
 # ---- what reacts, on small grids -------------------------------------------------------------------------------------

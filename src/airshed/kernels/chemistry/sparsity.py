@@ -7,6 +7,7 @@ fixed order makes the factorisation straight-line code. The order is Markowitz's
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
@@ -67,19 +68,41 @@ def eliminate(pattern: Pattern) -> Elimination:
 
 
 def _markowitz(pattern: Sequence[frozenset[int]]) -> tuple[list[int], list[set[int]]]:
-    rows = [set(row) for row in pattern]
+    """Return the order, and for each species the columns of its row with fill.
+
+    A heap gives the least count; an entry whose count has changed since is passed over.
+    """
+    filled = [set(row) for row in pattern]
+    rows = [row - {species} for species, row in enumerate(filled)]  # of the matrix that is left, without its diagonal
     columns: list[set[int]] = [set() for _ in rows]
     for row, entries in enumerate(rows):
         for column in entries:
             columns[column].add(row)
-    left, order = set(range(len(rows))), []
-    while left:
-        pivot = min(left, key=lambda s: ((len(rows[s] & left) - 1) * (len(columns[s] & left) - 1), s))
-        left.remove(pivot)
+    order: list[int] = []
+    counts = [len(rows[species]) * len(columns[species]) for species in range(len(rows))]
+    heap = [(count, species) for species, count in enumerate(counts)]
+    heapify(heap)
+    while heap:
+        count, pivot = heappop(heap)
+        if count != counts[pivot]:
+            continue
+        counts[pivot] = -1
         order.append(pivot)
-        ahead = rows[pivot] & left
-        for row in columns[pivot] & left:
-            rows[row] |= ahead
-            for column in ahead:
-                columns[column].add(row)
-    return order, rows
+        _fill_in(pivot, rows, columns, filled)
+        for species in rows[pivot] | columns[pivot]:
+            counts[species] = len(rows[species]) * len(columns[species])
+            heappush(heap, (counts[species], species))
+    return order, filled
+
+
+def _fill_in(pivot: int, rows: list[set[int]], columns: list[set[int]], filled: list[set[int]]) -> None:
+    """Take a pivot out of the matrix that is left, and add the product of its column and its row to it."""
+    for column in rows[pivot]:
+        columns[column].remove(pivot)
+    for row in columns[pivot]:
+        rows[row].remove(pivot)
+        new = rows[pivot] - rows[row] - {row}
+        rows[row] |= new
+        filled[row] |= new
+        for column in new:
+            columns[column].add(row)
