@@ -255,3 +255,11 @@ def test_an_initial_dataset_of_texts_is_refused() -> None:
     texts = xr.Dataset({"O3": ("lon", np.zeros(2))}, {"lon": ["a", "b"]})
     with pytest.raises(DataError, match="its lon holds text"):
         initial_from_dataset(texts, ["O3"], GRID, np.zeros(()))
+
+
+def test_initial_longitudes_may_begin_at_another_place() -> None:
+    grid = Grid.regular((-180.0, 180.0), (45.0, 48.0), 60.0 / 20.0, [20.0])
+    lon = np.sort(grid.lon % 360.0)
+    data = xr.Dataset({"O3": (("lon",), 1e-9 * lon)}, {"lon": lon})
+    found = initial_from_dataset(data, ["O3"], grid, np.zeros((1, *grid.shape)))
+    np.testing.assert_allclose(found[0, 0, 0], 1e-9 * (grid.lon % 360.0))

@@ -22,6 +22,9 @@ _KINDS: Final = {
     BiogenicSource: "vegetation", GriddedEmissions: "gridded files", PointEmissions: "point sources",
     AreaEmissions: "area sources", TimedEmissions: "releases",
 }  # fmt: skip
+_Telling = Inventory | GriddedEmissions | AreaEmissions
+"""Sources that have notes and notices."""
+
 _GROUPS: Final = {
     "power": "A", "industry": "BDE", "homes": "C", "road": "F", "other traffic": "GHI", "waste, other": "JM",
     "farming": "KL",
@@ -79,13 +82,13 @@ def country_table(sources: Sequence[Source]) -> Table:
 
 
 def emission_notes(sources: Sequence[Source]) -> list[str]:
-    """Return what the inventories have to say of themselves."""
-    return [note for inventory in _inventories(sources) for note in inventory.notes()]
+    """Return what inventories, gridded files and area sources have to say of themselves."""
+    return [note for source in sources if isinstance(source, _Telling) for note in source.notes()]
 
 
 def emission_notices(sources: Sequence[Source]) -> list[str]:
-    """Return what a person should know of the inventories before a run."""
-    return [f"emission: {notice}" for inventory in _inventories(sources) for notice in inventory.notices()]
+    """Return what a person should know of inventories, gridded files and area sources before a run."""
+    return [f"emission: {notice}" for source in sources if isinstance(source, _Telling) for notice in source.notices()]
 
 
 def _inventories(sources: Sequence[Source]) -> Iterator[Inventory]:

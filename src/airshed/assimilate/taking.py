@@ -13,6 +13,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
 from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
+from airshed.grid.places import turned_into
 
 
 @dataclass(frozen=True)
@@ -200,9 +201,7 @@ class Taking:
         return ""
 
     def _lon(self, lon: float) -> float:
-        west = float(self._grid.lon_faces[0])
-        east = float(self._grid.lon_faces[-1])
-        return lon if west <= lon <= east else west + (lon - west) % 360.0
+        return turned_into(lon, float(self._grid.lon_faces[0]), float(self._grid.lon_faces[-1]))
 
     def _is_off(self, each: Candidate) -> str:
         south, north = self._grid.lat_faces[[0, -1]]

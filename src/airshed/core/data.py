@@ -46,6 +46,8 @@ _SPELLED = {
 }  # fmt: skip
 """Spellings of other units that the registry of units does not know, in small letters."""
 
+_ROUND_OFF = 1e-6
+
 _KINDS = {"U": "text", "S": "text", "T": "text", "O": "objects", "M": "dates", "m": "durations", "c": "complex values"}
 """Kinds of NumPy's types that are no numbers -> a word for them."""
 
@@ -107,6 +109,17 @@ def numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
     if array.dtype.kind not in "fiub":
         raise DataError(f"{what} holds {kind(array.dtype)}, no numbers; give numbers")
     return array.astype(np.float64)
+
+
+def without_round_off(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return values of which those that round-off made negative, by at most 1e-6 of the greatest, are 0.
+
+    Differences of sums, regridding and packing to integers leave such values; larger negative ones stay.
+    """
+    least = np.nanmin(values, initial=0.0)
+    if not least < 0.0 or not -least <= _ROUND_OFF * np.nanmax(values, initial=0.0):
+        return values
+    return np.where(values < 0.0, 0.0, values)
 
 
 def is_dataset(value: object) -> "TypeGuard[xr.Dataset]":

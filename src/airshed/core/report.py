@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any
 
 from airshed.core.text import printable
@@ -12,9 +12,11 @@ Cell = str | int | float | bool | None
 
 
 def shown(value: Cell) -> str:
-    """Return a value as text: yes or no, four significant digits, nothing for None."""
+    """Return a value as text: yes or no, four significant digits, nothing for None, and - for NaN, which is unknown."""
     if value is None:
         return ""
+    if isinstance(value, float) and isnan(value):
+        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else printable(str(value))

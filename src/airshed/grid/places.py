@@ -46,6 +46,31 @@ def check_places(name: str, values: Array, where: str) -> None:
         raise DataError(f"{where}: its {name} has the value {twice[0]:g} more than once; take the double one out")
 
 
+def turned_into(lon: float, west: float, east: float) -> float:
+    """Return a longitude between the edges of an area that holds it: 355 in an area of -10 to 10 is -5."""
+    return lon if west <= lon <= east else west + (lon - west) % 360.0
+
+
+def once_around(lon: Array) -> NDArray[np.intp]:
+    """Return the numbers of rising longitudes, each place once: a dataset may repeat its seam, as 0 and 360."""
+    first = np.concatenate([[True], np.diff(lon) > _SAME_PLACE])
+    if lon[-1] - lon[0] > 360.0 - _SAME_PLACE:
+        first[-1] = False
+    return np.flatnonzero(first)
+
+
+def closed_circle(lon: Array) -> tuple[NDArray[np.intp], Array] | None:
+    """Return numbers and longitudes of a circle's points with one more at either end; None where they are no circle.
+
+    lon  rising, each place once
+    """
+    steps = np.diff(lon)
+    if lon.size < 3 or lon[0] + 360.0 - lon[-1] > 1.5 * np.median(steps):
+        return None
+    numbers = np.concatenate([[lon.size - 1], np.arange(lon.size), [0]])
+    return numbers, np.concatenate([[lon[-1] - 360.0], lon, [lon[0] + 360.0]])
+
+
 def check_gaps(name: str, nodes: Array, where: str) -> None:
     """Raise DataError where rising points of a uniform axis leave one out."""
     steps = np.diff(nodes)

@@ -245,3 +245,19 @@ def test_a_country_without_totals_is_named(small_inventory, tmp_path, species):
 def test_a_grid_in_the_ocean_is_refused(folder, species):
     with pytest.raises(CaseError, match=r"no country of the inventory .* has land inside the grid"):
         build_inventory(InventorySettings(folder), Grid.regular((-40.0, -38.0), (30.0, 32.0), 1.0), START, species)
+
+
+@pytest.mark.standard
+def test_a_simulated_year_brings_the_annual_total_whatever_year_the_table_is_of(small_inventory, species, tmp_path):
+    """Totals of 2022 in 2024, a leap year with other weekdays, are those of 2022."""
+    settings = InventorySettings(small_inventory(tmp_path / "inventory"), year=2022)
+    grid = Grid.regular(lon=(2, 7), lat=(49, 52), spacing=1.0)
+    totals = []
+    for year in (2022, 2023, 2024):
+        days = 366 if year == 2024 else 365
+        inventory = build_inventory(settings, grid, np.datetime64(f"{year}-01-01T00:00"), species)
+        rows = inventory.summary(days * 86400.0)
+        totals.append(sum(row.moles for row in rows if row.species in ("NO", "NO2")))
+    nox = [row for row in inventory.country_totals() if row.pollutant == "NOx"]
+    assert totals == pytest.approx([sum(row.in_domain for row in nox) * 1e6 / 46.0055e-3] * 3, rel=1e-4)
+    assert totals == pytest.approx([totals[0]] * 3, rel=1e-12)

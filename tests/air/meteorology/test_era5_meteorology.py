@@ -165,6 +165,19 @@ def test_longitudes_may_count_from_0_to_360() -> None:
     assert np.array_equal(found.eastward_air_flux, expected.eastward_air_flux)
 
 
+@pytest.mark.parametrize("area", [(-180.0, 180.0), (0.0, 360.0), (350.0, 370.0)])
+def test_a_circle_that_does_not_repeat_its_seam_is_closed(area: tuple[float, float]) -> None:
+    lon = np.arange(0.0, 360.0, 10.0)
+    wave = 20.0 + 10.0 * np.cos(np.radians(lon))
+    data = made_up("model").isel(longitude=[0] * lon.size, time=slice(2)).assign_coords(longitude=lon)
+    data["u"] = data["u"].copy(data=np.broadcast_to(wave, data["u"].shape))
+    grid = Grid.regular(area, (45, 47), 10.0 / 5.0, [20.0, 100.0])
+    found = Era5Meteorology(data, grid, START).at(0.0)
+    flux = found.eastward_air_flux[0, 0]
+    np.testing.assert_allclose(flux / flux[0], np.interp(grid.lon_faces, lon, wave, period=360.0)
+                               / np.interp(grid.lon_faces[0], lon, wave, period=360.0), rtol=1e-6)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("data", "grid", "words"),
     [

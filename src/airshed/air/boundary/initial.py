@@ -69,15 +69,20 @@ def _one_species(variable: "xr.DataArray", name: str, grid: Grid) -> Array:
 
 
 def _on_grid(variable: "xr.DataArray", where: str, grid: Grid) -> "xr.DataArray":
-    """Return the variable with latitudes from south to north; raises CaseError where its places are not the grid's."""
+    """Return the variable from south to north and from the grid's west to its east.
+
+    Raises CaseError where its places are not the grid's.
+    """
     if "lat" in variable.coords and "lat" in variable.dims:
         variable = variable.sortby("lat")
+    if "lon" in variable.coords and "lon" in variable.dims:  # 350 is -10
+        given = numbers(variable.coords["lon"].to_numpy(), f"{where}: its lon")
+        middle = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
+        variable = variable.assign_coords(lon=middle + (given - middle + 180.0) % 360.0 - 180.0).sortby("lon")
     for dim, places in zip(_DIMS, (grid.level, grid.lat, grid.lon), strict=True):
         if dim in variable.dims and dim in variable.coords:
             given = numbers(variable.coords[dim].to_numpy(), f"{where}: its {dim}")
             counted = np.arange(given.size, dtype=np.float64) if dim == "level" else places
-            if dim == "lon":  # 350 is -10
-                given = places + (given - places + 180.0) % 360.0 - 180.0
             if not _same(given, places) and not _same(given, counted):
                 raise CaseError(
                     f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "

@@ -22,6 +22,7 @@ from airshed.core.errors import CaseError, UnknownMechanismError
 from airshed.core.settings import Section, refuse, setting
 from airshed.core.text import listed, nearest, shown, suggestion
 from airshed.grid import Grid
+from airshed.grid.places import turned_into
 from airshed.mechanism import inspect_mechanism, load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.discovery import processes_of, sections_of
@@ -71,10 +72,11 @@ class _FixedCase(RunCase):
                 )
         (west, east), (south, north) = self.grid.area.lon, self.grid.area.lat
         for index, point in enumerate(self.emissions.point):
-            if not (west <= point.lon <= east and south <= point.lat <= north):
+            if not (turned_into(point.lon, west, east) <= east and south <= point.lat <= north):
                 raise refuse(f"emissions.point.{index} at {point.lon:g} E, {point.lat:g} N lies outside grid.area")
         for index, box in enumerate(self.emissions.area):
-            if box.lon[1] <= west or box.lon[0] >= east or box.lat[1] <= south or box.lat[0] >= north:
+            across = any(box.lon[1] + turn > west and box.lon[0] + turn < east for turn in range(-1080, 1081, 360))
+            if not across or box.lat[1] <= south or box.lat[0] >= north:
                 raise refuse(f"emissions.area.{index} lies outside grid.area")
         return self
 

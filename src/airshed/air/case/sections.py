@@ -212,6 +212,7 @@ class EmissionsSection(Section):
         unit="1",
     )
     gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
+    any_year: Switch = setting(False, "Whether the twelve months of each gridded file hold for every year.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
     area: tuple[AreaSource, ...] = setting((), "Area sources; where they overlap they add up.")
 

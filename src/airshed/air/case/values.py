@@ -34,7 +34,8 @@ Tolerance = Annotated[Quantity, measured("molecules/cm3", least="1e-30 molecules
 Memory = Annotated[Quantity, measured("B", least="1 MiB", most="1e6 TiB")]
 Disk = Annotated[Quantity, measured("B", least=0.0, most="1e6 TiB")]
 Factor = Annotated[Number, Field(ge=0.0, le=1e6)]
-Longitude = Annotated[Number, Field(ge=-180.0, le=360.0)]
+Longitude = Annotated[Number, Field(ge=-180.0, le=540.0)]
+"""A place has the same longitude a turn further; areas that cross 180 or 360 are 175 to 190 or 350 to 370."""
 Latitude = Annotated[Number, Field(ge=-90.0, le=90.0)]
 Layer = Annotated[Whole, Field(ge=0, le=999)]
 Ranks = Annotated[Whole, Field(ge=0, le=1_000_000)]

@@ -27,11 +27,20 @@ class AreaSource:
     rates: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        if not (self.lon[0] < self.lon[1] and -90.0 <= self.lat[0] < self.lat[1] <= 90.0):
+        if not (self.lon[0] < self.lon[1] <= self.lon[0] + 360.0 and -90.0 <= self.lat[0] < self.lat[1] <= 90.0):
             raise CaseError(f"area source {self.lon} E, {self.lat} N: its box has no extent, or leaves the sphere")
         for species, rate in self.rates.items():
             if not (np.isfinite(rate) and rate >= 0.0):
                 raise CaseError(f"area source of {species}: its rate is {rate:g}; give a number of 0 or more")
+
+    @property
+    def area(self) -> float:
+        """The area of the box [m2]."""
+        (west, east), (south, north) = np.radians(self.lon), np.radians(self.lat)
+        return float(EARTH_RADIUS**2 * (east - west) * (np.sin(north) - np.sin(south)))
+
+    def __str__(self) -> str:
+        return f"area source {self.lon[0]:g} to {self.lon[1]:g} E, {self.lat[0]:g} to {self.lat[1]:g} N"
 
 
 class AreaEmissions(SteadyEmissions):
@@ -46,22 +55,29 @@ class AreaEmissions(SteadyEmissions):
             raise CaseError("no area source given; give at least one")
         species = tuple(dict.fromkeys(species for source in sources for species in source.rates))
         rates = np.zeros((len(species), 1, *grid.shape[1:]))
+        self._notices = []
         for source in sources:
             area = _covered(source, grid)
+            outside = 1.0 - float(area.sum()) / source.area
+            if outside > 1e-6:
+                self._notices.append(f"{source}: {100.0 * outside:.3g} % of it lies outside the area")
             for name, rate in source.rates.items():
                 rates[species.index(name), 0] += rate * area
         super().__init__(species, rates)
 
+    def notices(self) -> list[str]:
+        """Return which part of each source the grid does not hold, a line each."""
+        return list(self._notices)
+
+    notes = notices
+
 
 def _covered(source: AreaSource, grid: Grid) -> Array:
     """Return the area of each cell that a box covers [m2], (lat, lon)."""
-    (west, east), (south, north) = np.radians(source.lon), np.radians(source.lat)
-    area = EARTH_RADIUS**2 * (east - west) * (np.sin(north) - np.sin(south))
-    covered = Regridder(np.array(source.lon), np.array(source.lat), grid)(np.full((1, 1), area))
+    covered = Regridder(np.array(source.lon), np.array(source.lat), grid)(np.full((1, 1), source.area))
     if not covered.any():
         raise CaseError(
-            f"area source {source.lon[0]:g} to {source.lon[1]:g} E, {source.lat[0]:g} to {source.lat[1]:g} N lies "
-            f"outside the grid: {grid.lon_faces[0]:g} to {grid.lon_faces[-1]:g} E, {grid.lat_faces[0]:g} to "
-            f"{grid.lat_faces[-1]:g} N"
+            f"{source} lies outside the grid: {grid.lon_faces[0]:g} to {grid.lon_faces[-1]:g} E, "
+            f"{grid.lat_faces[0]:g} to {grid.lat_faces[-1]:g} N"
         )
     return covered

@@ -1,6 +1,5 @@
 """Builds the inventory: national totals x proxies x profiles, over whole countries, then onto the grid of the case."""
 
-from calendar import isleap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air.emissions.countries import Country, read_countries
-from airshed.air.emissions.inventory import Account, CountryTotal, Inventory, Layout
+from airshed.air.emissions.inventory import Account, CountryTotal, Inventory, Layout, days_of
 from airshed.air.emissions.placement import Placed, Placer, footprints
 from airshed.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.air.emissions.proxies import read_sectors
@@ -104,6 +103,7 @@ class _Made:
             read_height_profiles(self.folder / "height_profiles.csv", emitting, self.grid.layer_faces),
             Account(distribution.rows, [*distribution.notices, *distribution.notes], distribution.notices),
             by_itself,
+            year=distribution.settings.year,
         )
 
 
@@ -155,8 +155,7 @@ class _Distribution:
             reported, left_out = (of_country.get((iso2, pollutant), 0.0) for of_country in self.sums)
             inside = float(annual[:, column].sum())
             self.rows.append(CountryTotal(iso2, pollutant, reported, left_out, whole, inside))
-        days = 366 if isleap(self.settings.year) else 365
-        return annual * (_KG_PER_GG / (days * _DAY))
+        return annual * (_KG_PER_GG / (days_of(self.settings.year) * _DAY))
 
 
 def _over_sectors(amounts: Mapping[tuple[str, str, str], float]) -> dict[tuple[str, str], float]:

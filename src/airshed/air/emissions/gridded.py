@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.air.emissions.periods import read_periods
 from airshed.air.emissions.regrid import Regridder
 from airshed.core.constants import EARTH_RADIUS
-from airshed.core.data import is_dataset, kind, numbers
+from airshed.core.data import is_dataset, kind, numbers, without_round_off
 from airshed.core.errors import CaseError, DataError
-from airshed.core.text import suggestion
+from airshed.core.text import listed, suggestion
 from airshed.core.units import quantity
 from airshed.grid import Grid
-from airshed.grid.places import in_degrees
+from airshed.grid.places import in_degrees, once_around
 from airshed.grid.window import Window
 from airshed.io.netcdf import load_netcdf
 
@@ -28,6 +29,8 @@ _UNITS = ("mol/s", "kg/s", "mol/m2/s", "kg/m2/s")
 MOST_FROM_A_CELL = 1e12
 """Far more than all the world emits of anything [mol/s]; of CO2 it is 3e7."""
 
+_LEAST_SHARE = 1e-9
+
 _NAMES = {"latitude": "lat", "longitude": "lon"}
 
 
@@ -37,9 +40,8 @@ class GriddedEmissions:
     Each variable with the dimensions (time, level, lat, lon), time and level optional, is a species. Its attribute
     ``units`` says mol s-1 or kg s-1 (per cell of the dataset), mol m-2 s-1 or kg m-2 s-1; for a mass, ``molar_mass``
     [kg/mol] too. Level n is the model layer n, the lowest first; without levels all goes to the lowest layer. A field
-    holds from its time until the next, the last one as long as the one before; without times, or with one, it holds
-    always. What lies outside the grid is cut; the rest is
-    conserved.
+    holds over a period, see :func:`read_periods`; without times, or with one, it holds always. What lies outside the
+    grid is cut; the rest is conserved. Before the start, in the spin-up, the first day is repeated.
     """
 
     def __init__(
@@ -48,24 +50,33 @@ class GriddedEmissions:
         grid: Grid,
         start: np.datetime64,
         species: Iterable[str] | None = None,
+        *,
+        any_year: bool = False,
     ) -> None:
         """Read and regrid; ``species`` are the known names, if the variables are to be checked against them.
 
-        Raises DataError for a file that cannot be read, an axis, unit or molar mass that is missing, and for a value
-        that is negative or not finite, naming its place; CaseError for a variable that is no known species.
+        any_year  whether twelve months hold for every year
+
+        Raises DataError for a file that cannot be read, an axis, unit or molar mass that is missing, for a value
+        that is negative or not finite, naming its place, and for fields that lie outside the grid; CaseError for a
+        variable that is no known species.
         """
         self._place = "the emission dataset" if is_dataset(data) else str(data)
-        self._start = start
         dataset = self._open(data)
-        self.species = tuple(str(n) for n, field in dataset.items() if {"lat", "lon"} <= set(field.dims))
+        known = None if species is None else tuple(species)
+        fields = {str(name): field for name, field in dataset.items() if {"lat", "lon"} <= set(field.dims)}
+        self.species = tuple(name for name, field in fields.items() if name in (known or ()) or not _is_area(field))
         if not self.species:
             raise DataError(f"{self._place} has no variable with the dimensions lat and lon")
-        known = self.species if species is None else tuple(species)
-        for name in self.species:
-            if name not in known:
-                raise CaseError(f"{self._place}: {name!r} is no species of the mechanism; {suggestion(name, known)}")
-        self._times = self._read_times(dataset)
-        self.changes = tuple(self._times.tolist())
+        for name in self.species if known is not None else ():
+            if name not in (known or ()):
+                raise CaseError(
+                    f"{self._place}: {name!r} is no species of the mechanism; {suggestion(name, known or ())}"
+                )
+        periods = read_periods(dataset, start, self._place)
+        self._periods = periods.of_any_year(self._place) if any_year and periods.begin.size else periods
+        self.changes = self._periods.changes
+        self._notices: list[str] = []
         self._fields = self._regrid(dataset, grid)
         self.levels = self._fields.shape[2]
 
@@ -81,20 +92,17 @@ class GriddedEmissions:
 
         Raises DataError for a time that the dataset does not cover.
         """
-        if self._times.size < 2:
-            return self._at(0)
-        index = int(np.searchsorted(self._times, seconds, side="right")) - 1
-        if not 0 <= index < self._times.size - 1:
-            asked, first, last = (
-                self._start.astype("datetime64[s]") + np.timedelta64(round(time), "s")
-                for time in (seconds, self._times[0], self._times[-1])
-            )
-            raise DataError(f"{self._place} covers {first} to {last} UTC, but emission is needed at {asked}")
-        return self._at(index)
-
-    def _at(self, index: int) -> Array:
-        fields: Array = self._fields[index]
+        fields: Array = self._fields[self._periods.at(seconds, self._place)]
         return fields
+
+    def notices(self) -> list[str]:
+        """Return what part of the area and of the emission the dataset misses, a line each."""
+        return list(self._notices)
+
+    def notes(self) -> list[str]:
+        """Return the notices, and how the times were taken."""
+        told = self._periods.told
+        return [*self._notices, *([f"{self._place}: its fields hold for {told}"] if told else [])]
 
     def _open(self, data: "xr.Dataset | str | Path") -> "xr.Dataset":
         dataset = data if is_dataset(data) else load_netcdf(Path(data))
@@ -106,43 +114,57 @@ class GriddedEmissions:
             dataset = dataset.assign_coords({axis: (axis, degrees)})
         return dataset
 
-    def _read_times(self, dataset: "xr.Dataset") -> Array:
-        """The instants between which fields hold [s since the start]: one more than there are fields; or none.
-
-        To a millisecond: hours as floats do not hold each second exactly.
-        """
-        if "time" not in dataset.dims:
-            return np.zeros(0)
-        if "time" not in dataset.coords:
-            raise DataError(
-                f"{self._place}: its dimension time has no values; give dates, such as hours since 2022-08-31"
-            )
-        times = dataset["time"].values
-        dates = np.issubdtype(times.dtype, np.datetime64) and not np.isnat(times).any()
-        seconds = np.round((times - self._start) / np.timedelta64(1, "s"), 3) if dates else np.zeros(0)
-        if not dates or np.any(np.diff(seconds) <= 0.0):
-            raise DataError(f"{self._place}: its times must be dates in rising order, such as hours since 2022-08-31")
-        return np.append(seconds, 2.0 * seconds[-1] - seconds[-2]) if seconds.size > 1 else seconds
-
     def _regrid(self, dataset: "xr.Dataset", grid: Grid) -> Array:
         """All fields in mol/s on the grid, shape (times, species, levels, lat, lon)."""
         middle = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
         dataset = dataset.assign_coords(lon=(dataset.lon - middle + 180.0) % 360.0 - 180.0 + middle)
         dataset = dataset.sortby(["lat", "lon"])
+        dataset = dataset.isel(lon=once_around(dataset.lon.values))
         lon_faces, lat_faces = (_faces(dataset[axis].values.astype(np.float64)) for axis in ("lon", "lat"))
         lat_faces = np.clip(lat_faces, -90.0, 90.0)
         strips = EARTH_RADIUS**2 * np.diff(np.sin(np.radians(lat_faces)))
         area = np.outer(strips, np.radians(np.diff(lon_faces)))
         move = Regridder(lon_faces, lat_faces, grid)
+        share = self._covered(move(area), grid, dataset)
         levels = dataset.sizes.get("level", 1)
         if levels > grid.shape[0]:
             raise DataError(f"{self._place} has {levels} levels, but the grid has only {grid.shape[0]} layers")
         fields = np.zeros((dataset.sizes.get("time", 1), len(self.species), levels, *grid.shape[1:]))
+        whole = np.zeros(len(self.species))
         for index, name in enumerate(self.species):
-            values = move(self._moles(name, dataset, area))
-            fields[:, index, : values.shape[1]] = values
+            moles = self._moles(name, dataset, area)
+            fields[:, index, : moles.shape[1]] = move(moles)
+            whole[index] = moles.sum()
+        self._note_outside(share, whole, fields.sum(axis=(0, 2, 3, 4)))
         fields.setflags(write=False)
         return fields
+
+    def _covered(self, area: Array, grid: Grid, dataset: "xr.Dataset") -> float:
+        """Return the share of the grid's area that the dataset covers; raises DataError where it is none."""
+        share = float(area.sum() / (grid.cell_area * np.ones(grid.shape[1:])).sum())
+        own, asked = extent(dataset.lon.values, dataset.lat.values), extent(grid.lon_faces, grid.lat_faces)
+        if share < _LEAST_SHARE:
+            exchanged = _meet(dataset.lat.values, grid.lon_faces) and _meet(dataset.lon.values, grid.lat_faces)
+            hint = "; are its lat and lon exchanged?" if exchanged else ""
+            raise DataError(f"{self._place} lies outside the area: it covers {own}, the area is {asked}{hint}")
+        if share < 1.0 - 1e-6:
+            self._notices.append(
+                f"{self._place} covers {100.0 * share:.3g} % of the area: {own} of {asked}; the rest gets nothing of it"
+            )
+        return share
+
+    def _note_outside(self, share: float, whole: Array, inside: Array) -> None:
+        """Note the share of the emission that lies outside the area, where the area is not covered or gets nothing."""
+        emitting = whole > 0.0
+        if not emitting.any():
+            self._notices.append(f"{self._place} emits nothing: all of its values are 0")
+        elif not inside[emitting].any():
+            self._notices.append(f"{self._place} emits nothing in the area: all of its emission lies outside")
+        elif share < 1.0 - 1e-6:
+            shares = 100.0 * (1.0 - inside[emitting] / whole[emitting])
+            names = [name for name, emits in zip(self.species, emitting, strict=True) if emits]
+            told = listed([f"{share:.3g} % of {name}" for name, share in zip(names, shares, strict=True)])
+            self._notices.append(f"{self._place}: outside the area lie {told}")
 
     def _moles(self, name: str, dataset: "xr.Dataset", area: Array) -> Array:
         """One species in mol/s per cell of the dataset, shape (times, levels, lat, lon), either first axis maybe 1."""
@@ -154,11 +176,14 @@ class GriddedEmissions:
         if field.dtype.kind not in "fiu":
             raise DataError(f"{where} holds {kind(field.dtype)}, no numbers; give the emission as numbers")
         missing = [dim for dim in ("time", "level") if dim not in field.dims]
-        values = numbers(field.expand_dims(missing).transpose("time", "level", "lat", "lon").values, where)
+        ordered = field.expand_dims(missing).transpose("time", "level", "lat", "lon").values
+        values = without_round_off(numbers(ordered, where))
         wrong = ~(np.isfinite(values) & (values >= 0.0))
         if wrong.any():
-            _, level, row, column = (int(i) for i in np.argwhere(wrong)[0])
+            time, level, row, column = (int(i) for i in np.argwhere(wrong)[0])
             at = f"lat {float(dataset.lat[row]):g}, lon {float(dataset.lon[column]):g}, level {level}"
+            if "time" in field.dims:
+                at = f"{np.datetime64(dataset['time'].values[time], 'm')}, {at}"
             raise DataError(f"{where} is {values[wrong][0]:g} at {at}; emission must be a number of 0 or more")
         try:
             unit = quantity(f"1 {field.attrs.get('units', '')}", _UNITS, where=f"{where}: units")
@@ -182,6 +207,20 @@ def _molar_mass(field: "xr.DataArray", where: str) -> float:
             f"{where} is a mass: its attribute molar_mass must be in kg/mol, such as 0.046, not {given!r:.40}"
         )
     return float(mass.item())
+
+
+def _is_area(field: "xr.DataArray") -> bool:
+    """Return whether a field holds the area of cells, which many inventories give along with the emission."""
+    return field.attrs.get("standard_name") == "cell_area" or str(field.attrs.get("units", "")) in ("m2", "m**2", "m^2")
+
+
+def extent(lon: Array, lat: Array) -> str:
+    """Return where an area lies, for messages."""
+    return f"{np.min(lon):g} to {np.max(lon):g} E, {np.min(lat):g} to {np.max(lat):g} N"
+
+
+def _meet(some: Array, others: Array) -> bool:
+    return bool(np.min(some) < np.max(others) and np.max(some) > np.min(others))
 
 
 def _faces(centres: Array) -> Array:

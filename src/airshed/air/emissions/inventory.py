@@ -1,5 +1,6 @@
 """The built inventory: emission by species, layer and cell at any hour, and what it adds up to."""
 
+from calendar import isleap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -87,13 +88,16 @@ class Inventory:
         height: Array,
         account: Account,
         apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
+        *,
+        year: int,
     ) -> None:
         """Take the parts that the builder made.
 
-        annual  [kg/s]  mean over the year, (sectors, zones, pollutants, lat, lon)
+        annual  [kg/s]  mean over ``year``, that of the totals, (sectors, zones, pollutants, lat, lon)
         height  [1]     share by layer, (sectors, layers)
         apart   yields each country's part of this inventory, by its code
         """
+        self._days = days_of(year)
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
         self._layout, self._annual, self._profiles = layout, annual, profiles
         self._annual_total = annual.sum(axis=(3, 4))
@@ -218,15 +222,24 @@ class Inventory:
         return list(self._account.notices)
 
     def _factors(self, hour: int) -> Array:
-        """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones)."""
+        """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones).
+
+        The totals are those of a year, so that each simulated year gets all of them, whether it has 365 days or 366.
+        """
         instant = datetime.fromtimestamp(hour * HOUR, UTC)
-        return np.stack([self._profiles.factors(instant.astimezone(zone)) for zone in self._layout.zones], axis=1)
+        factors = [self._profiles.factors(instant.astimezone(zone)) for zone in self._layout.zones]
+        return np.stack(factors, axis=1) * (self._days / days_of(instant.year))
 
     def _hours(self, length: float) -> list[tuple[int, float]]:
         """The hours that a run of ``length`` seconds touches, each with the seconds of it in the run."""
         end = self._start + length
         hours = range(self._start // HOUR, int(np.ceil(end / HOUR)))
         return [(hour, min(end, (hour + 1) * HOUR) - max(self._start, hour * HOUR)) for hour in hours]
+
+
+def days_of(year: int) -> int:
+    """Return the number of days of a year."""
+    return 366 if isleap(year) else 365
 
 
 def _add_up(weights: Array, fields: Array, total: Array) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from airshed.air.emissions.source import SteadyEmissions
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
+from airshed.grid.places import turned_into
 from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
@@ -52,8 +53,8 @@ class PointEmissions(SteadyEmissions):
 
 def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
     """The layer, row and column that hold a source; a face belongs to the cell above, north or east of it."""
-    turn = 360.0 * np.floor((source.lon - grid.lon_faces[0]) / 360.0)
-    position = (source.height, source.lat, source.lon - turn)
+    lon = turned_into(source.lon, float(grid.lon_faces[0]), float(grid.lon_faces[-1]))
+    position = (source.height, source.lat, lon)
     found = []
     for value, faces in zip(position, (grid.layer_faces, grid.lat_faces, grid.lon_faces), strict=True):
         index = int(np.searchsorted(faces, value, side="right")) - 1

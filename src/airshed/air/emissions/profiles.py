@@ -3,7 +3,7 @@
 import calendar
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 MONTHS = tuple(calendar.month_abbr[month] for month in range(1, 13))
 WEEKDAYS = tuple(calendar.day_abbr[day] for day in range(7))
+_HOUR = timedelta(hours=1)
 _LARGEST = 1e6
 """More than any share, percentage or factor of a profile."""
 HOURS = tuple(str(hour) for hour in range(1, 25))
@@ -39,13 +40,14 @@ class TimeProfiles:
         return TimeProfiles(self.month[rows], self.weekday[rows], self.hour[rows])
 
     def factors(self, local: datetime) -> Array:
-        """Emission at a local time over the mean of its year, shape (sectors,).
+        """Emission at a local time over the mean of its calendar year UTC, shape (sectors,).
 
-        f = month x weekday x hour / mean of month x weekday over all days of the calendar year, so that the mean of f
-        over every year is one.
+        f = month x weekday x hour / mean of month x weekday x hour over all hours of the year, so that the mean of f
+        over every year is one, whatever its weekdays, its length and its summer time. A time without a zone is UTC.
         """
-        days = _days(local.year)
-        mean = np.einsum("sm,mw,sw->s", self.month, days, self.weekday) / days.sum()
+        year = local.year if local.tzinfo is None else local.astimezone(UTC).year
+        hours = _hours(year, local.tzinfo)
+        mean = np.einsum("sm,mwh,sw,sh->s", self.month, hours, self.weekday, self.hour, optimize=True) / hours.sum()
         day = self.month[:, local.month - 1] * self.weekday[:, local.weekday()] / mean
         return np.asarray(day * self.hour[:, local.hour])
 
@@ -93,12 +95,13 @@ def _read(path: Path, columns: Sequence[str], sectors: Iterable[str]) -> Array:
 
 
 @cache
-def _days(year: int) -> Array:
-    """Number of days of each month and weekday in a year, shape (12, 7)."""
-    days = np.zeros((12, 7))
-    for month in range(12):
-        first, length = calendar.monthrange(year, month + 1)
-        for day in range(length):
-            days[month, (first + day) % 7] += 1.0
-    days.setflags(write=False)
-    return days
+def _hours(year: int, zone: tzinfo | None) -> Array:
+    """Number of hours of a year UTC by local month, weekday and hour, shape (12, 7, 24)."""
+    hours = np.zeros((12, 7, 24))
+    moment, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
+    while moment < end:
+        local = moment if zone is None else moment.astimezone(zone)
+        hours[local.month - 1, local.weekday(), local.hour] += 1.0
+        moment += _HOUR
+    hours.setflags(write=False)
+    return hours

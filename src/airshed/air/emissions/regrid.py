@@ -64,7 +64,9 @@ class Regridder:
 
     def __init__(self, lon_faces: Array, lat_faces: Array, target: Grid) -> None:
         turn = 360.0 * np.round((np.mean(target.lon_faces) - np.mean(lon_faces)) / 360.0)
-        self._by_lon = _Sums.of(overlap_fractions(lon_faces + turn, target.lon_faces))
+        turns = (turn, turn - 360.0, turn + 360.0)
+        shares = [overlap_fractions(lon_faces + each, target.lon_faces) for each in turns]
+        self._by_lon = _Sums.of(shares[0] + shares[1] + shares[2])
         self._by_lat = _Sums.of(overlap_fractions(_sines(lat_faces), _sines(target.lat_faces)))
 
     def __call__(self, amount: Array) -> Array:

@@ -27,6 +27,7 @@ from airshed.air.meteorology.window import Area
 from airshed.core.data import numbers
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.places import closed_circle, once_around
 from airshed.grid.weights import Weights
 from airshed.grid.window import Window
 
@@ -248,10 +249,19 @@ def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
         return field
     lon, middle = field["lon"].values.astype(np.float64), float(grid.lon_faces.mean())
     turns = 360.0 * np.round((middle - lon.mean()) / 360.0)
-    if lon.min() + turns <= grid.lon[0] + SAME_PLACE and lon.max() + turns >= grid.lon[-1] - SAME_PLACE:
+    if _covers(lon + turns, grid.lon_faces) or (lon.size == grid.lon.size and _covers(lon + turns, grid.lon)):
         return field
-    wrapped = field.assign_coords(lon=middle + (lon - middle + 180.0) % 360.0 - 180.0)
-    return wrapped.drop_duplicates("lon").sortby("lon")
+    wrapped = field.assign_coords(lon=middle + (lon - middle + 180.0) % 360.0 - 180.0).sortby("lon")
+    wrapped = wrapped.isel(lon=once_around(wrapped["lon"].values))
+    circle = closed_circle(wrapped["lon"].values)
+    if circle is not None:
+        return wrapped.isel(lon=circle[0]).assign_coords(lon=circle[1])
+    return field if _covers(lon + turns, grid.lon) else wrapped
+
+
+def _covers(lon: Array, places: Array) -> bool:
+    """Whether longitudes in any order reach from the first to the last of some places."""
+    return bool(lon.min() <= places[0] + SAME_PLACE and lon.max() >= places[-1] - SAME_PLACE)
 
 
 def seconds_since(times: NDArray[np.generic] | None, start: np.datetime64) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, inte
 from airshed.air.meteorology.window import Area
 from airshed.core.errors import DataError
 from airshed.grid import Grid
-from airshed.grid.places import check_gaps
+from airshed.grid.places import check_gaps, closed_circle
 from airshed.grid.weights import Weights, apply
 from airshed.kernels.arrays import weighted
 
@@ -85,6 +85,11 @@ def covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
     twice = np.diff(turned["longitude"].values, prepend=-np.inf) < _TOLERANCE  # 0 and 360 of a whole circle
     if twice.any():
         turned = turned.isel(longitude=np.flatnonzero(~twice))
+    nodes = turned["longitude"].values
+    if nodes[0] > grid.lon_faces[0] + _TOLERANCE or nodes[-1] < grid.lon_faces[-1] - _TOLERANCE:
+        circle = closed_circle(nodes)
+        if circle is not None:
+            turned = turned.isel(longitude=circle[0]).assign_coords(longitude=circle[1])
     pieces = {}
     for name, faces in (("latitude", grid.lat_faces), ("longitude", grid.lon_faces)):
         nodes = turned[name].values

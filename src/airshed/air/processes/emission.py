@@ -24,6 +24,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     inventory: Path | None
     biogenic: bool
     gridded: tuple[str, ...]
+    any_year: bool
     point: tuple[Any, ...]
     area: tuple[Any, ...]
 
@@ -64,7 +65,8 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         from airshed.air.emissions.gridded import GriddedEmissions
 
         for path in self.place.files(self.gridded, "emissions.gridded") if self.gridded else ():
-            yield GriddedEmissions(path, self.place.whole, self.place.start, self.place.species)
+            place = self.place
+            yield GriddedEmissions(path, place.whole, place.start, place.species, any_year=self.any_year)
 
     def _single(self) -> Iterator[Source]:
         from airshed.air.emissions.area import AreaEmissions, AreaSource
