@@ -223,6 +223,32 @@ def test_a_table_without_what_is_needed_is_refused(tmp_path: Path, text: str, me
         stations(tmp_path, text)
 
 
+OWN = "station,lon,lat,species,value,unit,time\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Stationscode;Datum;Uhrzeit;Messwert\nA;31.08.2022;03:00;23,5\n", "by semicolons, and .*decimal commas"),
+        (OWN.replace(",", "\t") + "A\t4.9\t47.4\tNO2\t23\tug/m3\t2022-08-31T02:00\n", "divided by tabs; save it"),
+        ("1990-01-01\t16.000\t1\t18.000\t1\n", "divided by tabs"),
+        ("date,no2,o3,site,lat,lon\n2022-08-31 02:00:00,46.0,20,Here,51.5,0.1\n", "wide table, .*no2, o3.; give a row"),
+        ('"Date",PM2.5_1,NOx_1\n2019-01-01,8,45\n', "wide table"),
+        ("A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "begins with numbers, not with a line of names"),
+    ],
+)  # fmt: skip
+def test_a_table_of_another_layout_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        stations(tmp_path, text)
+
+
+def test_the_names_of_the_european_environment_agency_are_known(tmp_path: Path) -> None:
+    head = "AirQualityStation,AirPollutant,Concentration,UnitOfMeasurement,DatetimeBegin,DatetimeEnd,Longitude,Latitude"
+    row = "A,NO2,23.5,µg/m3,2022-08-31 04:00:00 +02:00,2022-08-31 05:00:00 +02:00,4.9,47.4"
+    found, _ = stations(tmp_path, f"{head},Validity\n{row},1\n{row},-1\n", Choice(good=("1",)))
+    assert (found.value.tolist(), found.end.tolist()) == ([23.5], [3 * 3600.0])
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file"):
         read_stations(tmp_path / "none.csv", START, taking())

@@ -107,3 +107,19 @@ def test_who_reads_may_change_what_it_got(tmp_path: Path) -> None:
         first = read(KEYS[0])
         first[:] = 0.0
         assert same(read(KEYS[0]), opened["u"].values)
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4"])
+def test_whole_numbers_with_a_mark_and_a_whole_scale_factor_are_read(tmp_path: Path, kind: str) -> None:
+    """Xarray makes integers of them, which have no NaN."""
+    with netCDF4.Dataset(tmp_path / "whole.nc", "w") as file:
+        file.createDimension("x", 4)
+        variable = file.createVariable("a", kind, ("x",), fill_value=-99)
+        variable.set_auto_maskandscale(False)
+        variable.setncatts({"scale_factor": np.int16(10), "add_offset": np.int32(3)})
+        variable[:] = np.array([1, -99, 0, 12], kind)
+    with open_netcdf(tmp_path / "whole.nc") as found:
+        assert found["a"].values.tolist() == pytest.approx([13.0, np.nan, 3.0, 123.0], nan_ok=True)
+        assert values_of(found["a"].variable)((slice(None),)).tolist() == pytest.approx(
+            [13.0, np.nan, 3.0, 123.0], nan_ok=True
+        )

@@ -12,26 +12,36 @@ from airshed.air.emissions.tables import Row, read_table
 from airshed.assimilate.screening import number_of
 from airshed.assimilate.taking import Candidate, Taking
 from airshed.core.errors import CaseError, DataError
-from airshed.core.files import plain_file
+from airshed.core.files import plain_file, read_text
 from airshed.core.units import to
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "station": ("station", "location_id", "location", "locationId"),
+    "station": ("station", "location_id", "location", "locationId", "AirQualityStation", "Samplingpoint"),
     "lon": ("lon", "longitude"),
     "lat": ("lat", "latitude"),
-    "species": ("species", "parameter"),
-    "value": ("value",),
-    "unit": ("unit", "units"),
-    "time": ("time", "datetime", "utc", "date_utc", "datetimeUtc"),
+    "species": ("species", "parameter", "AirPollutant"),
+    "value": ("value", "Concentration"),
+    "unit": ("unit", "units", "UnitOfMeasurement"),
+    "time": ("time", "datetime", "utc", "date_utc", "datetimeUtc", "DatetimeEnd"),
     "averaging": ("averaging", "period"),
     "error": ("error",),
     "representativeness": ("representativeness",),
     "flag": ("flag", "qc_flag", "qc", "validity", "status"),
 }
-"""What is read -> the names that its column may have, in capital or small letters; the first one there counts."""
+"""What is read -> the names that its column may have, in capital or small letters; the first one there counts.
+
+Names of Airshed, of OpenAQ and of the European Environment Agency.
+"""
+
+_DIVIDERS: Final = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_POLLUTANTS: Final = frozenset(
+    {"no", "no2", "nox", "o3", "co", "so2", "nh3", "pm10", "pm25", "pm2.5", "hcho", "isoprene"}
+)
+_LONG: Final = "give a row for each value, with the columns station, lon, lat, species, value, unit and time"
 
 _MIDNIGHT: Final = re.compile(r"(\d{4}-\d\d-\d\d[T ])24(:00(?::00)?(?:Z|[-+]\d\d:?\d\d)?)", re.ASCII)
 """The end of a day, the beginning of the next one."""
+_OFFSET: Final = re.compile(r" ([-+][0-9]{2}:?[0-9]{2})$")
 
 _OPTIONAL: Final = frozenset({"averaging", "error", "representativeness", "flag"})
 
@@ -44,6 +54,7 @@ def read_stations(path: Path, start: np.datetime64, into: Taking, *, averaging: 
     raises     DataError for a file that cannot be read, lacks a column or has no rows; one for rows that ``into``
                refuses, with file and line. Rows that cannot be used are passed over
     """
+    _check_layout(path)
     names: dict[str, str] = {}
     before = len(into.passed)
     for row in read_table(plain_file(path), (), bad=into.pass_over):
@@ -57,6 +68,21 @@ def read_stations(path: Path, start: np.datetime64, into: Taking, *, averaging: 
             into.take(candidate)
     if not names and len(into.passed) == before:
         raise DataError(f"{path} has no rows; get a fresh copy of the file, or leave it out")
+
+
+def _check_layout(path: Path) -> None:
+    """Raise DataError, which names the layout, for a table of another one: divided by other marks, or a wide one."""
+    first, second = (*read_text(plain_file(path)).split("\n", 2), "", "")[:2]
+    for mark, word in _DIVIDERS.items():
+        if first.count(mark) > first.count(","):
+            commas = ", and its numbers may have decimal commas" if re.search(r"\d,\d", second) else ""
+            raise DataError(f"{path}: its cells are divided by {word}{commas}; save it with commas, and {_LONG}")
+    cells = [cell.strip().strip('"').casefold() for cell in first.split(",")]
+    if any(re.fullmatch(r"[-+]?[0-9.]+", cell) for cell in cells):
+        raise DataError(f"{path} begins with numbers, not with a line of names ({first[:40]!r}); add one")
+    wide = [cell for cell in cells if re.sub(r"_[0-9]+$", "", cell) in _POLLUTANTS]
+    if wide and not {name.casefold() for name in COLUMNS["value"]} & set(cells):
+        raise DataError(f"{path} is a wide table, with a column for each species ({', '.join(wide[:4])}); {_LONG}")
 
 
 def _columns(path: Path, present: tuple[str, ...]) -> dict[str, str]:
@@ -105,7 +131,7 @@ def _period(row: Row, names: Mapping[str, str], default: float) -> float:
 
 def _time(row: Row, column: str) -> np.datetime64:
     """Return a time as UTC; one without an offset is UTC."""
-    text = row.text(column)
+    text = _OFFSET.sub(r"\1", row.text(column))
     midnight = _MIDNIGHT.fullmatch(text)
     try:
         time = datetime.fromisoformat(text if midnight is None else f"{midnight[1]}00{midnight[2]}")

@@ -14,13 +14,14 @@ from airshed.core.data import Conversion, conversion, kind, numbers
 from airshed.core.errors import DataError
 from airshed.grid.places import check_places, in_degrees
 from airshed.io.era5_fields import FieldOfFiles, StoredField, coordinate_text
+from airshed.io.era5_layouts import NO_UNITS, ON_LEVELS, by_name, take_moments
 from airshed.io.era5_names import (
     ALSO,
-    DIMENSIONS,
     FIELDS,
     MODEL_LEVEL_NAMES,
-    NAME_OF_ALIAS,
     PRESSURE_LEVEL_NAMES,
+    dimension,
+    stem,
 )
 from airshed.io.heads import check_heads
 from airshed.io.level_coefficients import LEVELS
@@ -28,10 +29,6 @@ from airshed.io.netcdf import open_netcdf, reading
 from airshed.io.packed import values_of
 
 _ORDER = ("time", "level", "latitude", "longitude")
-_ON_LEVELS = ("u", "v", "t", "q", "z", "cc", "clwc")
-_NO_UNITS = frozenset({"", "1", "~", "level", "levels", "count", "numeric", "model_level_number"})
-"""The unit of level numbers."""
-_CALENDARS = frozenset({"standard", "gregorian", "proleptic_gregorian"})
 
 
 def read_era5(files: Sequence[Path]) -> xr.Dataset:
@@ -87,29 +84,32 @@ def _put_together(opened: Sequence[tuple[Path, xr.Dataset]]) -> xr.Dataset:
 def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[StoredField]:
     """Return the known variables of one file in the reader's names."""
     fields: dict[str, StoredField] = {}
-    for original in dataset.data_vars:
-        name = NAME_OF_ALIAS.get(str(original))
-        if name is not None:
-            with reading(path, f"variable {original}".format):
-                field = _standard(path, str(original), name, dataset[original])
-            if field.name in fields:
-                twice = f"{fields[field.name].original} and {original}"
-                raise DataError(f"{path}: variables {twice} are the same field of ERA5; take one of them out")
-            fields[field.name] = field
-        elif dataset[original].ndim > 1:
-            unused.add(str(original))
+    for name, originals in by_name(path, dataset, unused).items():
+        original = originals[0]
+        with reading(path, f"variable {original}".format):
+            field = _standard(path, original, name, dataset[original])
+        if field.name in fields:
+            twice = f"{fields[field.name].original} and {original}"
+            raise DataError(f"{path}: variables {twice} are the same field of ERA5; take one of them out")
+        fields[field.name] = field
     return list(fields.values())
 
 
 def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> StoredField:
     """Return the field with standard dimensions and rising coordinates, the level nearest the ground first."""
-    known, stored = {**DIMENSIONS, "expver": ""}, field.variable
-    standards = [DIMENSIONS.get(str(dim), str(dim)) for dim in stored.dims]
+    stored = field.variable
+    standards = [dimension(str(dim)) or str(dim) for dim in stored.dims if stored.sizes[dim] > 1 or dim != "step"]
     twice = [dim for index, dim in enumerate(standards) if dim in standards[:index]]
     if twice:
-        raise DataError(f"{path}: variable {original} has the dimension {twice[0]} twice; download the file again")
+        both = " (time and step: select one start of the forecast)" if "step" in stored.dims else ""
+        raise DataError(
+            f"{path}: variable {original} has the dimension {twice[0]} twice{both}; download the file again"
+        )
     if field.dtype.kind not in "fiu":
         raise DataError(f"{path}: variable {original} holds {kind(field.dtype)}, no numbers; download the file again")
+    known = {str(dim) for dim in field.dims if dimension(str(dim)) or dim == "expver"}
+    if "step" in known and field.sizes["step"] == 1 and known & {"time", "valid_time"}:
+        known.remove("step")
     single = [dim for dim in field.dims if str(dim) not in known and field.sizes[dim] == 1]
     field = field.isel(dict.fromkeys(single, 0), drop=True)
     unknown = [str(dim) for dim in field.dims if str(dim) not in known]
@@ -119,13 +119,12 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
         raise DataError(f"{path}: variable {original} holds no values; the download is incomplete")
     level_kind, level = _level_coordinate(path, original, field)
     coordinates: dict[str, NDArray[Any]] = {}
-    names = {DIMENSIONS[str(dim)]: str(dim) for dim in field.dims if dim != "expver"}
+    names = {str(dimension(str(dim))): str(dim) for dim in field.dims if dim != "expver"}
     for standard, dim in names.items():
-        if dim not in field.coords:
+        if dim not in field.coords and dim != "step":
             raise DataError(f"{path}: variable {original} has no values for its {dim}; export the file with them")
         coordinates[standard] = np.asarray(field[dim].values)
-    if "time" in names:
-        _check_times(path, field[names["time"]])
+    names |= take_moments(path, original, field, names, coordinates)
     if level_kind:
         coordinates["level"] = level
     for standard in ("latitude", "longitude"):
@@ -152,24 +151,6 @@ def _unit(path: Path, original: str, name: str, field: xr.Variable) -> Conversio
     return conversion(field.attrs, unit, f"{path}: variable {original}", also=ALSO.get(name))
 
 
-def _check_times(path: Path, times: xr.DataArray) -> None:
-    """Raise DataError unless all times are moments of the calendar of every day, each of them once."""
-    values, calendar = times.values, str(times.encoding.get("calendar") or times.attrs.get("calendar") or "standard")
-    if values.dtype.kind != "M":
-        also = f" in the calendar {calendar!r}" if calendar not in _CALENDARS else ""
-        unit = str(times.encoding.get("units") or times.attrs.get("units") or "none")[:60]
-        raise DataError(
-            f"{path}: its times (units {unit!r}{also}) are no moments in UTC of the years 1678 to 2262; give such as "
-            "'hours since 1900-01-01' in the standard calendar"
-        )
-    if np.isnat(values).any():
-        raise DataError(f"{path}: {int(np.isnat(values).sum())} of its times are missing (NaT); every field needs one")
-    if np.unique(values).size < values.size:
-        ordered = np.sort(values)
-        twice = ordered[1:][np.diff(ordered) == np.timedelta64(0)][0]
-        raise DataError(f"{path}: it has the time {coordinate_text(twice)} more than once; take the double one out")
-
-
 def _names(field: xr.Variable) -> tuple[str, ...]:
     """Return the names of a variable's dimensions."""
     return tuple(map(str, field.dims))
@@ -183,7 +164,7 @@ def _order(values: NDArray[Any], *, rising: bool) -> NDArray[np.intp]:
 
 def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[str, NDArray[Any]]:
     """Return ("model", level numbers), ("pressure", pascals) or ("", nothing)."""
-    dims = [dim for dim in field.dims if DIMENSIONS.get(str(dim)) == "level"]
+    dims = [dim for dim in field.dims if dimension(str(dim)) == "level"]
     if not dims or dims[0] not in field.coords:
         return "", np.empty(0)
     name, coordinate = str(dims[0]), field[dims[0]]
@@ -192,9 +173,9 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
     check_places(name, values, where)
     unit = str(coordinate.attrs.get("units", "")).strip().lower()
     described = str(coordinate.attrs.get("long_name", "")) + str(coordinate.attrs.get("standard_name", ""))
-    is_pressure = unit not in _NO_UNITS or name in PRESSURE_LEVEL_NAMES
+    is_pressure = unit not in NO_UNITS or stem(name) in PRESSURE_LEVEL_NAMES
     is_pressure = is_pressure or ("pressure" in described and "hybrid" not in described)
-    is_model = name in MODEL_LEVEL_NAMES or "model" in described or "hybrid" in described
+    is_model = stem(name) in MODEL_LEVEL_NAMES or "model" in described or "hybrid" in described
     if not is_pressure and (is_model or values.max() <= 137.0):
         if np.any(np.abs(values - np.round(values)) > 1e-3) or values.min() < 0.5 or values.max() > LEVELS + 0.5:
             raise DataError(
@@ -203,7 +184,7 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
             )
         return "model", np.round(values).astype(np.int64)
     change = conversion(
-        {"units": "hPa" if unit in _NO_UNITS else coordinate.attrs["units"]}, "Pa", f"{where}: its {name}"
+        {"units": "hPa" if unit in NO_UNITS else coordinate.attrs["units"]}, "Pa", f"{where}: its {name}"
     )
     pascals = change.factor * values + change.offset
     if pascals.min() <= 0.0 or pascals.max() > 110e3:
@@ -218,6 +199,7 @@ def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
     """Return the parts of a variable as one, in time order; of an instant that comes twice the first is kept."""
     first = parts[0]
     attributes = {"level_kind": first.level_kind, "file": first.path.name, "converted": _told_units(name, parts)}
+    attributes["steps"] = "of a forecast" if first.axes.get("time") == "step" else ""
     coordinates = dict(first.coordinates)
     if "time" not in first.axes:
         return _lazy(first, FieldOfFiles(parts[:1], None), coordinates, attributes)
@@ -259,12 +241,18 @@ def _check_points(name: str, parts: list[StoredField]) -> None:
 def _check_alike(fields: dict[str, xr.DataArray]) -> None:
     """Raise DataError unless all variables have the points, levels and times of the wind."""
     wind = fields["u"]
-    for name in _ON_LEVELS:
+    for name in ON_LEVELS:
         for dim in _ORDER if name in fields else ():
             if dim not in fields[name].dims:
                 file, what = fields[name].attrs["file"], f"{'the wind ' if name in 'uv' else ''}{name}"
                 raise DataError(f"{file}: {what} has no {dim}; the model needs it on {_listed(_ORDER)}")
     for name, field in fields.items():
+        if (
+            name in ("zs", "lsm")
+            and "time" in field.dims
+            and np.setdiff1d(wind["time"].values, field["time"].values).size
+        ):
+            field = field.isel(time=0, drop=True)  # it holds at all times
         for dim in _ORDER:
             if dim not in field.dims:
                 continue

@@ -28,7 +28,7 @@ class StoredField:
     values_at  reads the values at some places in the file
     dtype   of the values
     dims, kept  in the file, and those of them of which not only the first place is wanted: the axes and ``expver``
-    axes    the reader's names of the dimensions, in the reader's order -> the file's names
+    axes    the reader's names of the dimensions, in the reader's order -> the file's names, "" for a time that has none
     places  the reader's names -> the place in the file of each value of the coordinate
     coordinates  the reader's names -> values, in the reader's order
     unit    how the file's numbers become values in ERA5's unit
@@ -51,7 +51,7 @@ class StoredField:
 
     def read(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
         """Return the values at some places of each axis, by the reader's numbers; DataError where they cannot be."""
-        cuts = {self.axes[name]: _cut(self.places[name][wanted[name]]) for name in self.axes}
+        cuts = {dim: _cut(self.places[name][wanted[name]]) for name, dim in self.axes.items() if dim}
         self._check_file(wanted)
         key = (cuts[dim][0] if dim in cuts else slice(None) if dim in self.kept else 0 for dim in self.dims)
         with reading(self.path, lambda: self._text(wanted)):
@@ -68,6 +68,8 @@ class StoredField:
         values = values.transpose([dims.index(dim) for dim in cuts])
         for axis, (_, within) in enumerate(cuts.values()):
             values = values[(slice(None),) * axis + (within,)]
+        if "" in self.axes.values():  # the one instant of a file without a dimension for it comes first
+            values = values[None]
         if not is_sound:
             self._check(values, wanted)
         return values

@@ -1,5 +1,6 @@
 """The names that ERA5 files use, and the values that their fields can take."""
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -31,11 +32,11 @@ FIELDS: Mapping[str, Field] = {
     "tcc": Field(("tcc", "total_cloud_cover", "var164"), -0.01, 1.01, "1"),
     "lsm": Field(("lsm", "land_sea_mask", "var172"), -0.01, 1.01, "1"),
     "tp": Field(("tp", "total_precipitation", "var228"), -0.001, 1.0, "m"),
-    "e": Field(("e", "evaporation", "var182"), -0.1, 0.1, "m"),
-    "ssrd": Field(("ssrd", "surface_solar_radiation_downwards", "var169"), -1e4, 1e7, "J m-2"),
-    "sshf": Field(("sshf", "surface_sensible_heat_flux", "var146"), -1e7, 1e7, "J m-2"),
+    "e": Field(("e", "evaporation", "var182"), -0.2, 0.1, "m"),
+    "ssrd": Field(("ssrd", "surface_solar_radiation_downwards", "var169"), -1e5, 1e9, "J m-2"),
+    "sshf": Field(("sshf", "surface_sensible_heat_flux", "var146"), -1e9, 1e9, "J m-2"),
 }
-"""Short name of the current ERA5 documentation -> field."""
+"""Short name of the current ERA5 documentation -> field. Sums may grow over the ten days of a forecast."""
 
 ALSO: Mapping[str, Mapping[str, float]] = {"tp": {"kg/m2": 1e-3}, "e": {"kg/m2": 1e-3}}
 """Units of another dimension that converters write -> what one of them is in the field's: 1 kg/m2 of water is 1 mm."""
@@ -45,6 +46,7 @@ NAME_OF_ALIAS: Mapping[str, str] = {alias: name for name, field in FIELDS.items(
 DIMENSIONS: Mapping[str, str] = {
     "time": "time",
     "valid_time": "time",
+    "step": "time",
     "latitude": "latitude",
     "lat": "latitude",
     "longitude": "longitude",
@@ -54,6 +56,7 @@ DIMENSIONS: Mapping[str, str] = {
     "plev": "level",
     "pressure_level": "level",
     "isobaricInhPa": "level",
+    "level_hPa": "level",
     "model_level": "level",
     "hybrid": "level",
     "ml": "level",
@@ -61,4 +64,17 @@ DIMENSIONS: Mapping[str, str] = {
 """Dimension names of GRIB converters and of the Climate Data Store, old and new -> the reader's."""
 
 MODEL_LEVEL_NAMES = frozenset({"model_level", "hybrid", "ml"})
-PRESSURE_LEVEL_NAMES = frozenset({"pressure_level", "isobaricInhPa", "plev"})
+PRESSURE_LEVEL_NAMES = frozenset({"pressure_level", "isobaricInhPa", "level_hPa", "plev"})
+
+_NUMBERED = re.compile(r"(.+?)_[0-9]+")
+
+
+def stem(name: str) -> str:
+    """Return the name of a variable or dimension without the number that CDO puts behind the second of a name: u_2."""
+    found = _NUMBERED.fullmatch(name)
+    return found[1] if found else name
+
+
+def dimension(name: str) -> str | None:
+    """Return the reader's name of a dimension, None for one that ERA5 does not have."""
+    return DIMENSIONS.get(name) or DIMENSIONS.get(stem(name))

@@ -61,7 +61,28 @@ def open_netcdf(path: Path) -> "xr.Dataset":
     except DataError:
         dataset.close()
         raise
-    return dataset
+    return _with_real_scales(path, dataset) if any(map(_needs_real_scale, dataset.variables.values())) else dataset
+
+
+def _needs_real_scale(variable: "xr.Variable") -> bool:
+    """Whether xarray would make integers of a variable that has a mark for missing values, which is none of them."""
+    has_mark = any(mark in variable.encoding for mark in ("_FillValue", "missing_value"))
+    return has_mark and variable.dtype.kind in "iu" and {"scale_factor", "add_offset"} & set(variable.encoding) != set()
+
+
+def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
+    """Return a file again, with scale factors and offsets that are whole numbers as real ones."""
+    import xarray as xr
+
+    dataset.close()
+    with reading(path):
+        raw = xr.open_dataset(path, engine="netcdf4", decode_cf=False, cache=False)
+        for variable in raw.variables.values():
+            for key in {"scale_factor", "add_offset"} & set(variable.attrs):
+                variable.attrs[key] = np.float64(variable.attrs[key])
+        decoded = xr.decode_cf(raw, decode_timedelta=False)
+    decoded.set_close(raw.close)
+    return decoded
 
 
 def check_whole(path: Path) -> None:

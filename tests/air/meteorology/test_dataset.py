@@ -333,3 +333,28 @@ def test_texts_and_moments_that_are_none_are_refused(dataset: xr.Dataset, words:
     with pytest.raises(DataError, match=words) as refusal:
         state(dataset)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_value_that_cannot_be_is_told_with_its_place() -> None:
+    coords = {"time": [START, NOON], "lat": GRID.lat, "lon": GRID.lon}
+    for bad, words in (
+        (np.nan, "holds NaN or infinite values, first at"),
+        (-3e-5, "is -3e-05 to 3e-05, outside 0 to 1"),
+    ):
+        rain = np.full((2, 6, 8), 3e-5)
+        rain[1, 2, 3] = rain[1, 4, 4] = bad
+        data = winds(precipitation_flux=(("time", "lat", "lon"), rain)).assign_coords(coords)
+        place = r"first at time 2022-08-31T12:00, lat 49\.25, lon 1\.75 \(2 values\)"
+        with pytest.raises(DataError, match=f"precipitation_flux {words}.*") as refusal:
+            state(data)
+        assert refusal.match(place)
+
+
+def test_round_off_below_zero_is_zero() -> None:
+    """Rain as a difference of sums in single precision, once regridded."""
+    rain = np.full((6, 8), 3e-5)
+    rain[2, 3] = -2e-11
+    assert state(winds(precipitation_flux=(("lat", "lon"), rain))).precipitation.min() == 0.0
+    rain[2, 3] = -1e-10
+    with pytest.raises(DataError, match="precipitation_flux is -1e-10 to 3e-05, outside 0 to 1"):
+        state(winds(precipitation_flux=(("lat", "lon"), rain)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.data import numbers
+from airshed.core.data import numbers, without_round_off
 from airshed.core.errors import CaseError
 from airshed.core.text import listed, printable, shortened, suggestion
 from airshed.core.units import to
@@ -60,8 +60,14 @@ def _one_species(variable: "xr.DataArray", name: str, grid: Grid) -> Array:
     placed = _on_grid(variable, where, grid)
     missing = [dim for dim in _DIMS if dim not in placed.dims]
     values = numbers(placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy(), where)
-    if not np.all(np.isfinite(values)) or np.any(values < 0.0):
-        raise CaseError(f"{where} holds a value that is negative or not finite; mend it, or leave the variable out")
+    values = without_round_off(values)
+    wrong = ~(np.isfinite(values) & (values >= 0.0))
+    if wrong.any():
+        level, row, column = np.argwhere(wrong)[0]
+        raise CaseError(
+            f"{where} holds a value that is negative or not finite, {values[level, row, column]:g} in layer {level} at "
+            f"{grid.lat[row]:g} N, {grid.lon[column]:g} E; mend it, or leave the variable out"
+        )
     ratio = np.asarray(values * to(f"1 {variable.attrs.get('units', '1')}", "mol/mol", where=f"units of {where}"))
     if ratio.max(initial=0.0) > 1.0 + 1e-6:  # but for round-off
         raise CaseError(f"{where} is up to {ratio.max():.3g} mol/mol, more than all air; check its values and units")

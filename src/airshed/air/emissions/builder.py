@@ -97,13 +97,18 @@ class _Made:
         zones = _local_times(by_country, self.countries, start, apart=apart)
         return Inventory(
             start,
-            Layout(self.parts, emitting, tuple(zone for zone, _ in zones), tuple(tuple(each) for _, each in zones)),
+            Layout(
+                self.parts,
+                emitting,
+                tuple(zone for zone, _ in zones),
+                tuple(tuple(each) for _, each in zones),
+                distribution.settings.year,
+            ),
             np.stack([sum(by_country[iso2] for iso2 in members) for _, members in zones], axis=1),
             read_time_profiles(self.folder, emitting),
             read_height_profiles(self.folder / "height_profiles.csv", emitting, self.grid.layer_faces),
             Account(distribution.rows, [*distribution.notices, *distribution.notes], distribution.notices),
             by_itself,
-            year=distribution.settings.year,
         )
 
 

@@ -53,12 +53,14 @@ class Layout:
     """The axes of an inventory: pollutants and their parts, sectors, and a representative zone of each local time.
 
     members  the countries of each zone
+    year     of the totals
     """
 
     parts: Mapping[str, Sequence[Part]]
     sectors: tuple[str, ...]
     zones: tuple[ZoneInfo, ...]
     members: tuple[tuple[str, ...], ...]
+    year: int
 
 
 @dataclass(frozen=True)
@@ -88,16 +90,14 @@ class Inventory:
         height: Array,
         account: Account,
         apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
-        *,
-        year: int,
     ) -> None:
         """Take the parts that the builder made.
 
-        annual  [kg/s]  mean over ``year``, that of the totals, (sectors, zones, pollutants, lat, lon)
+        annual  [kg/s]  mean over the year of the totals, (sectors, zones, pollutants, lat, lon)
         height  [1]     share by layer, (sectors, layers)
         apart   yields each country's part of this inventory, by its code
         """
-        self._days = days_of(year)
+        self._days = days_of(layout.year)
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
         self._layout, self._annual, self._profiles = layout, annual, profiles
         self._annual_total = annual.sum(axis=(3, 4))

@@ -24,7 +24,7 @@ from airshed.air.meteorology.provenance import CF_FIELDS, dataset_provenance
 from airshed.air.meteorology.remap import interpolation_matrix
 from airshed.air.meteorology.series import CheckedSeries
 from airshed.air.meteorology.window import Area
-from airshed.core.data import numbers
+from airshed.core.data import numbers, without_round_off
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.places import closed_circle, once_around
@@ -239,8 +239,9 @@ def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, unit: st
                     f"the meteorology's {name} lies at {dim} {first:g} to {last:g}, the grid's faces at {faces[0]:g} "
                     f"to {faces[-1]:g}; give it at the grid's faces, or at cell centres"
                 )
-    dims = tuple(map(str, field.dims))
-    return PlacedField(dims, field.values, {dim: field[dim].values for dim in dims if dim in field.coords})
+    dims, values = tuple(map(str, field.dims)), field.values
+    values = without_round_off(values) if RANGES.get(name, (None,))[0] == 0.0 else values
+    return PlacedField(dims, values, {dim: field[dim].values for dim in dims if dim in field.coords})
 
 
 def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":

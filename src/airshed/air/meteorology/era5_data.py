@@ -1,7 +1,7 @@
 """What one of several ranks needs of ERA5 files: the data around its window at each instant, what the whole tells."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from airshed.air.meteorology.accumulated import ACCUMULATED, Begins, growing_sums, hourly_amounts, sum_provenance
 from airshed.air.meteorology.air_mass import humidity_plane
 from airshed.air.meteorology.atmosphere import STANDARD_PRESSURE
 from airshed.air.meteorology.extra import KNOWN, WeatherField
@@ -28,9 +29,6 @@ from airshed.io.level_coefficients import full_level_pressure
 from airshed.parallel.communicator import Alone, Communicator
 
 Array = NDArray[np.float64]
-
-_ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
-"""Sums over the hour before each time: an instant needs that hour and the next."""
 
 _LOWEST: Final = 800e2
 """Pressure [Pa] that the lowest level must reach, about 2 km above the sea."""
@@ -50,6 +48,7 @@ class Era5Head:
     land      [1]  land fraction of the whole grid's cells that the data tells; None where it does not
     air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None where the data has a temperature
     extra     fields that processes ask for and the data has
+    sums      accumulated fields that hold growing sums, and when these begin again
     """
 
     period: ForcingTimes
@@ -62,17 +61,19 @@ class Era5Head:
     air_mass: Array | None
     provenance: dict[str, str]
     extra: tuple[WeatherField, ...] = ()
+    sums: Mapping[str, Begins] = field(default_factory=dict)
 
     @classmethod
     def of(cls, around: xr.Dataset, grid: Grid, period: ForcingTimes, extra: Sequence[WeatherField] = ()) -> "Era5Head":
         """Return what the data around a grid tells; without temperature the humidity of all instants is looked at."""
         lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
+        sums = growing_sums(around, period.source[0])
         return cls(
             period, lat, lon, np.asarray(around["level"].values), around.attrs["level_kind"] == "model",
             frozenset(map(str, around.data_vars)) - {"lsm"}, _land_of(around, grid),
             None if "t" in around else humidity_plane(around, period.source),
-            era5_provenance(around, period.held, extra),
-            tuple(each for each in extra if each.place == "cells" and each.era5 in around),
+            era5_provenance(around, period.held, extra, lambda name: sum_provenance(sums, name)),
+            tuple(each for each in extra if each.place == "cells" and each.era5 in around), sums,
         )  # fmt: skip
 
     @property
@@ -144,7 +145,7 @@ def open_part(
     if opened is None:
         return Era5Data(head, Instants(count, None, ranks, sends=True))
     around, _, close = opened
-    read = partial(_parts, _FieldsAt(around, head.period), [_places(head, grid, window) for window in windows])
+    read = partial(_parts, _FieldsAt(around, head), [_places(head, grid, window) for window in windows])
     return Era5Data(head, Instants(count, read, ranks, sends=True, finish=close))
 
 
@@ -190,7 +191,7 @@ def _own(
     """Return the instants of a window that this rank reads for itself."""
     here = around.isel(_places(head, grid, window))
     count = len(head.period.times)
-    return Instants(count, _SomeAtOnce(_FieldsAt(here, head.period), count), ranks, finish=finish)
+    return Instants(count, _SomeAtOnce(_FieldsAt(here, head), count), ranks, finish=finish)
 
 
 def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slice]:
@@ -238,8 +239,8 @@ class _FieldsAt:
     Archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them.
     """
 
-    def __init__(self, dataset: xr.Dataset, period: ForcingTimes) -> None:
-        self._period = period
+    def __init__(self, dataset: xr.Dataset, head: Era5Head) -> None:
+        self._period, self._sums, self._all_times = head.period, head.sums, dataset["time"].values
         self._fields = {str(name): dataset.variables[name] for name in dataset.data_vars if name != "lsm"}
         self._at_times = {name: at_times(field) for name, field in self._fields.items() if "time" in field.dims}
 
@@ -250,10 +251,13 @@ class _FieldsAt:
 
     def _values(self, name: str, indices: Sequence[int]) -> list[NDArray[np.floating]]:
         """Return the values of a variable at each instant: copies, since a part would keep all that was read."""
-        field, accumulated = self._fields[name], name in _ACCUMULATED
+        field, accumulated = self._fields[name], name in ACCUMULATED
         if name not in self._at_times:
             values = np.array(field.values, np.float64, order="C")
             return [values[None] if accumulated else values] * len(indices)
+        if name in self._sums:
+            places, read = (self._period.source[index] for index in indices), self._at_times[name]
+            return [hourly_amounts(read, place, self._all_times, self._sums[name]) for place in places]
         hours, end = 2 if accumulated and self._period.is_hourly else 1, field.sizes["time"]
         spans = [range(first, min(first + hours, end)) for first in (self._period.source[index] for index in indices)]
         times = sorted({place for span in spans for place in span})

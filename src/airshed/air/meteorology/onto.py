@@ -11,6 +11,7 @@ from airshed.air.meteorology.remap import averaging_matrix, clamped_matrix, inte
 from airshed.air.meteorology.window import Area
 from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
+from airshed.core.text import counted
 from airshed.grid import Grid
 from airshed.grid.places import check_places, in_degrees
 from airshed.grid.weights import Weights, apply
@@ -82,18 +83,35 @@ def in_unit_of_the_model(name: str, field: "xr.DataArray", unit: str) -> "xr.Dat
 
 
 def check_values(name: str, field: PlacedField, allowed: Range) -> None:
-    """Raise DataError where values, in the model's unit, are not finite or out of range."""
+    """Raise DataError, with the first place, where values in the model's unit are not finite or out of range."""
     values = field.values
     low, high, unit = allowed
-    if not np.all(np.isfinite(values)):
-        raise DataError(f"the meteorology's {name} holds NaN or infinite values; fill them or cut them off")
+    where, finite = f"the meteorology's {name}", np.isfinite(values)
+    if not np.all(finite):
+        raise DataError(f"{where} holds NaN or infinite values{_first(field, ~finite)}; fill them or cut them off")
     if name == "obukhov_length" and np.any(values == 0.0):
-        raise DataError(f"the meteorology's {name} holds 0; neutral air has a large one, such as 1e6 m")
+        raise DataError(f"{where} holds 0{_first(field, values == 0.0)}; neutral air has a large one, such as 1e6 m")
     if values.size and not low <= values.min() <= values.max() <= high:
         raise DataError(
-            f"the meteorology's {name} is {values.min():g} to {values.max():g}, outside {low:g} to {high:g} {unit}; "
-            "check its values and unit"
+            f"{where} is {values.min():g} to {values.max():g}, outside {low:g} to {high:g} {unit}"
+            f"{_first(field, (values < low) | (values > high))}; check its values and unit"
         )
+
+
+def _first(field: PlacedField, wrong: NDArray[np.bool_]) -> str:
+    """Return where the first wrong value of a field lies, and how many there are; empty for a field of one value."""
+    if not field.dims:
+        return ""
+    indices = np.argwhere(wrong)
+    places = [
+        f"{dim} {_told(field.coords[dim][index]) if dim in field.coords else int(index)}"
+        for dim, index in zip(field.dims, indices[0], strict=True)
+    ]
+    return f", first at {', '.join(places)} ({counted(len(indices), 'value')})"
+
+
+def _told(value: Any) -> str:
+    return str(value.astype("datetime64[m]")) if isinstance(value, np.datetime64) else f"{float(value):g}"
 
 
 def standard_dims(name: object, field: "xr.DataArray") -> "xr.DataArray":

@@ -1,6 +1,6 @@
 """Where each field of the state comes from, in words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airshed.air.meteorology.extra import WeatherField, extra_provenance
@@ -103,8 +103,17 @@ def dataset_provenance(
     return {**result, **extra_provenance(extra, asked), **dict.fromkeys(unused, "given, not used")}
 
 
-def era5_provenance(dataset: "xr.Dataset", held: bool, extra: Sequence[WeatherField] = ()) -> dict[str, str]:
-    """Return the provenance of each quantity for fields of ERA5; ``extra`` are fields that processes ask for."""
+def era5_provenance(
+    dataset: "xr.Dataset",
+    held: bool,
+    extra: Sequence[WeatherField] = (),
+    of_sums: Callable[[str], str] = lambda name: "",
+) -> dict[str, str]:
+    """Return the provenance of each quantity for fields of ERA5.
+
+    extra    fields that processes ask for
+    of_sums  returns over what the sums of a field are
+    """
     names = set(map(str, dataset.data_vars))
     meanings = {**ERA5_FIELDS, **{each.era5: each.name for each in extra if each.era5}}
     result = {
@@ -122,8 +131,8 @@ def era5_provenance(dataset: "xr.Dataset", held: bool, extra: Sequence[WeatherFi
         **extra_provenance(extra, {}),
     }
     for name in sorted(names & set(meanings)):
-        converted = dataset[name].attrs.get("converted")
-        told = f" ({converted})" if converted else ""
+        about = [text for text in (dataset[name].attrs.get("converted"), of_sums(name)) if text]
+        told = f" ({'; '.join(about)})" if about else ""
         result[meanings[name]] = f"read: {name} from {dataset[name].attrs['file']}{told}"
     if held:
         result["last interval"] = f"held: the data ends at {str(dataset['time'].values[-1])[:16]}"
