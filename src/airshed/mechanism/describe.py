@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from airshed.core.atomic import write_whole
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError, MechanismError
 from airshed.core.report import Cell, Report, Table
@@ -15,8 +16,10 @@ from airshed.formula.tree import Expression
 from airshed.mechanism import inspect_mechanism
 from airshed.mechanism.balance import atom_counts, imbalances
 from airshed.mechanism.expressions import Environment, evaluate, parameters
+from airshed.mechanism.kpp.dialects import Missing, MissingFormulasError, side_file
 from airshed.mechanism.load import save_mechanism
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.rates_file import rates_path
 from airshed.mechanism.structure import Finding, differences, findings, jacobian_pattern, shown
 
 _UNITS = ("molecules/cm3/s", "1/s", "cm3/s", "cm6/s")
@@ -76,6 +79,35 @@ def check(mechanism: str) -> Report:
     table = Table("What may be meant, or not", ("what", "where", "how"), rows)
     facts: dict[str, Cell] = dict(counts.items()) or {"found": "nothing"}
     return Report(f"Check of mechanism {network.name}", [table] if rows else [], facts, ok=not _broken(network, found))
+
+
+def write_rates(mechanism: str) -> Report:
+    """Write a side file beside a reaction file with all that its rates lack, to be filled in; raise MechanismError.
+
+    What other models' functions are known to be is filled in; to a side file that is there its lines are added.
+    """
+    missing: Sequence[Missing] = ()
+    try:
+        network = inspect_mechanism(mechanism)
+        name, left_open = network.name, [each.name for each in network.open_parameters]
+    except MissingFormulasError as error:
+        name, missing, left_open = Path(mechanism).stem, error.missing, list(error.left_open)
+    side = rates_path(Path(mechanism))
+    if not Path(mechanism).is_file():
+        raise MechanismError(f"{mechanism}: a side file is written beside a file; give its path")
+    text = side_file(name, missing, left_open) if missing or left_open else ""
+    if text:
+        before = side.read_text(encoding="utf-8") if side.is_file() else ""
+        with write_whole(side) as part:
+            part.write_text(before + ("\n" if before else "") + text, encoding="utf-8", newline="\n")
+    asked = sum(line.startswith("#?") for line in text.splitlines())
+    facts: dict[str, Cell] = {
+        "functions that no formula gives": len(missing),
+        "values left open": len(left_open),
+        "written": str(side) if text else "nothing: the rates lack nothing",
+        "left to fill in": f"{asked} lines that begin with #?",
+    }
+    return Report(f"Side file of mechanism {name}", [], facts, ok=not missing)
 
 
 def convert(mechanism: str, output: Path) -> Report:

@@ -10,6 +10,7 @@ from airshed.core.text import printable
 from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.other_languages import refuse_other_language
 from airshed.mechanism.rates_file import Code, rates_path, read_rates_file, with_rates
 
 SUFFIXES = (".def", ".kpp", ".eqn", ".spc")
@@ -56,6 +57,7 @@ def _load(name_or_path: str | PathLike[str], code: Code) -> ReactionNetwork:
     suffix = path.suffix.lower()
     if suffix in SUFFIXES + OPENATMOS or len(path.parts) > 1:
         _refuse_missing(path)
+    refuse_other_language(path)
     if suffix in OPENATMOS or (suffix not in SUFFIXES and _is_folder(path)):
         from airshed.mechanism.openatmos import read_openatmos
 

@@ -36,12 +36,20 @@ def show_mechanism(
         typer.echo(path, err=as_json)
 
 
-def check_mechanism(mechanism: Mechanism, as_json: AsJson = False) -> None:
+def check_mechanism(
+    mechanism: Mechanism,
+    write_rates: Annotated[
+        bool,
+        typer.Option("--write-rates", help="Write all that the rates lack into NAME.rates.toml, to be filled in."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Tell everything that looks wrong or odd; exit code 1 where a reaction does not conserve an atom under #CHECK."""
     from airshed.cli.render import show
     from airshed.mechanism.describe import check
+    from airshed.mechanism.describe import write_rates as written
 
-    report = check(mechanism)
+    report = written(mechanism) if write_rates else check(mechanism)
     show(report, as_json=as_json)
     if not report.ok:
         raise typer.Exit(1)

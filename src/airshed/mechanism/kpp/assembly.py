@@ -10,7 +10,9 @@ from airshed.core.constants import ATOMIC_WEIGHTS
 from airshed.core.errors import MechanismError
 from airshed.core.text import printable
 from airshed.formula.tree import Expression, Number
-from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
+from airshed.mechanism.kpp.dialects import MissingFormulasError
+from airshed.mechanism.kpp.faults import Faults, first_places, missing_formulas, of_species, unexplained
+from airshed.mechanism.kpp.meaning import Meaning, Unknown
 from airshed.mechanism.kpp.source import SourceFile
 from airshed.mechanism.kpp.statements import (
     Amount,
@@ -29,7 +31,6 @@ from airshed.mechanism.rates_file import RatesFile
 from airshed.mechanism.reaction import Reaction, Species
 
 LIGHT, NOTHING = "hv", "prod"
-_MOST_FAULTS: Final = 20
 GROUPS: Final = {"all_spec": (True, False), "var_spec": (False,), "fix_spec": (True,)}
 _MASS: Final = re.compile(r"\[(\d+(?:\.\d*)?(?:e[+-]?\d{1,2})?) kg/mol\]$")
 _CHANGES: Final = {"SETVAR": False, "SETRAD": False, "SETFIX": True}
@@ -181,30 +182,33 @@ def _apply_lists(collection: Collection) -> tuple[str, ...]:
 def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tuple[Reaction, ...]:
     """Return the reactions; the faults of several of them are reported together."""
     reactions: dict[str, Reaction] = {}
-    faults: list[MechanismError] = []
+    faults = Faults()
     unknown: list[tuple[Location, str, Unknown]] = []
     for number, (source, equation) in enumerate(collection.equations, start=1):
         label = equation.label or f"R{number}"
         first = reactions.get(label.casefold())
         try:
             if first is not None:
-                message = f"the label <{label}> stands a second time; the first is at {first.location}"
-                raise error_at(source.location(equation.offset), message)
+                again = f"the label <{label}> stands a second time; the first is at {first.location}"
+                raise error_at(source.location(equation.offset), again)
             reactions[label.casefold()] = _reaction(source, equation, label, collection, meaning)
         except MechanismError as fault:
-            faults.append(fault)
-        if len(faults) > _MOST_FAULTS:
+            faults.add(fault)
+        if faults.many:
             break  # the search for nearest names takes time
         unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
         meaning.unknown.clear()
     sums = frozenset().union(*(source.sums_in_code for source in collection.sources))
-    faults += [_of_species(each) for each in _first(unknown) if each[2].name.casefold() in sums]
-    unknown = [each for each in unknown if each[2].name.casefold() not in sums]
-    if unknown:
-        faults.append(_unexplained(unknown, rates))
-    if faults:
-        messages = [str(fault) for fault in faults[:_MOST_FAULTS]]
-        raise MechanismError("\n".join([*messages, *(["and more"] if len(faults) > _MOST_FAULTS else [])]))
+    for each in first_places(unknown):
+        if each[2].name.casefold() in sums:
+            faults.add(of_species(each))
+    missing = missing_formulas([each for each in unknown if each[2].name.casefold() not in sums])
+    if missing:
+        error = unexplained(missing, rates, collection.sources[0].name)
+        faults.add(error)
+        raise MissingFormulasError(faults.text(), missing, meaning.open_names)
+    if faults.found:
+        raise MechanismError(faults.text())
     return tuple(reactions.values())
 
 
@@ -236,36 +240,6 @@ def _meant(source: SourceFile, formula: Formula, offset: int, meaning: Meaning) 
         raise error_at(source.location(error.offset), error.message) from None
 
 
-def _first(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[tuple[Location, str, Unknown]]:
-    """Return each name that nothing explains where it stands first."""
-    first: dict[str, tuple[Location, str, Unknown]] = {}
-    for each in unknown:
-        first.setdefault(each[2].name.casefold(), each)
-    return list(first.values())
-
-
-def _of_species(unknown: tuple[Location, str, Unknown]) -> MechanismError:
-    """Return the error of a rate with a sum of species, as RO2 of the Master Chemical Mechanism is."""
-    place, label, each = unknown
-    return error_at(
-        place,
-        f"the rate of <{label}> depends on {each.name}, which inlined code computes from variable species, and no rate "
-        f"may: write the reaction once for each species X of {each.name}, with X on both sides, A + X = B + X : k, and "
-        f"without {each.name} in k",
-    )
-
-
-def _unexplained(unknown: Sequence[tuple[Location, str, Unknown]], rates: RatesFile) -> MechanismError:
-    """Return the error that names all that the rates call and no formula gives, each with its first reaction."""
-    first = _first(unknown)
-    listed = ", ".join(
-        f"{each.text!r} in <{label}> at {location.line}:{location.column}" for location, label, each in first
-    )
-    place, _, one = unknown[0]
-    hint = meant(one.name, rates.definitions) if len(first) == 1 and one.text != one.name else ""
-    return error_at(place, f"no formula gives {listed}; write it into {rates.path.name} beside the mechanism{hint}")
-
-
 def _amounts(
     source: SourceFile, amounts: Sequence[Amount], collection: Collection, ignored: Sequence[str]
 ) -> tuple[tuple[str, float], ...]:
@@ -291,8 +265,8 @@ def _constant(source: SourceFile, statement: ValueStatement) -> float:
     meaning = Meaning()
     value = _meant(source, statement.value, statement.offset, meaning)
     if not isinstance(value, Number) or value.value < 0.0 or meaning.unknown:
-        message = f"the initial value of {statement.name[:40]} is not a number >= 0"
-        raise error_at(source.location(statement.offset), message)
+        text = f"the initial value of {statement.name[:40]} is not a number >= 0"
+        raise error_at(source.location(statement.offset), text)
     return value.value
 
 

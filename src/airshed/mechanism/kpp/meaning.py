@@ -7,6 +7,7 @@ Calls are those of the side file, of KPP's rate functions and of :data:`FUNCTION
 whole number or one unknown name is an element of a list that the host fills, J(1) or J(ip_NO2): open, too.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,7 @@ from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, walk
 from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call
 from airshed.mechanism.file_air import part_of_air
+from airshed.mechanism.kpp.dialects import of_dialect
 from airshed.mechanism.kpp.parser import parse_formula, short
 from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, rate_function
 from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole
@@ -31,6 +33,9 @@ _FORTRAN: Final = {  # other names of functions
     "ALOG": "LOG", "ALOG10": "LOG10", "FABS": "ABS", "DMAX1": "MAX", "DMIN1": "MIN", "AMAX1": "MAX", "AMIN1": "MIN",
 }  # fmt: skip
 _CONVERSIONS: Final = ("DBLE", "REAL", "FLOAT")  # of a number's precision, which is always double here
+
+_CONCENTRATIONS: Final = ("C", "VAR", "FIX", "CONC")  # lists of KPP's own
+_INDEX: Final = re.compile("indf?_", re.IGNORECASE)
 
 KNOWN: Final = (*SYMBOLS, *ALIASES, "CAIR", "CFACTOR")
 """Names that no side file may give another meaning."""
@@ -53,11 +58,12 @@ class Definition:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A name that nothing explains, as written."""
+    """A name that nothing explains, as written, with the number of its arguments."""
 
     offset: int
     name: str
     text: str
+    arguments: int = 0
 
 
 @dataclass
@@ -205,11 +211,14 @@ class Meaning:
         try:
             found = rate_function(applied.name, values, Symbol("M")) or self._elementary(applied.name, values)
         except MechanismError as error:
-            raise MisplacedError(applied.offset, str(error)) from None
+            if of_dialect(applied.name, len(values)) is None:
+                raise MisplacedError(applied.offset, str(error)) from None
+            found = None
         self.follows |= applied.name.upper() in OF_AIR
         if found is None:
             shown = ", ".join(map(str, values))
-            self.unknown.append(Unknown(applied.offset, applied.name, f"{applied.name}({short(shown)})"))
+            text = f"{applied.name}({short(shown)})"
+            self.unknown.append(Unknown(applied.offset, applied.name, text, len(values)))
             return Number(1.0)
         return limited(found, applied.offset)
 
@@ -248,10 +257,21 @@ class Meaning:
     def _element(self, applied: Applied) -> Expression:
         """Return an element of a host's list; C(ind_X) is the concentration of the species X."""
         index = applied.arguments[0]
-        if applied.name.upper() == "C" and isinstance(index, Name) and index.name.casefold().startswith("ind_"):
-            return self._name(Name(applied.offset, index.name[4:]), {})
+        if applied.name.upper() in _CONCENTRATIONS and isinstance(index, Name):
+            match = _INDEX.match(index.name)
+            if match is not None:
+                return self._concentration(Name(applied.offset, index.name[match.end() :]))
         key = _element_key(applied)
         return Parameter(self._open.setdefault(key, _element_text(applied)))
+
+    def _concentration(self, name: Name) -> Expression:
+        """Return the concentration of a species that a rate names as C(ind_X); raise MisplacedError for none."""
+        species = {**self.variable, **self.fixed}
+        known = name.name.casefold() in species or name.name.upper() in (*_KPP_SYMBOLS, "CFACTOR")
+        if species and not known and name.name.casefold() not in self.definitions:
+            hint = nearest(name.name, species.values())
+            raise MisplacedError(name.offset, f"species {name.name!r} of C(ind_{name.name}) is not declared{hint}")
+        return self._name(name, {})
 
 
 def of_variable(name: str) -> str:

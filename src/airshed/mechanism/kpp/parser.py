@@ -142,10 +142,14 @@ class _Statements(Transformer[Token, Any]):
         amounts, sign = [], 1.0
         for part in parts:
             if isinstance(part, Token):
-                sign = -1.0 if part == "-" else 1.0
+                sign = -sign if part == "-" else sign
             else:
                 amounts.append(Amount(part.offset, part.name, sign * part.coefficient))
+                sign = 1.0
         return tuple(amounts)
+
+    def products(self, *sides: tuple[Amount, ...]) -> tuple[Amount, ...]:
+        return sides[0] if sides else ()
 
     def term(self, *tokens: Token) -> Amount:
         number = _number(tokens[0]) if len(tokens) == 2 else 1.0
@@ -159,6 +163,9 @@ class _Statements(Transformer[Token, Any]):
 
     def number(self, token: Token) -> Number:
         return Whole(_number(token)) if token.isdigit() else Number(_number(token))
+
+    def logical(self, token: Token) -> Number:
+        return Number(1.0 if token.lower() == ".true." else 0.0)
 
     def symbol(self, name: Token) -> Name:
         spelled = name.strip('"')

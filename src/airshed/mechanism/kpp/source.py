@@ -26,6 +26,8 @@ _ASIDE = re.compile(
     r"[ \t]*#[ \t]*ENDINLINE\b[^\n]*)|(?P<openinline>^[ \t]*#[ \t]*INLINE\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_WITHIN = re.compile(rf"^[ \t]*#[ \t]*({'|'.join([*SECTIONS, 'INLINE'])})\b", re.IGNORECASE | re.MULTILINE)
+_SLIP = re.compile(r"^[ \t]*#[ \t]*(END\w*|\w*INLINE\w*)", re.IGNORECASE | re.MULTILINE)
 _COMMENT = re.compile(r"\{[^}]*\}|//[^\n]*")
 _COMMAND = re.compile(r"\"[^\"\n]*\"|#[ \t]*(\w*)")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f]")
@@ -40,7 +42,8 @@ _SUM = re.compile(r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*=(?=[^=\n]*(?:&[^\n]*\n[^=\
 _LINES: Final = frozenset(
     {"AUTOREDUCE", "CHECKALL", "DECLARE", "DOUBLE", "DRIVER", "DUMMYINDEX", "EQNTAGS", "FUNCTION", "GRAPH", "HESSIAN",
      "INTEGRATOR", "INTFILE", "JACOBIAN", "LANGUAGE", "LOOKATALL", "MEX", "MINVERSION", "REORDER", "STOCHASTIC",
-     "STOCHMAT", "STOICHMAT", "STOICMAT", "TRANSPORTALL", "UPPERCASEF90", "XGRID", "YGRID", "ZGRID"}
+     "STOCHMAT", "STOICHMAT", "STOICMAT", "TRANSPORTALL", "UPPERCASEF90",
+     "WRFCONFORM", "XGRID", "YGRID", "ZGRID"}
 )  # fmt: skip
 """Commands of one line that tell KPP what code to write: they say nothing about the chemistry and are skipped."""
 
@@ -161,11 +164,28 @@ def read_source(path: Path, name: str) -> SourceFile:
     return SourceFile(path, name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def _check_inlined(match: re.Match[str]) -> None:
+    """Raise MisplacedError for inlined code without an end: none at all, or another section begins before it."""
+    text = match.string
+    start = match.start("code") if match["inline"] else match.end()
+    end = match.end("code") if match["inline"] else len(text)
+    section = _WITHIN.search(text, start, end)
+    if section is None and match["inline"]:
+        return
+    line = text.count("\n", 0, match.start()) + 1
+    before = ""
+    if section is not None:
+        before = f" before the #{section[1].upper()} of line {text.count(chr(10), 0, section.start(1)) + 1}"
+    slip = _SLIP.search(text, start, section.start() if section is not None else end)
+    hint = f"; is {slip[0].strip()} in line {text.count(chr(10), 0, slip.start(1)) + 1} meant so?" if slip else ""
+    raise MisplacedError(match.start(), f"the #INLINE of line {line} has no #ENDINLINE{before}{hint}")
+
+
 def _blank(match: re.Match[str]) -> str:
     if match["quoted"]:
         return match.group()
     if match["open"]:
         raise MisplacedError(match.start(), "this comment has no closing '}'")
-    if match["openinline"]:
-        raise MisplacedError(match.start(), "this #INLINE has no #ENDINLINE")
+    if match["inline"] or match["openinline"]:
+        _check_inlined(match)
     return re.sub(r"[^\n]", " ", match.group())

@@ -19,6 +19,7 @@ _WORDS: Final = {
     "QUOTED": "a name",
     "COEFFICIENT": "a number",
     "NUMBER": "a number",
+    "LOGICAL": "a number",
     "_OPEN": "'('",
     "SIGN": "'+'",
     "OPERATOR": "an operator",
@@ -56,6 +57,8 @@ def _expected(error: UnexpectedInput) -> str:
     else:
         assert isinstance(error, UnexpectedToken)
         names = set(error.accepts or error.expected)
+    if "$END" in names:
+        names = names - {"_COMMA"}  # passed over between statements, and not needed there
     if "TIMES" in names:
         names = names - {"TIMES", "POWER", "SIGN"} | {"OPERATOR"}
     words = list(dict.fromkeys(words for name, words in _WORDS.items() if name in names))

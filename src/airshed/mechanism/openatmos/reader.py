@@ -11,7 +11,7 @@ from airshed.formula.tree import Expression
 from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp
-from airshed.mechanism.openatmos.document import read_document
+from airshed.mechanism.openatmos.document import read_beside, read_document
 from airshed.mechanism.openatmos.node import Fields, Node
 from airshed.mechanism.openatmos.rates import read_expression
 from airshed.mechanism.openatmos.reactions import Collection
@@ -23,6 +23,9 @@ ATOMS: Final = "__atoms"
 CHECKED: Final = "__check"
 PARAMETERS: Final = "__parameters"
 BINDINGS: Final = "__bindings"
+
+MECHANISM: Final = "mechanism"
+"""Key of a MusicBox file, beside the conditions of the box."""
 
 CONFIGURATIONS: Final = ("config.yaml", "config.yml", "config.json")
 """What a folder's mechanism is called, in the order in which MICM looks."""
@@ -47,6 +50,7 @@ def read_openatmos(path: Path, shown: str | None = None) -> ReactionNetwork:
     node = read_document(path, shown)
     if not isinstance(node.value, dict):
         raise node.expected("a mechanism: an object with 'version', 'species', 'phases' and 'reactions'")
+    node, path, shown = _of_musicbox(node, path, shown)
     root = node.fields()
     if FILES in root:
         gases, collection, others = read_camp(root, path)
@@ -61,6 +65,21 @@ def read_openatmos(path: Path, shown: str | None = None) -> ReactionNetwork:
     root.ignore("emissions")  # inventories of a host, no chemistry
     root.finish()
     return _network(node, name if _NAME.fullmatch(name) else _stem(path), gases, collection, (shown,))
+
+
+def _of_musicbox(node: Node, path: Path, shown: str) -> tuple[Node, Path, str]:
+    """Return the mechanism of a MusicBox file, which stands under `mechanism` or in the file that is named there."""
+    inner = node.value.get(MECHANISM) if "version" not in node.value else None
+    if inner is None:
+        return node, path, shown
+    if isinstance(inner.value, str):
+        found, name = read_beside(inner, path)
+        if not isinstance(found.value, dict):
+            raise found.expected("a mechanism: an object with 'version', 'species', 'phases' and 'reactions'")
+        return found, path.parent / inner.value, name
+    if not isinstance(inner.value, dict):
+        raise inner.expected("a mechanism: an object with 'version', 'species', 'phases' and 'reactions'")
+    return inner, path, shown
 
 
 def _check_version(root: Fields) -> None:

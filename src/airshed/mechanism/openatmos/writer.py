@@ -56,8 +56,11 @@ def openatmos_document(network: ReactionNetwork) -> dict[str, Any]:
     entries = _entries(network)
     declared = [each for entry in entries for each in entry.declared]
     extra = [_declared(each) for each in network.declared if each not in declared]
+    fixed = {each.name for each in network.fixed}
     bindings = {
-        name: expression_text(value, name) for name, value in network.bindings.items() if not _is_air(name, value)
+        name: expression_text(value, name)
+        for name, value in network.bindings.items()
+        if name not in fixed or not _is_air(name, value)
     }
     comments = {ATOMS: list(network.atoms), CHECKED: list(network.checked), PARAMETERS: extra, BINDINGS: bindings}
     species = network.species + network.fixed
@@ -93,7 +96,7 @@ def _entries(network: ReactionNetwork) -> list[Entry]:
 
 
 def _is_air(name: str, value: Expression) -> bool:
-    """Say whether a binding is that of a third body under another name than M, which the format can say."""
+    """Return whether a binding of a fixed species is a third body's under another name than M: the format has these."""
     return value == Symbol("M") and name.upper() not in SYMBOLS
 
 

@@ -1,0 +1,88 @@
+"""Collects the faults of the reactions of a file, so that one message tells each kind once."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.kpp.dialects import Missing, message, of_dialect
+from airshed.mechanism.kpp.meaning import Unknown, meant
+from airshed.mechanism.location import Location, error_at
+from airshed.mechanism.rates_file import RatesFile
+
+_MOST_FAULTS: Final = 20
+_MOST_NAMES: Final = 8
+_VARIABLE: Final = re.compile(r"a rate cannot depend on (\w+), a variable species")
+_PLACE: Final = re.compile(r"^[^\n]*?:\d+:\d+: ")
+
+
+class Faults:
+    """The faults of many reactions, each of a kind once with the number of its places."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[MechanismError, int]] = {}
+        self._names: dict[str, dict[str, None]] = {}
+
+    def add(self, fault: MechanismError) -> None:
+        """Note a fault; alike are those that say the same of other places, or of other variable species."""
+        kind = _PLACE.sub("", str(fault), count=1)
+        named = _VARIABLE.search(kind)
+        if named is not None:
+            kind = kind.replace(named[0], "")
+            self._names.setdefault(kind, {})[named[1]] = None
+        first, number = self.found.get(kind, (fault, 0))
+        self.found[kind] = (first, number + 1)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more kinds than a message can list."""
+        return len(self.found) > _MOST_FAULTS
+
+    def text(self) -> str:
+        """Return all of them, a line each."""
+        lines = []
+        for kind, (fault, number) in list(self.found.items())[:_MOST_FAULTS]:
+            others = list(self._names.get(kind, ()))[1:]
+            of = f" of {', '.join(others[:_MOST_NAMES])}{' ...' * (len(others) > _MOST_NAMES)} too" if others else ""
+            lines.append(str(fault) + (f" ({number} places{of}, this is the first)" if number > 1 else ""))
+        return "\n".join([*lines, *(["and more"] if self.many else [])])
+
+
+def first_places(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[tuple[Location, str, Unknown]]:
+    """Return each name that nothing explains where it stands first."""
+    first: dict[str, tuple[Location, str, Unknown]] = {}
+    for each in unknown:
+        first.setdefault(each[2].name.casefold(), each)
+    return list(first.values())
+
+
+def of_species(unknown: tuple[Location, str, Unknown]) -> MechanismError:
+    """Return the error of a rate with a sum of species, as RO2 of the Master Chemical Mechanism is."""
+    place, label, each = unknown
+    return error_at(
+        place,
+        f"the rate of <{label}> depends on {each.name}, which inlined code computes from variable species, and no rate "
+        f"may: write the reaction once for each species X of {each.name}, with X on both sides, A + X = B + X : k, and "
+        f"without {each.name} in k",
+    )
+
+
+def missing_formulas(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[Missing]:
+    """Return what no formula gives, each function once with the number of its places."""
+    found: dict[tuple[str, int], Missing] = {}
+    for place, label, each in unknown:
+        key = each.name.casefold(), each.arguments
+        if key in found:
+            found[key] = replace(found[key], places=found[key].places + 1)
+        else:
+            found[key] = Missing(each.name, each.arguments, each.text, label, place)
+    return list(found.values())
+
+
+def unexplained(missing: Sequence[Missing], rates: RatesFile, file: str) -> MechanismError:
+    """Return the error that names all that the rates call and no formula gives, each with its first reaction."""
+    one = missing[0]
+    alone = len(missing) == 1 and one.arguments and of_dialect(one.name, one.arguments) is None
+    hint = meant(one.name, rates.definitions) if alone else ""
+    return error_at(one.location, f"{message(missing, rates.path.name, file)}{hint}")

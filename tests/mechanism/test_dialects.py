@@ -1,0 +1,235 @@
+"""Mechanisms as people have them: other models' functions, small faults of syntax, other languages."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from airshed.cli.program import app
+from airshed.core.errors import MechanismError
+from airshed.mechanism import load_mechanism, rates
+from airshed.mechanism.describe import convert, write_rates
+from airshed.mechanism.kpp.dialects import GEOS_CHEM, WRF_CHEM, MissingFormulasError
+
+AIR = {"TEMP": 280.0, "M": 2e19, "O2": 4e18, "N2": 1.6e19, "H2O": 1e17, "PRESS": 8e4, "SUN": 0.5}
+HEAD = "#DEFVAR\nO3 = 3O; NO = N + O; NO2 = N + 2O;\n#EQUATIONS\n"
+
+
+def written(folder: Path, text: str, name: str = "m.def") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+WRF = HEAD + "".join(
+    [
+        "NO + O3 = NO2 : ARR2(1.8D-12, 1370.0_dp, TEMP);\n" * 30,
+        "O3 + NO2 = NO : TROE(9e-32, 1.5, 3e-11, 0.0, TEMP, C_M);\n",
+        "NO2 = NO + O3 : j(Pj_no2);\nNO = NO2 : k46(TEMP, C_M);\n",
+    ]
+)
+
+
+def test_functions_of_wrf_chem_are_one_message(tmp_path: Path) -> None:
+    path = written(tmp_path, WRF)
+    with pytest.raises(MissingFormulasError) as caught:
+        load_mechanism(path)
+    text = str(caught.value)
+    assert text.count("ARR2(1.8e-12") == 1
+    assert "'ARR2(1.8e-12, 1370.0, TEMP)' in <R1> at 4:17 and 29 more" in text
+    assert "ARR2(a, b, t) is a*exp(-b/t) there; KPP's ARR2(a, b), a*exp(+b/TEMP), is another" in text
+    assert f"`airshed mechanism check {path} --write-rates`" in text
+    assert len(text) < 1200, "a message that is longer is cut"
+
+
+def test_the_side_file_that_is_offered_is_all_it_takes(tmp_path: Path) -> None:
+    path = written(tmp_path, WRF.replace("NO = NO2 : k46(TEMP, C_M);\n", ""))
+    report = write_rates(str(path))
+    assert not report.ok
+    side = tmp_path / "m.rates.toml"
+    assert tomllib.loads(side.read_text())["ARR2(a, b, t)"] == "a*exp(-b/t)"
+    assert tomllib.loads(side.read_text())["C_M"] == "M"
+    network = load_mechanism(path)
+    assert [each.name for each in network.open_parameters] == ["j(Pj_no2)"]
+    k = rates(network.bind({"j(Pj_no2)": 1.0}), AIR)
+    assert float(k[0]) == pytest.approx(1.8e-12 * 2.718281828459045 ** (-1370.0 / 280.0)), "the sign of WRF-Chem"
+    low, high = 9e-32 * (300 / 280) ** 1.5 * 2e19, 3e-11
+    from math import log10
+
+    assert float(k[30]) == pytest.approx(low / (1 + low / high) * 0.6 ** (1 / (1 + log10(low / high) ** 2)))
+    assert write_rates(str(path)).ok
+
+
+def test_unknown_functions_are_questions_of_the_side_file(tmp_path: Path) -> None:
+    path = written(tmp_path, WRF)
+    (tmp_path / "m.rates.toml").write_text('"ARR2(a, b, t)" = "a*exp(-b/t)"\n')
+    result = CliRunner().invoke(app, ["mechanism", "check", str(path), "--write-rates"])
+    assert result.exit_code == 1
+    text = (tmp_path / "m.rates.toml").read_text()
+    assert text.startswith('"ARR2(a, b, t)" = '), "what is there stays"
+    assert text.count('"ARR2(') == 1
+    assert '#? "k46(a1, a2)" =   # 1 reaction, first <R33>: k46(TEMP, C_M)' in text
+    assert '#? "j(Pj_no2)" =' in text
+
+
+@pytest.mark.parametrize("dialect", [WRF_CHEM, GEOS_CHEM], ids=["WRF-Chem", "GEOS-Chem"])
+def test_each_known_function_can_be_read(dialect, tmp_path: Path) -> None:
+    calls = [
+        signature.partition("(")[0] + "(" + ", ".join(
+            "TEMP" if name.strip(") ") == "t" else "M" if name.strip(") ") == "air" else "0.5"
+            for name in signature.partition("(")[2].split(",")
+        ) + ")"
+        for signature in dialect.functions
+    ]  # fmt: skip
+    path = written(tmp_path, HEAD + "".join(f"NO + O3 = NO2 : {call};\n" for call in calls))
+    write_rates(str(path))
+    assert (rates(load_mechanism(path), AIR) > 0.0).all()
+
+
+def test_kpps_own_functions_with_a_wrong_number_of_arguments_are_told_once(tmp_path: Path) -> None:
+    path = written(tmp_path, HEAD + "NO + O3 = NO2 : ARR(1, 2);\n" * 40 + "NO = NO2 : XX3;\nNO = XX : 1;\n" * 2)
+    with pytest.raises(MechanismError) as caught:
+        load_mechanism(path)
+    first, second = str(caught.value).splitlines()
+    assert first.endswith(":4:17: ARR takes 3 arguments, (a, b, c), not 2 (40 places, this is the first)")
+    assert "species 'XX' is not declared" in second
+    assert second.endswith("(2 places, this is the first)")
+
+
+def test_variable_species_in_rates_are_told_once(tmp_path: Path) -> None:
+    path = written(tmp_path, HEAD + "NO = NO2 : 1e-10*C(ind_O3);\nNO2 = NO : O3*NO;\nO3 = NO : C(ind_NO2);\n")
+    with pytest.raises(MechanismError, match=r"cannot depend on O3, .*\(3 places of NO2 too, this is the first\)$"):
+        load_mechanism(path)
+
+
+GEOS = """#DEFVAR
+A = IGNORE; B = IGNORE; C = IGNORE;
+#EQUATIONS
+A = B : 1e-4; {2020; first source},{2021; second source}
+B = C : UP(1.0, .FALSE.);
+C = A : UP(2.0, .true.); {2020},{2021}
+A + B = : 3e-10;
+A + C = B + -0.11 A - - 0.5 C : 1e-12;
+"""
+
+
+def test_syntax_that_kpp_passes_over(tmp_path: Path) -> None:
+    (tmp_path / "m.rates.toml").write_text('"UP(a, b)" = "a*(1 + b)"\n')
+    network = load_mechanism(written(tmp_path, GEOS))
+    assert rates(network, AIR).tolist() == [1e-4, 1.0, 4.0, 3e-10, 1e-12]
+    assert network.reactions[3].products == ()
+    assert network.net_stoichiometry[3] == ((0, -1.0), (1, -1.0))
+    assert network.reactions[4].products == (("B", 1.0), ("A", -0.11), ("C", 0.5))
+
+
+def test_a_comma_within_an_equation_stays_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(MechanismError, match=r":4:3: expected '\+', '-' or '=', but ',' follows|:4:3: expected"):
+        load_mechanism(written(tmp_path, HEAD + "NO, O3 = NO2 : 1;"))
+
+
+@pytest.mark.parametrize("form", ["C(ind_X)", "VAR(ind_X)", "FIX(indf_X)", "conc(IND_X)"])
+def test_a_concentration_is_that_of_a_declared_species(form: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"#DEFVAR A = IGNORE;\n#DEFFIX CH4 = IGNORE;\n#EQUATIONS\nA = PROD : 2*{form};\n")
+    with pytest.raises(MechanismError, match=r":4:14: species 'X' of C\(ind_X\) is not declared"):
+        load_mechanism(path)
+    path.write_text(path.read_text().replace("_X", "_CH4"))
+    assert [each.name for each in load_mechanism(path).parameters] == ["CH4"]
+
+
+LOST = """#INLINE F90_GLOBAL
+ REAL(dp) :: M
+{end}
+#DEFVAR
+A = IGNORE; B = IGNORE;
+#EQUATIONS
+<1> A = B : 1e-4;
+#INLINE F90_RCONST
+ X = 1
+#ENDINLINE
+"""
+
+
+@pytest.mark.parametrize("slip", ["#ENDLINE", "#END", "# EndInlin", "#ENDINLINES"])
+def test_a_misspelt_end_of_inlined_code(slip: str, tmp_path: Path) -> None:
+    with pytest.raises(MechanismError) as caught:
+        load_mechanism(written(tmp_path, LOST.format(end=slip)))
+    assert ":1:1: the #INLINE of line 1 has no #ENDINLINE before the #DEFVAR of line 4" in str(caught.value)
+    assert f"; is {slip} in line 3 meant so?" in str(caught.value)
+    assert load_mechanism(written(tmp_path, LOST.format(end="#ENDINLINE"))).names == ("A", "B")
+
+
+def test_inlined_code_without_any_end(tmp_path: Path) -> None:
+    text = "#DEFVAR A = IGNORE;\n#INLINE C_INIT\n#include <math.h>\n#ifdef X\n"
+    with pytest.raises(MechanismError, match=r":2:1: the #INLINE of line 2 has no #ENDINLINE$"):
+        load_mechanism(written(tmp_path, text))
+    assert load_mechanism(written(tmp_path, text + "#endif\n#ENDINLINE\n")).names == ("A",)
+
+
+OTHERS = {
+    "m.fac": ("KRO2NO = 2.7D-12*EXP(360/TEMP) ;\n% KRO2NO : CH3O2 + NO = HCHO + NO2 ;\n", "FACSIMILE"),
+    "m.def": ("tiny\nREACTIONS[CM] =\n<R1> NO2 = NO + O3P # 1.0/<NO2_IUPAC10>;\nEND MECH\n", "CMAQ's mech.def"),
+    "m.in": ("SPECIES\n Solution\n  O3, NO\n End Solution\nEnd SPECIES\n", "MOZART's and CAM's .in"),
+    "m.m": ("SpeciesToAdd = {'O3';'NO'}; AddSpecies\ni=i+1; Rnames{i} = 'NO + O3 = NO2';\n", "F0AM's .m"),
+    "m.yaml": ("phases:\n- {name: gas, thermo: ideal-gas}\nreactions:\n- equation: NO + O3 => NO2\n", "Cantera's YAML"),
+    "m.inp": ("ELEMENTS\nN O\nEND\nSPECIES\nNO O3\nEND\nREACTIONS\nNO+O3=NO2 1 0 0\nEND\n", "CHEMKIN"),
+    "m.eqn.txt": ("{1} NO + O3 = NO2 : 1.8D-12*EXP(-1370/TEMP) ;\n{2} NO2 = NO : 1 ;\n", "PyBox"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_languages_are_named_in_one_line(name: str, tmp_path: Path) -> None:
+    text, language = OTHERS[name]
+    with pytest.raises(MechanismError) as caught:
+        load_mechanism(written(tmp_path, text, name))
+    assert str(caught.value).startswith(f"{tmp_path / name}: this looks like ")
+    assert language in str(caught.value)
+    assert "which is not read; " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_our_own_languages_are_not_taken_for_others(tmp_path: Path) -> None:
+    kpp = "// % k : A + B = C ;\n{REACTIONS[CM] =\nSPECIES\nSolution}\n" + HEAD + "<1> NO + O3 = NO2 : 1e-14;\n"
+    assert len(load_mechanism(written(tmp_path, kpp)).reactions) == 1
+    yaml = (
+        "version: 1.0.0\nname: t\nspecies:\n- name: A\nphases:\n- name: gas\n  species:\n  - name: A\nreactions: []\n"
+    )
+    assert load_mechanism(written(tmp_path, yaml, "t.yaml")).names == ("A",)
+
+
+MECHANISM = {
+    "version": "1.0.0", "name": "tiny", "species": [{"name": "A"}, {"name": "B"}],
+    "phases": [{"name": "gas", "species": [{"name": "A"}, {"name": "B"}]}],
+    "reactions": [{"type": "ARRHENIUS", "A": 1e-4, "gas phase": "gas", "reactants": [{"species name": "A"}],
+                   "products": [{"species name": "B"}]}],
+}  # fmt: skip
+
+
+def test_the_mechanism_of_a_musicbox_file_is_read(tmp_path: Path) -> None:
+    box = {"box model options": {"grid": "box"}, "conditions": {"filepaths": ["init.csv"]}, "mechanism": MECHANISM}
+    network = load_mechanism(written(tmp_path, json.dumps(box), "box.json"))
+    assert network.names == ("A", "B")
+    assert float(rates(network, AIR)[0]) == 1e-4
+    written(tmp_path, json.dumps(MECHANISM), "inner.json")
+    other = load_mechanism(written(tmp_path, json.dumps({**box, "mechanism": "inner.json"}), "other.json"))
+    assert other.names == ("A", "B")
+    with pytest.raises(MechanismError, match=r"there is no file 'innr\.json' beside third\.json; did you mean"):
+        load_mechanism(written(tmp_path, json.dumps({**box, "mechanism": "innr.json"}), "third.json"))
+    with pytest.raises(MechanismError, match=r"/mechanism: expected a mechanism: an object"):
+        load_mechanism(written(tmp_path, json.dumps({**box, "mechanism": 3}), "fourth.json"))
+
+
+@pytest.mark.parametrize("output", ["o.json", "o.yaml", "o.eqn"])
+@pytest.mark.parametrize("value", ['"M"', '"0.5*M"', "3e19", '"1e18*TEMP/300"'])
+def test_values_of_a_side_file_are_converted(output: str, value: str, tmp_path: Path) -> None:
+    text = (
+        "#DEFVAR O3P = O; O3 = 3O;\n#DEFFIX M = IGNORE;\n#EQUATIONS\n<1> O3P + M = O3 : C_M*6e-34*(TEMP/300)**(-2.3);\n"
+    )
+    path = written(tmp_path, text)
+    (tmp_path / "m.rates.toml").write_text(f"C_M = {value}\n")
+    report = convert(str(path), tmp_path / output)
+    assert report.ok, report.facts
+    one, other = load_mechanism(path), load_mechanism(tmp_path / output)
+    assert other.open_parameters == ()
+    assert float(rates(other, AIR)[0]) == pytest.approx(float(rates(one, AIR)[0]), rel=1e-14)
