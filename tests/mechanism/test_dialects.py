@@ -168,7 +168,7 @@ def test_inlined_code_without_any_end(tmp_path: Path) -> None:
 
 
 OTHERS = {
-    "m.fac": ("KRO2NO = 2.7D-12*EXP(360/TEMP) ;\n% KRO2NO : CH3O2 + NO = HCHO + NO2 ;\n", "FACSIMILE"),
+    "m.eqn": ("KRO2NO = 2.7D-12*EXP(360/TEMP) ;\n% KRO2NO : CH3O2 + NO = HCHO + NO2 ;\n", "FACSIMILE"),
     "m.def": ("tiny\nREACTIONS[CM] =\n<R1> NO2 = NO + O3P # 1.0/<NO2_IUPAC10>;\nEND MECH\n", "CMAQ's mech.def"),
     "m.in": ("SPECIES\n Solution\n  O3, NO\n End Solution\nEnd SPECIES\n", "MOZART's and CAM's .in"),
     "m.m": ("SpeciesToAdd = {'O3';'NO'}; AddSpecies\ni=i+1; Rnames{i} = 'NO + O3 = NO2';\n", "F0AM's .m"),

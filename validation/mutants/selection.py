@@ -5,7 +5,9 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 NEAR = 0.2
 """Factor on the seconds of tests in the folder of the mutant's package, which come first."""
@@ -15,8 +17,8 @@ class Coverage:
     """Lines that tests run, as `pytest --cov --cov-context=test` records them in ``.coverage``."""
 
     def __init__(self, database: Path) -> None:
-        self._connection = sqlite3.connect(database)
-        files = self._connection.execute("select id, path from file")
+        self._database = database
+        files = self._rows("select id, path from file")
         self._files = {
             path[path.index("/src/airshed/") + 1 :]: number for number, path in files if "/src/airshed/" in path
         }
@@ -24,9 +26,13 @@ class Coverage:
     def tests_of(self, file: str, line: int | None) -> set[str]:
         """Return the node ids of the tests that run a line of a file, or any line of it."""
         query = "select context, numbits from line_bits join context on context_id = context.id where file_id = ?"
-        found = self._connection.execute(query, (self._files.get(file, -1),))
+        found = self._rows(query, self._files.get(file, -1))
         tests = {context.rpartition("|")[0] for context, bits in found if line is None or _has(bits, line)}
         return tests - {""}
+
+    def _rows(self, query: str, *values: int) -> list[Any]:
+        with closing(sqlite3.connect(self._database)) as connection:
+            return connection.execute(query, values).fetchall()
 
 
 def _has(bits: bytes, line: int) -> bool:

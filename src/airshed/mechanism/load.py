@@ -16,8 +16,14 @@ from airshed.mechanism.rates_file import Code, rates_path, read_rates_file, with
 SUFFIXES = (".def", ".kpp", ".eqn", ".spc")
 """Suffixes of files in KPP syntax."""
 
+FACSIMILE = (".fac",)
+"""Suffixes of files in FACSIMILE's language, of the Master Chemical Mechanism and AtChem."""
+
 OPENATMOS = (".json", ".yaml", ".yml")
 """Suffixes of files in the OpenAtmos format."""
+
+READ = SUFFIXES + FACSIMILE + OPENATMOS
+"""Suffixes of files that are read."""
 
 
 _LONGEST = 200
@@ -31,9 +37,9 @@ def shipped_mechanisms() -> tuple[str, ...]:
 def load_mechanism(name_or_path: str | PathLike[str], *, allow_code: bool = False) -> ReactionNetwork:
     """Return a shipped mechanism by its name, such as ``emep``, or the one of a file or folder by its path.
 
-    A file in KPP syntax (.def, .kpp, .eqn, .spc), or in the OpenAtmos format (.json, .yaml, .yml, or a folder in its
-    older form); ``musica:ts1`` is one that the installed package musica brings. What the rates leave to other code
-    comes from ``<mechanism>.rates.toml`` beside it, where that is.
+    A file in KPP syntax (.def, .kpp, .eqn, .spc), in FACSIMILE's language (.fac), or in the OpenAtmos format
+    (.json, .yaml, .yml, or a folder in its older form); ``musica:ts1`` is one that the installed package musica
+    brings. What the rates leave to other code comes from ``<mechanism>.rates.toml`` beside it, where that is.
 
     allow_code  whether functions in Python that the mechanism brings may run, with the rights of the user
 
@@ -55,8 +61,12 @@ def _load(name_or_path: str | PathLike[str], code: Code) -> ReactionNetwork:
     text = str(name_or_path)
     path = _of_musica(text) or Path(text)
     suffix = path.suffix.lower()
-    if suffix in SUFFIXES + OPENATMOS or len(path.parts) > 1:
+    if suffix in READ or len(path.parts) > 1:
         _refuse_missing(path)
+    if suffix in FACSIMILE:
+        from airshed.mechanism.facsimile import read_facsimile
+
+        return read_facsimile(path, code)
     refuse_other_language(path)
     if suffix in OPENATMOS or (suffix not in SUFFIXES and _is_folder(path)):
         from airshed.mechanism.openatmos import read_openatmos
@@ -70,8 +80,8 @@ def _load(name_or_path: str | PathLike[str], code: Code) -> ReactionNetwork:
             return read_kpp(resource("mechanisms") / f"{name}.def", shown=f"{name}.def")
     known = ", ".join(names)
     raise UnknownMechanismError(
-        f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn, .spc or .kpp, .json or"
-        f" .yaml)"
+        f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn, .spc or .kpp, .fac,"
+        f" .json or .yaml)"
         f"{nearest(text[:80], names)}"
     )
 
@@ -81,7 +91,7 @@ def _refuse_missing(path: Path) -> None:
     try:
         if path.exists():
             return
-        beside = [each.name for each in path.parent.iterdir() if each.suffix.lower() in SUFFIXES + OPENATMOS]
+        beside = [each.name for each in path.parent.iterdir() if each.suffix.lower() in READ]
     except (OSError, ValueError):  # a name that no file system takes, or no folder
         beside = []
     known = {name: name for name in shipped_mechanisms()} | {Path(name).stem: name for name in sorted(beside)}

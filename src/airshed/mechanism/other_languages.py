@@ -23,10 +23,10 @@ _CANTERA: Final = re.compile(
 _BARE: Final = re.compile(r"^[ \t]*(\{\d+\.?\}|<[^<>\n]+>)[^=;#%]{1,400}=[^:;%]{0,400}:[^;]{1,400};", re.MULTILINE)
 
 LANGUAGES: Final = (
-    (_FACSIMILE, "FACSIMILE", "export the mechanism in KPP's format; the MCM's site offers both"),
+    (_FACSIMILE, "FACSIMILE in a file of another suffix", "end the name of the file in .fac"),
     (_CMAQ, "CMAQ's mech.def", "write the reactions in KPP syntax, with k in molecules, cm3 and s"),
     (_MOZART, "MOZART's and CAM's .in", "take musica:ts1, which is MOZART TS1, or write the reactions in KPP syntax"),
-    (_F0AM, "F0AM's .m", "export the mechanism in KPP's format where it comes from; the MCM's site offers that"),
+    (_F0AM, "F0AM's .m", "export the mechanism as KPP or FACSIMILE where it comes from; the MCM's site offers both"),
     (_CANTERA, "Cantera's YAML", "write the reactions in KPP syntax, with k in molecules, cm3 and s"),
     (_CHEMKIN, "CHEMKIN", "write the reactions in KPP syntax, with k in molecules, cm3 and s"),
     (_BARE, "equations without KPP's sections, as PyBox has them",

@@ -60,15 +60,20 @@ ALLOWING: Final = "--allow-code, or allow_code=True from Python"
 
 @dataclass(frozen=True)
 class RatesFile:
-    """What a side file defines, by names with the case folded."""
+    """What a side file defines, by names with the case folded.
+
+    own  values of the mechanism's own file, which give way to those of the side file and may be more than rates need
+    """
 
     path: Path
     definitions: Mapping[str, Definition] = field(default_factory=dict)
+    own: Mapping[str, Definition] = field(default_factory=dict)
 
     def spelled(self, names: Iterable[str]) -> dict[str, Definition]:
         """Return the definitions with the names that a mechanism has for them."""
         known = {name.casefold(): name for name in names}
-        return {key: replace(each, name=known.get(key, each.name)) for key, each in self.definitions.items()}
+        given = {**self.own, **self.definitions}
+        return {key: replace(each, name=known.get(key, each.name)) for key, each in given.items()}
 
     def refuse_unused(self, used: set[str], known: Iterable[str]) -> None:
         """Raise MechanismError for a value that no rate names; functions may be more than a mechanism needs."""

@@ -11,7 +11,7 @@ from airshed.mechanism.kpp.source import INCLUDE, MODEL, Section, SourceFile, re
 from airshed.mechanism.kpp.statements import MisplacedError
 from airshed.mechanism.location import error_at, nearest
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.rates_file import Code, rates_path, read_rates_file
+from airshed.mechanism.rates_file import Code, RatesFile, rates_path, read_rates_file
 
 _DEEPEST = 20
 
@@ -25,15 +25,20 @@ def read_kpp(path: Path, shown: str | None = None, code: Code = Code.REFUSED) ->
 
     Raises MechanismError with file, line and column.
     """
+    source, side = read_source(path, shown or str(path)), rates_path(path)
+    name = str(Path(shown).with_name(side.name)) if shown else None
+    return read_mechanism(source, path.stem, read_rates_file(side, name, code))
+
+
+def read_mechanism(source: SourceFile, name: str, rates: RatesFile) -> ReactionNetwork:
+    """Return the mechanism of a text in KPP syntax and its includes; raise MechanismError."""
     collection = Collection()
-    _collect(read_source(path, shown or str(path)), collection, ())
+    _collect(source, collection, ())
     if not collection.declared(fixed=False):
         absent = f"; {collection.absent[0]} of #MODEL is not beside it" if collection.absent else ""
         advice = f"declare them under #DEFVAR, or #INCLUDE a file that does{absent}"
-        raise MechanismError(f"{shown or path}: no species; {advice}")
-    side = rates_path(path)
-    name = str(Path(shown).with_name(side.name)) if shown else None
-    return assemble(path.stem, collection, read_rates_file(side, name, code))
+        raise MechanismError(f"{source.name}: no species; {advice}")
+    return assemble(name, collection, rates)
 
 
 def _collect(source: SourceFile, collection: Collection, above: tuple[SourceFile, ...]) -> None:

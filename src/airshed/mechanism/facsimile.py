@@ -1,0 +1,211 @@
+"""Reads mechanisms in FACSIMILE's language, as the Master Chemical Mechanism (MCM) and AtChem export them (.fac).
+
+    * A comment ends with a semicolon ;
+    VARIABLE
+     HCHO CH3O2 NO NO2 ;                          species; without it those of the reactions
+    KRO2NO = 2.7D-12*EXP(360/TEMP) ;              a value; @ is the power
+    RO2 = CH3O2 + C2H5O2 ;                        the sum of the peroxy radicals
+    % KRO2NO : CH3O2 + NO = CH3O + NO2 ;          a reaction
+    % J<4> : NO2 = NO + O ;                       photolysis
+
+The text becomes that of a file in KPP syntax, which is read as any other; messages name the place in the file itself.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from airshed.core.errors import MechanismError
+from airshed.mechanism.kpp.meaning import KNOWN, Definition
+from airshed.mechanism.kpp.parser import parse_formula, short
+from airshed.mechanism.kpp.reader import read_mechanism
+from airshed.mechanism.kpp.source import SourceFile, read_source
+from airshed.mechanism.kpp.statements import MisplacedError
+from airshed.mechanism.location import Location, error_at
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.rates_file import Code, rates_path, read_rates_file
+
+SUFFIX: Final = ".fac"
+
+SUM: Final = "RO2"
+"""The sum of the concentrations of the peroxy radicals."""
+
+PHOTOLYSIS: Final[Mapping[int, tuple[float, float, float]]] = {
+    1: (6.073e-5, 1.743, 0.474), 2: (4.775e-4, 0.298, 0.080), 3: (1.041e-5, 0.723, 0.279),
+    4: (1.165e-2, 0.244, 0.267), 5: (2.485e-2, 0.168, 0.108), 6: (1.747e-1, 0.155, 0.125),
+    7: (2.644e-3, 0.261, 0.288), 8: (9.312e-7, 1.230, 0.307), 11: (4.642e-5, 0.762, 0.353),
+    12: (6.853e-5, 0.477, 0.323), 13: (7.344e-6, 1.202, 0.417), 14: (2.879e-5, 1.067, 0.358),
+    15: (2.792e-5, 0.805, 0.338), 16: (1.675e-5, 0.805, 0.338), 17: (7.914e-5, 0.764, 0.364),
+    18: (1.140e-5, 0.396, 0.298), 19: (1.140e-5, 0.396, 0.298), 21: (7.992e-7, 1.578, 0.271),
+    22: (5.804e-6, 1.092, 0.377), 23: (1.836e-5, 0.395, 0.296), 24: (1.836e-5, 0.395, 0.296),
+    31: (6.845e-5, 0.130, 0.201), 32: (1.032e-5, 0.130, 0.201), 33: (3.802e-5, 0.644, 0.312),
+    34: (1.537e-4, 0.170, 0.208), 35: (3.326e-4, 0.148, 0.215), 41: (7.649e-6, 0.682, 0.279),
+    51: (1.588e-6, 1.154, 0.318), 52: (1.907e-6, 1.244, 0.335), 53: (2.485e-6, 1.196, 0.328),
+    54: (4.095e-6, 1.111, 0.316), 55: (1.135e-5, 0.974, 0.309), 56: (7.549e-6, 1.015, 0.324),
+    57: (3.363e-6, 1.296, 0.322), 61: (7.537e-4, 0.499, 0.266),
+}  # fmt: skip
+"""Photolysis rates of the MCM in clear sky: number -> l [1/s], m, n of l cos(z)^m exp(-n sec(z)), z the zenith angle.
+
+source  Saunders, Jenkin, Derwent & Pilling 2003, Atmos. Chem. Phys. 3, 161-180, section 2.3; http://mcm.york.ac.uk
+"""
+
+_STATEMENT = re.compile(r"\s*([^;]*);")
+_VARIABLE = re.compile(r"VARIABLE\b", re.IGNORECASE)
+_VALUE = re.compile(r"([A-Za-z]\w*)\s*=")
+_SPECIES = re.compile(r"[A-Za-z]\w*")
+_ELEMENT = re.compile(r"<\s*(\d+)\s*>")
+
+
+@dataclass(frozen=True)
+class FacsimileSource(SourceFile):
+    """A file whose `raw` is its text in KPP syntax.
+
+    original  the text of the file
+    pieces    offsets in `raw` and in `original` of what was copied, ascending
+    """
+
+    original: str = ""
+    pieces: tuple[tuple[int, int], ...] = ((0, 0),)
+
+    def location(self, offset: int) -> Location:
+        """Return the line and column in the file itself."""
+        start, there = self.pieces[max(bisect_right(self.pieces, (offset, len(self.original))) - 1, 0)]
+        return place(self.name, self.original, there + offset - start)
+
+
+def place(name: str, text: str, offset: int) -> Location:
+    """Return the line and column of an offset."""
+    before = text[:offset]
+    return Location(name, before.count("\n") + 1, offset - before.rfind("\n"))
+
+
+def read_facsimile(path: Path, code: Code = Code.REFUSED) -> ReactionNetwork:
+    """Return the mechanism of a file in FACSIMILE's language, named after the file.
+
+    What `<mechanism>.rates.toml` beside it gives comes before the file's own values, and these before `PHOTOLYSIS`.
+
+    Raises MechanismError with file, line and column.
+    """
+    source = read_source(path, str(path))
+    text = _Text(source.name, source.raw)
+    side = read_rates_file(rates_path(path), code=code)
+    return read_mechanism(text.translated(path), path.stem, replace(side, own={**_photolysis(), **text.values}))
+
+
+@dataclass
+class _Text:
+    """The statements of a file: each a list of (offset, text), in their order."""
+
+    name: str
+    original: str
+    species: list[tuple[int, str]] = field(default_factory=list)
+    values: dict[str, Definition] = field(default_factory=dict)
+    reactions: list[tuple[int, str, int, str]] = field(default_factory=list)
+    radicals: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for offset, statement in _statements(self.name, self.original):
+            try:
+                self._take(offset, statement)
+            except MisplacedError as error:
+                raise error_at(place(self.name, self.original, error.offset), error.message) from None
+
+    def _take(self, offset: int, statement: str) -> None:
+        """Sort a statement by how it begins; raise MisplacedError for any other."""
+        value = _VALUE.match(statement)
+        if statement.startswith("%"):
+            rate, colon, equation = statement[1:].partition(":")
+            if not colon:
+                raise MisplacedError(offset, "expected % rate : A + B = C ; and there is no ':'")
+            self.reactions.append((offset + 1, rate, offset + 2 + len(rate), equation))
+        elif _VARIABLE.match(statement):
+            self.species += [(offset + each.start(), each[0]) for each in _SPECIES.finditer(statement, len("VARIABLE"))]
+        elif value and value[1].upper() == SUM:
+            self.radicals = [each[0] for each in _SPECIES.finditer(statement, value.end())]
+            if not self.radicals:
+                self._define(SUM, offset, "0")
+        elif value:
+            self._define(value[1], offset + value.end(), statement[value.end() :])
+        else:
+            raise MisplacedError(
+                offset,
+                "expected a reaction (% rate : A + B = C ;), a value (NAME = formula ;), VARIABLE with species, or a"
+                f" comment (* ... ;), not {short(' '.join(statement.split()))!r}",
+            )
+
+    def _define(self, name: str, offset: int, text: str) -> None:
+        if name.upper() in KNOWN:
+            raise MisplacedError(offset, f"{name} is given by the air of the run: leave this line out")
+        try:
+            formula = parse_formula(_in_kpp(text))
+        except MisplacedError as error:
+            raise MisplacedError(offset + error.offset, f"{name}: {error.message}") from None
+        self.values[name.casefold()] = Definition(name, (), formula, partial(self._error, offset))
+
+    def _error(self, offset: int, error: MisplacedError) -> MechanismError:
+        return error_at(place(self.name, self.original, offset + error.offset), error.message)
+
+    def translated(self, path: Path) -> FacsimileSource:
+        """Return the file as one in KPP syntax: species, reactions, and the sum of the radicals as inlined code."""
+        parts, pieces, length = ["#DEFVAR\n"], [(0, 0)], len("#DEFVAR\n")
+
+        def add(text: str, offset: int | None = None) -> None:
+            nonlocal length
+            if offset is not None:
+                pieces.append((length, offset))
+            parts.append(text)
+            length += len(text)
+
+        for offset, name in self.species or self._species_of_reactions():
+            add(f"{name} = IGNORE;\n", offset)
+        add("#EQUATIONS\n")
+        for at_rate, rate, at_equation, equation in self.reactions:
+            add(equation, at_equation)
+            add(":")
+            add(_in_kpp(rate), at_rate)
+            add(";\n")
+        if self.radicals:
+            terms = " + ".join(f"C(ind_{each})" for each in self.radicals)
+            add(f"#INLINE F90_RCONST\n {SUM} = {terms}\n#ENDINLINE\n")
+        return FacsimileSource(path, self.name, "".join(parts), self.original, tuple(pieces))
+
+    def _species_of_reactions(self) -> Iterable[tuple[int, str]]:
+        found: dict[str, int] = {}
+        for _, _, offset, equation in self.reactions:
+            for each in _SPECIES.finditer(equation):
+                found.setdefault(each[0], offset + each.start())
+        return [(offset, name) for name, offset in found.items() if name.lower() != "hv"]
+
+
+def _statements(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yield each statement that is no comment, with its offset; raise MechanismError for one without an end."""
+    end = 0
+    for match in _STATEMENT.finditer(text):
+        end = match.end()
+        if match[1] and not match[1].startswith("*"):
+            yield match.start(1), match[1]
+    rest = text[end:]
+    if rest.strip() and not rest.strip().startswith("*"):
+        raise error_at(place(name, text, end + len(rest) - len(rest.lstrip())), "this statement has no ';' at its end")
+
+
+def _in_kpp(formula: str) -> str:
+    """Return a formula in KPP syntax, of the same length: J(4) for J<4>, a^b for a@b."""
+    return _ELEMENT.sub(lambda each: f"({each[0][1:-1]})", formula).replace("@", "^")
+
+
+def _photolysis() -> dict[str, Definition]:
+    """Return the photolysis rates of the MCM by their names, J(4)."""
+    return {
+        f"j({number})": Definition(f"J({number})", (), parse_formula(f"PHOTO({rate}, {slant})*SUN^{power}"), _never)
+        for number, (rate, power, slant) in PHOTOLYSIS.items()
+    }
+
+
+def _never(error: MisplacedError) -> MechanismError:
+    """Stand for the place of what is no text of the user."""
+    return MechanismError(error.message)
