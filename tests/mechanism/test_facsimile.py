@@ -10,9 +10,9 @@ from airshed.mechanism import ReactionNetwork, load_mechanism, rates
 from airshed.mechanism.describe import environment_of
 
 TEXT = """\
-* Comments end with a semicolon ;
-* also those of
-  two lines ;
+* A comment; it ends with its line * ;
+* without a semicolon on its line
+  it ends with the first ;;
 VARIABLE
  HCHO CH3O2 NO NO2 O3
  O CH3O HO2 ;

@@ -1,6 +1,6 @@
 """Reads mechanisms in FACSIMILE's language, as the Master Chemical Mechanism (MCM) and AtChem export them (.fac).
 
-    * A comment ends with a semicolon ;
+    * A comment ends with its line, or with the first semicolon if its line has none ;
     VARIABLE
      HCHO CH3O2 NO NO2 ;                          species; without it those of the reactions
     KRO2NO = 2.7D-12*EXP(360/TEMP) ;              a value; @ is the power
@@ -53,7 +53,7 @@ PHOTOLYSIS: Final[Mapping[int, tuple[float, float, float]]] = {
 source  Saunders, Jenkin, Derwent & Pilling 2003, Atmos. Chem. Phys. 3, 161-180, section 2.3; http://mcm.york.ac.uk
 """
 
-_STATEMENT = re.compile(r"\s*([^;]*);")
+_STATEMENT = re.compile(r"\s*(?:(?P<comment>\*[^;\n]*(?:;[^\n]*|\n[^;]*;))|(?P<text>[^;*][^;]*);|;)")
 _VARIABLE = re.compile(r"VARIABLE\b", re.IGNORECASE)
 _VALUE = re.compile(r"([A-Za-z]\w*)\s*=")
 _SPECIES = re.compile(r"[A-Za-z]\w*")
@@ -186,8 +186,8 @@ def _statements(name: str, text: str) -> Iterator[tuple[int, str]]:
     end = 0
     for match in _STATEMENT.finditer(text):
         end = match.end()
-        if match[1] and not match[1].startswith("*"):
-            yield match.start(1), match[1]
+        if match["text"]:
+            yield match.start("text"), match["text"]
     rest = text[end:]
     if rest.strip() and not rest.strip().startswith("*"):
         raise error_at(place(name, text, end + len(rest) - len(rest.lstrip())), "this statement has no ';' at its end")
