@@ -1,0 +1,28 @@
+// device.hpp: what kernels.hpp needs of a device's compiler.
+#define DEVICE static __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
+#define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#if RESIDENT
+#define SOLVE_KERNEL extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) solve
+#else
+#define SOLVE_KERNEL KERNEL(solve, THREADS)
+#endif
+#define SHARED(type, name) extern __shared__ type name[]
+#if INLINE_FINISH
+#define FINISH static __device__ __forceinline__
+#else
+#define FINISH static __device__ __noinline__
+#endif
+
+// 1/x of positive numbers: an estimate and Newton steps, exact to about one unit in the last place.
+DEVICE double reciprocal(double x) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y = fma(y, fma(-x, y, 1.0), y);
+    return fma(y, fma(-x, y, 1.0), y);
+}
+DEVICE float reciprocal(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return fmaf(y, fmaf(-x, y, 1.0f), y);
+}
