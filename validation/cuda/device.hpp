@@ -2,17 +2,11 @@
 #define DEVICE static __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
 #define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
-#if RESIDENT
-#define SOLVE_KERNEL extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) solve
-#else
-#define SOLVE_KERNEL KERNEL(solve, THREADS)
-#endif
+#define BOUNDED_KERNEL(name, threads, resident) extern "C" __global__ void __launch_bounds__(threads, resident ? resident : 1) name
+#define APART static __device__ __noinline__
+#define CONSTANTS(type) static __constant__ const type
+#define TABLE static __device__ const int
 #define SHARED(type, name) extern __shared__ type name[]
-#if INLINE_FINISH
-#define FINISH static __device__ __forceinline__
-#else
-#define FINISH static __device__ __noinline__
-#endif
 
 // 1/x of positive numbers: an estimate and Newton steps, exact to about one unit in the last place.
 DEVICE double reciprocal(double x) {

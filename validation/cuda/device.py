@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from validation.cuda.source import ARRAYS, DOUBLES, WHOLE
 
 
@@ -63,11 +62,8 @@ class Shim:
         """Compile a translation unit."""
         folder = Path(tempfile.mkdtemp(prefix="airshed-shim-"))
         (folder / "kernels.cpp").write_text(text)
-        compiler = shutil.which("g++") or "c++"
-        subprocess.run(
-            [compiler, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-o", str(folder / "kernels.so"), str(folder / "kernels.cpp")],
-            check=True,
-        )  # fmt: skip
+        command = ["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-o", "kernels.so", "kernels.cpp"]
+        subprocess.run(command, cwd=folder, check=True)
         library = ctypes.CDLL(str(folder / "kernels.so"))
         shutil.rmtree(folder)
         return library
@@ -96,7 +92,8 @@ class Shim:
     def run(self, library: Any, launch: Launch, step: np.ndarray) -> None:
         """Run a kernel."""
         sizes = np.array([*launch.blocks, *launch.threads, launch.shared], np.int64)
-        getattr(library, f"launch_{launch.kernel}")(ctypes.c_void_p(step.ctypes.data), ctypes.c_void_p(sizes.ctypes.data))
+        addresses = (ctypes.c_void_p(each.ctypes.data) for each in (step, sizes))
+        getattr(library, f"launch_{launch.kernel}")(*addresses)
 
     def seconds(self, work: Callable[[], None], repeats: int) -> list[float]:
         """Return the times of a few repetitions of work."""
@@ -133,17 +130,13 @@ class Gpu:
 
     def facts(self) -> dict[str, object]:
         """Return the card, its driver, clocks and sizes."""
-        d, query = self._driver, "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,memory.total,power.limit"
-        answer = subprocess.run(
-            ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"], capture_output=True, text=True
-        ).stdout.strip()  # fmt: skip
-        numbers = d.CUdevice_attribute
-        return {
-            "device": self._call(d.cuDeviceGetName(100, self._device)).split(b"\0")[0].decode(),
-            "cuda": self._call(d.cuDriverGetVersion()), query: answer,
-            "multiprocessors": self._call(d.cuDeviceGetAttribute(numbers.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, self._device)),
-            "L2 bytes": self._call(d.cuDeviceGetAttribute(numbers.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, self._device)),
-        }  # fmt: skip
+        query = "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,memory.total,power.limit"
+        command = ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"]
+        answer = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+        found = dict(zip(query.split(","), answer.split(", "), strict=False))
+        kind = self._driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+        count = self._call(self._driver.cuDeviceGetAttribute(kind, self._device))
+        return {**found, "cuda": self._call(self._driver.cuDriverGetVersion()), "multiprocessors": count}
 
     def build(self, text: str) -> Any:
         """Compile a translation unit for the device, and load it."""
@@ -197,12 +190,9 @@ class Gpu:
 
     def run(self, module: Any, launch: Launch, step: np.ndarray) -> None:
         """Start a kernel."""
-        pointers = np.array([step.ctypes.data], np.uint64)
-        self._call(
-            self._driver.cuLaunchKernel(
-                self._function(module, launch), *launch.blocks, *launch.threads, launch.shared, 0, pointers.ctypes.data, 0
-            )
-        )
+        pointers, function = np.array([step.ctypes.data], np.uint64), self._function(module, launch)
+        sizes = *launch.blocks, *launch.threads, launch.shared
+        self._call(self._driver.cuLaunchKernel(function, *sizes, 0, pointers.ctypes.data, 0))
 
     def seconds(self, work: Callable[[], None], repeats: int) -> list[float]:
         """Return the times of repetitions of work between events; one more goes before."""
@@ -217,7 +207,7 @@ class Gpu:
 
 
 def compile_cubin(text: str, architecture: str = "sm_90") -> bytes:
-    """Return the machine code of a translation unit by NVRTC, which needs no GPU; raise RuntimeError with its messages."""
+    """Return the machine code of a translation unit, by NVRTC; raise RuntimeError with its messages."""
     from cuda.bindings import nvrtc
 
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", 0, [], [])

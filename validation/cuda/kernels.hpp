@@ -6,8 +6,10 @@
 //     BLOCK           columns along longitude whose species lie together, [lat][block][species][lon][level] or [lat][block][species]
 //                     [level][lon], so that the way from a species to the next is known to the compiler; 0: as above
 //     T1, T2, T3      tile of a block of `transport`, along memory;  SHARE_FACES  whether faces of a tile are computed once
+//     SHUFFLE_LEVELS  whether `transport` gets other levels from threads of the warp, where levels are fastest and NZ = T1 = 32
+//     LARGEST         species of a group, which are solved at once
 //     R               levels of a thread of `solve`; G = NZ / R threads share a column;  COLUMNS  of a block
-//     RESIDENT        blocks of `solve` that a multiprocessor is to hold at least, which bounds its registers; 0: no bound
+//     RESIDENT, TRANSPORT_RESIDENT   blocks that a multiprocessor is to hold at least, which bounds registers; 0: no bound
 //     Y_PLACE         where `solve` holds the mixing ratios: 0 global memory, 1 shared memory, 2 registers
 #define G (NZ / R)
 #define THREADS (COLUMNS * G)
@@ -92,9 +94,10 @@ KERNEL(air_step, 256)(const Step s) {
 }
 
 // ---- limited third-order upwind-biased transport, as kernels/cpu/transport.hpp -------------------------------------------
+// The smallest of three numbers of one sign, else 0: with two comparisons of numbers.
 DEVICE real limited(real up, real down, real smooth) {
-    const real high = most(most(up, down), smooth), low = least(least(up, down), smooth);
-    return most(low, real(0)) + least(high, real(0));
+    const real smaller = fabs(up) < fabs(down) ? up : down, found = fabs(smooth) < fabs(smaller) ? smooth : smaller;
+    return signbit(up) == signbit(down) ? found : real(0);
 }
 DEVICE real face(real flux, real before2, real before, real after, real after2, real alpha, real beta) {
     const bool forward = flux > 0;
@@ -107,7 +110,7 @@ DEVICE real level_face(real flux, real before2, real before, real after, real af
 }
 
 // A thread for each cell of a tile T1 x T2 x T3 along memory, all species one after the other.
-KERNEL(transport, T1 * T2 * T3)(const Step s) {
+BOUNDED_KERNEL(transport, T1 * T2 * T3, TRANSPORT_RESIDENT)(const Step s) {
     const int i1 = threadIdx.x, i2 = threadIdx.y, i3 = threadIdx.z, thread = (i3 * T2 + i2) * T1 + i1;
     const int a = blockIdx.x * T1 + i1, b = blockIdx.y * T2 + i2, c = blockIdx.z * T3 + i3;
     const int nx = int(s.nx), ny = int(s.ny), x = LEVELS_FASTEST ? b : a, y = LEVELS_FASTEST ? c : b, z = LEVELS_FASTEST ? a : c;
@@ -139,30 +142,45 @@ KERNEL(transport, T1 * T2 * T3)(const Step s) {
 #if SHARE_FACES
     SHARED(real, shared);
 #endif
-    for (int n = 0; n < NS; n++) {
-        const long long k = first + n * (long long)STRIDE;
-        const real* q = s.q + k;
+    const real* __restrict__ const here_q = s.q + first;
+    real *__restrict__ const others = s.other + first, *__restrict__ const tendencies = s.tendency + first, *__restrict__ const rhs = s.rhs + first;
+    ROLLED for (int n = 0; n < NS; n++) {
+        const long long k = n * (long long)STRIDE;
+        const real* __restrict__ q = here_q + k;
         const real outside = s.outside[n * NZ + z], here = q[0];
         const real q_w1 = out_w1 ? outside : q[w1], q_e1 = out_e1 ? outside : q[e1], q_e2 = out_e2 ? outside : q[e2];
         const real q_s1 = out_s1 ? outside : q[s1], q_n1 = out_n1 ? outside : q[n1], q_n2 = out_n2 ? outside : q[n2];
         const real f_east = level_face(east, q_w1, here, q_e1, q_e2), f_north = level_face(north, q_s1, here, q_n1, q_n2);
-        const real f_up = z < NZ - 1 ? face(up, q[b1], here, q[a1], q[a2], alpha, beta) : up * (up > 0 ? here : s.top[n]);
+#if SHUFFLE_LEVELS
+        const real q_b1 = __shfl_up_sync(0xffffffffu, here, 1, NZ), q_b2 = __shfl_up_sync(0xffffffffu, here, 2, NZ);
+        const real q_a1 = __shfl_down_sync(0xffffffffu, here, 1, NZ), q_a2 = __shfl_down_sync(0xffffffffu, here, 2, NZ);
+        const real above2 = z < NZ - 2 ? q_a2 : q_a1, below2 = z > 1 ? q_b2 : q_b1;
+        (void)below2;
+#else
+        const real q_b1 = q[b1], q_a1 = q[a1], above2 = q[a2];
+#endif
+        const real f_up = z < NZ - 1 ? face(up, q_b1, here, q_a1, above2, alpha, beta) : up * (up > 0 ? here : s.top[n]);
         real f_west = 0, f_south = 0, f_low = 0;
         if (!SHARE_FACES || first_x) f_west = level_face(west, out_w2 ? outside : q[w2], q_w1, here, q_e1);
         if (!SHARE_FACES || first_y) f_south = level_face(south, out_s2 ? outside : q[s2], q_s1, here, q_n1);
-        if ((!SHARE_FACES || first_z) && z > 0) f_low = face(low, q[b2], q[b1], here, q[a1], alpha_low, beta_low);
+#if SHUFFLE_LEVELS
+        const real from_below = __shfl_up_sync(0xffffffffu, f_up, 1, NZ);
+        f_low = z > 0 ? from_below : real(0);
+#else
+        if ((!SHARE_FACES || first_z) && z > 0) f_low = face(low, q[b2], q_b1, here, q_a1, alpha_low, beta_low);
+#endif
 #if SHARE_FACES
         real* mine = shared + (n & 1) * 3 * T1 * T2 * T3 + thread;
         mine[0] = f_east, mine[T1 * T2 * T3] = f_north, mine[2 * T1 * T2 * T3] = f_up;
         __syncthreads();
         if (!first_x) f_west = mine[-back_x];
         if (!first_y) f_south = mine[T1 * T2 * T3 - back_y];
-        if (!first_z) f_low = mine[2 * T1 * T2 * T3 - back_z];
+        if (!first_z && !SHUFFLE_LEVELS) f_low = mine[2 * T1 * T2 * T3 - back_z];
 #endif
         const real change = (f_west - f_east) + (f_south - f_north) + (f_low - f_up);
-        real &other = s.other[k], &kept = s.tendency[k];
+        real &other = others[k], &kept = tendencies[k];
         const real before = other;
-        s.rhs[k] = t1 * kept + (t0 * change + (c1 * before + c0 * here));
+        rhs[k] = t1 * kept + (t0 * change + (c1 * before + c0 * here));
         kept = change;
         other = most(real(s.s1) * before + real(s.s0) * here, real(0));
     }
@@ -212,7 +230,9 @@ KERNEL(prepare, 128)(const Step s) {
 #define Y(i) y[(i) * STRIDE + AT(r)]
 #define K(i) rate[(i) * STRIDE + AT(r)]
 #define N density[AT(r)]
-#define SPECIES(i, next, P, L)                                                                                \
+#define GROUP(number)
+#define END
+#define ROW(m, i, P, L)                                                                                       \
     {                                                                                                         \
         real constant = 0, slope = 0;                                                                         \
         ROLLED for (int r = 0; r < NZ; r++) {                                                                 \
@@ -225,7 +245,7 @@ KERNEL(prepare, 128)(const Step s) {
         ROLLED for (int r = NZ - 1; r >= 0; r--) above = Y(i) + slopes[r * THREADS] * above, Y(i) = most(above, real(0)); \
     }
 
-SOLVE_KERNEL(const Step s) {
+BOUNDED_KERNEL(solve, THREADS, RESIDENT)(const Step s) {
     SHARED(real, shared);
     real* const slopes = shared + threadIdx.x;
     const int column = blockIdx.x * COLUMNS + threadIdx.x, dz = LEVEL_STRIDE;
@@ -244,64 +264,75 @@ struct Levels {
 
 // Values of the threads of a column: through shuffles where a column lies in a warp, else through shared memory.
 struct Team {
-    real value[3];
+    real value[3][LARGEST];
 #if LEVELS_FASTEST
-    MEMBER void share(int, real a, real b, real c) { value[0] = a, value[1] = b, value[2] = c; }
-    MEMBER real below(int, int which, int distance) const { return __shfl_up_sync(0xffffffffu, value[which], distance, G); }
-    MEMBER real above(int, int which, int distance) const { return __shfl_down_sync(0xffffffffu, value[which], distance, G); }
+    MEMBER void share(int) {}
+    MEMBER real below(int, int which, int m, int distance) const { return __shfl_up_sync(0xffffffffu, value[which][m], distance, G); }
+    MEMBER real above(int, int which, int m, int distance) const { return __shfl_down_sync(0xffffffffu, value[which][m], distance, G); }
     MEMBER void end(int) {}
 #else
-    MEMBER real* slot(int turn) const { SHARED(real, shared); return shared + (turn & 1) * 3 * THREADS + threadIdx.x; }
-    MEMBER void share(int turn, real a, real b, real c) {
-        real* const mine = slot(turn) + threadIdx.y * COLUMNS;
-        mine[0] = a, mine[THREADS] = b, mine[2 * THREADS] = c;
+    MEMBER real* slot(int turn) const { SHARED(real, shared); return shared + (turn & 1) * 3 * LARGEST * THREADS + threadIdx.x; }
+    MEMBER void share(int turn) {
+        LOOP for (int which = 0; which < 3; which++)
+            LOOP for (int m = 0; m < LARGEST; m++) slot(turn)[(which * LARGEST + m) * THREADS + threadIdx.y * COLUMNS] = value[which][m];
         __syncthreads();
     }
-    MEMBER real below(int turn, int which, int distance) const {
-        return slot(turn)[which * THREADS + (int(threadIdx.y) < distance ? 0 : threadIdx.y - distance) * COLUMNS];
+    MEMBER real at(int turn, int which, int m, int member) const {
+        return slot(turn)[(which * LARGEST + m) * THREADS + (member < 0 ? 0 : member < G ? member : G - 1) * COLUMNS];
     }
-    MEMBER real above(int turn, int which, int distance) const {
-        return slot(turn)[which * THREADS + (int(threadIdx.y) + distance < G ? threadIdx.y + distance : G - 1) * COLUMNS];
-    }
-    MEMBER void end(int turns) { if (turns & 1) __syncthreads(); }   // the next species begins with the same half of the buffer
+    MEMBER real below(int turn, int which, int m, int distance) const { return at(turn, which, m, int(threadIdx.y) - distance); }
+    MEMBER real above(int turn, int which, int m, int distance) const { return at(turn, which, m, int(threadIdx.y) + distance); }
+    MEMBER void end(int turns) { if (turns & 1) __syncthreads(); }   // the next group begins with the same half of the buffer
 #endif
 };
+enum { CONSTANT, UNDER, OVER };
 
-// The rest of the elimination: the last level of each thread follows from those of its neighbours, by parallel cyclic reduction;
-// then its other levels.
-FINISH Levels finish(const Rows rows) {
+// The rest of the elimination, for the species of a group at once: the last level of each thread follows from those of its neighbours,
+// by parallel cyclic reduction; then its other levels.
+DEVICE void finish(const Rows* rows, Levels* solved) {
     Team team;
     int turn = 0;
-    real constant = rows.constant[R - 1], under = rows.under[R - 1], over = rows.over[R - 1];
-    if (R > 1) {                            // first level = first + first_under y_(below) + first_over y_(last level)
-        real first = 0, first_under = 0, first_over = 1;
+    real last[3][LARGEST];
+    LOOP for (int m = 0; m < LARGEST; m++) {
+        last[CONSTANT][m] = rows[m].constant[R - 1], last[UNDER][m] = rows[m].under[R - 1], last[OVER][m] = rows[m].over[R - 1];
+        real constant = 0, under = 0, over = 1;      // first level = constant + under y_(below) + over y_(last level)
         LOOP for (int r = R - 2; r >= 0; r--)
-            first = rows.constant[r] + rows.over[r] * first, first_under = rows.under[r] + rows.over[r] * first_under, first_over *= rows.over[r];
-        team.share(turn, first, first_under, first_over);
-        const real inverse = reciprocal(real(1) - over * team.above(turn, 1, 1));
-        constant = (constant + over * team.above(turn, 0, 1)) * inverse;
-        over = over * team.above(turn, 2, 1) * inverse, under *= inverse;
+            constant = rows[m].constant[r] + rows[m].over[r] * constant, under = rows[m].under[r] + rows[m].over[r] * under, over *= rows[m].over[r];
+        team.value[CONSTANT][m] = constant, team.value[UNDER][m] = under, team.value[OVER][m] = over;
+    }
+    if (R > 1) {
+        team.share(turn);
+        LOOP for (int m = 0; m < LARGEST; m++) {
+            const real inverse = reciprocal(real(1) - last[OVER][m] * team.above(turn, UNDER, m, 1));
+            last[CONSTANT][m] = (last[CONSTANT][m] + last[OVER][m] * team.above(turn, CONSTANT, m, 1)) * inverse;
+            last[OVER][m] *= team.above(turn, OVER, m, 1) * inverse, last[UNDER][m] *= inverse;
+        }
         turn++;
     }
     LOOP for (int distance = 1; distance < G; distance *= 2) {
-        team.share(turn, constant, under, over);
-        const real lower = team.below(turn, 0, distance), lower_under = team.below(turn, 1, distance), lower_over = team.below(turn, 2, distance);
-        const real upper = team.above(turn, 0, distance), upper_under = team.above(turn, 1, distance), upper_over = team.above(turn, 2, distance);
-        const real inverse = reciprocal(real(1) - under * lower_over - over * upper_under);
-        constant = (constant + under * lower + over * upper) * inverse;
-        under = under * lower_under * inverse, over = over * upper_over * inverse;
+        LOOP for (int which = 0; which < 3; which++) LOOP for (int m = 0; m < LARGEST; m++) team.value[which][m] = last[which][m];
+        team.share(turn);
+        LOOP for (int m = 0; m < LARGEST; m++) {
+            const real under = last[UNDER][m], over = last[OVER][m];
+            const real lower = team.below(turn, CONSTANT, m, distance), lower_under = team.below(turn, UNDER, m, distance);
+            const real upper = team.above(turn, CONSTANT, m, distance), upper_over = team.above(turn, OVER, m, distance);
+            const real inverse = reciprocal(real(1) - under * team.below(turn, OVER, m, distance) - over * team.above(turn, UNDER, m, distance));
+            last[CONSTANT][m] = (last[CONSTANT][m] + under * lower + over * upper) * inverse;
+            last[UNDER][m] = under * lower_under * inverse, last[OVER][m] = over * upper_over * inverse;
+        }
         turn++;
     }
-    Levels solved;
-    solved.y[R - 1] = constant;
+    LOOP for (int m = 0; m < LARGEST; m++) solved[m].y[R - 1] = team.value[CONSTANT][m] = last[CONSTANT][m];
     if (R > 1) {
-        team.share(turn, constant, constant, constant);
-        const real below = team.below(turn, 0, 1);
-        LOOP for (int r = R - 2; r >= 0; r--) solved.y[r] = rows.constant[r] + rows.under[r] * below + rows.over[r] * solved.y[r + 1];
+        team.share(turn);
+        LOOP for (int m = 0; m < LARGEST; m++) {
+            const real below = team.below(turn, CONSTANT, m, 1);
+            LOOP for (int r = R - 2; r >= 0; r--)
+                solved[m].y[r] = rows[m].constant[r] + rows[m].under[r] * below + rows[m].over[r] * solved[m].y[r + 1];
+        }
         turn++;
     }
     team.end(turn);
-    return solved;
 }
 
 #if Y_PLACE == 2
@@ -311,43 +342,57 @@ FINISH Levels finish(const Rows rows) {
 #else
 #define Y(i) y[(i) * STRIDE + r * dz]
 #endif
+#define STORE(m, i) LOOP for (int r = 0; r < R; r++) own[i][r] = most(solved[m].y[r], real(0));
 #define K(i) rate[(i) * STRIDE + r * dz]
 #define N density[r]
-#define SPECIES(i, next, P, L)                                                                                \
-    {                                                                                                         \
-        Rows rows;                                                                                            \
-        real constant = 0, under = 0, over = 0;                                                               \
-        LOOP for (int r = 0; r < R; r++) {                                                                    \
-            const real inverse = reciprocal(g * (L) + (real(1) + above[r] + below[r] * (real(1) - over)));    \
-            constant = (ahead[r] + g * (P) + below[r] * constant) * inverse;                                  \
-            under = (r > 0 ? below[r] * under : below[r]) * inverse, over = above[r] * inverse;               \
-            rows.constant[r] = constant, rows.under[r] = under, rows.over[r] = over;                          \
-            ahead[r] = rhs[(next) * STRIDE + r * dz];                                                         \
-        }                                                                                                     \
-        const Levels solved = finish(rows);                                                                   \
-        LOOP for (int r = 0; r < R; r++) Y(i) = most(solved.y[r], real(0));                                   \
-    }
+#define GROUP(number) case number:
+#define ROW(m, i, P, L) LOOP for (int r = 0; r < R; r++) production[m][r] = P, loss[m][r] = L;
+#define END break;
 
-SOLVE_KERNEL(const Step s) {
+BOUNDED_KERNEL(solve, THREADS, RESIDENT)(const Step s) {
     const int of_block = LEVELS_FASTEST ? threadIdx.x / G : threadIdx.x, member = LEVELS_FASTEST ? threadIdx.x % G : threadIdx.y;
     const int column = blockIdx.x * COLUMNS + of_block, dz = LEVEL_STRIDE;
     const int at = place(int(s.nx), int(s.ny), column % int(s.nx), column / int(s.nx), member * R);
     COLUMN_POINTERS(at)
-    real above[R], below[R], density[R], ahead[R];
+    real above[R], below[R], density[R], ahead[LARGEST][R];
     LOOP for (int r = 0; r < R; r++) {
         above[r] = s.above[at + r * dz], below[r] = s.below[at + r * dz], density[r] = s.density[at + r * dz];
-        ahead[r] = rhs[FIRST_SPECIES * STRIDE + r * dz];
+        LOOP for (int m = 0; m < LARGEST; m++) ahead[m][r] = rhs[members[m] * STRIDE + r * dz];
     }
 #if Y_PLACE == 2
     real own[NS][R];
 #elif Y_PLACE == 1
     SHARED(real, shared);
-    real* const own = shared + (LEVELS_FASTEST ? 0 : 6 * THREADS) + (LEVELS_FASTEST ? threadIdx.x : threadIdx.y * COLUMNS + threadIdx.x);
+    real* const own = shared + (LEVELS_FASTEST ? 0 : 6 * LARGEST * THREADS) + (LEVELS_FASTEST ? threadIdx.x : threadIdx.y * COLUMNS + threadIdx.x);
 #endif
 #if Y_PLACE
     LOOP for (int i = 0; i < NS; i++) LOOP for (int r = 0; r < R; r++) Y(i) = y[i * STRIDE + r * dz];
 #endif
-    ROLLED for (int sweep = 0; sweep < s.sweeps; sweep++) { SWEEP }
+    ROLLED for (int step = 0; step < s.sweeps * GROUPS; step++) {
+        const int group = step % GROUPS, *member_of = members + group * LARGEST;
+        real production[LARGEST][R] = {}, loss[LARGEST][R] = {};
+        switch (group) { SWEEP }
+        Rows rows[LARGEST];
+        Levels solved[LARGEST];
+        LOOP for (int m = 0; m < LARGEST; m++) {
+            real constant = 0, under = 0, over = 0;
+            LOOP for (int r = 0; r < R; r++) {
+                const real inverse = reciprocal(g * loss[m][r] + (real(1) + above[r] + below[r] * (real(1) - over)));
+                constant = (ahead[m][r] + g * production[m][r] + below[r] * constant) * inverse;
+                under = (r > 0 ? below[r] * under : below[r]) * inverse, over = above[r] * inverse;
+                rows[m].constant[r] = constant, rows[m].under[r] = under, rows[m].over[r] = over;
+                ahead[m][r] = rhs[member_of[LARGEST + m] * STRIDE + r * dz];
+            }
+        }
+        finish(rows, solved);
+#if Y_PLACE == 2
+        switch (group) { STORES }
+#else
+        LOOP for (int m = 0; m < LARGEST; m++)
+            if (m == 0 || member_of[m] != member_of[0])     // what a small group lacks is its first species again
+                LOOP for (int r = 0; r < R; r++) Y(member_of[m]) = most(solved[m].y[r], real(0));
+#endif
+    }
 #if Y_PLACE
     LOOP for (int i = 0; i < NS; i++) LOOP for (int r = 0; r < R; r++) y[i * STRIDE + r * dz] = Y(i);
 #endif

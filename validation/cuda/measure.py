@@ -8,18 +8,19 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 import numpy as np
-
-from validation.cuda import problem
+from validation.cuda import cells, problem
 from validation.cuda.device import (
     Gpu,
     Launch,
@@ -36,7 +37,14 @@ from validation.cuda.variants import Variant, variants
 LIMIT: Final = 330.0
 """Seconds after which no further variant is begun."""
 
+HARD_LIMIT: Final = 400
+"""Seconds after which a run ends, whatever it does."""
+
 REPEATS: Final = 7
+LARGE: Final = (64, 64)
+"""Rows and columns of the area that lies side by side with itself where kernels are measured."""
+
+KERNELS: Final = ("air_step", "prepare", "transport", "solve")
 TOLERANCE: Final[Mapping[str, float]] = {"double": 1e-12, "float": 1e-4}
 
 
@@ -80,10 +88,10 @@ class State:
         self.values: dict[str, Any] = {**inputs.numbers, "nx": self.nx, "ny": self.ny}
         for name, array in inputs.arrays.items():
             self.values[name] = self._placed(name, array)
-        cells, species, parts = (variant.levels, self.ny, self.nx), len(study.parts.network.species), study.parts
+        size, species, parts = (variant.levels, self.ny, self.nx), len(study.parts.network.species), study.parts
         empty = {
-            "rhs": (species, *cells), "air_next": cells, "weights": (4, *cells), "density": cells, "above": cells,
-            "below": cells, "rate": (max(parts.rates, 1), *cells), "photolysis": (max(parts.photolyses, 1), *cells[1:]),
+            "rhs": (species, *size), "air_next": size, "weights": (4, *size), "density": size, "above": size,
+            "below": size, "rate": (max(parts.rates, 1), *size), "photolysis": (max(parts.photolyses, 1), *size[1:]),
         }  # fmt: skip
         for name, shape in empty.items():
             if name not in self.values:
@@ -108,13 +116,16 @@ class State:
         small = self.device.upload(pack(name, inside))
         large = self._empty(name, (len(array), self.variant.levels, self.ny, self.nx))
         size, block = int(np.prod(large.shape)), self.layout.block
-        inner = len(array) * self.variant.levels * block if block else self.variant.levels if self.layout.levels_fastest else 1
+        inner = self.variant.levels if self.layout.levels_fastest else 1
+        if block:
+            inner = len(array) * self.variant.levels * block
         plane = self.nx * self.ny // max(block, 1)
         step = arguments({
             "q": small, "other": large, "nx": nx // max(block, 1), "ny": ny, "across": across, "inner": inner,
             "outer": size // inner // plane,
         })  # fmt: skip
         self.device.run(self.module, Launch("replicate", (-(-size // 256), 1, 1), (256, 1, 1)), step)
+        self.device.free(small)
         return large
 
     def launch(self, kernel: str) -> Launch:
@@ -146,7 +157,7 @@ class State:
 def parity(study: Study, module: Any, variant: Variant, given: Any, expected: Any) -> dict[str, float]:
     """Run a whole step on a small area; return the differences from the reference."""
     state = State(study, module, variant, problem.Inputs.of(given))
-    state.run("air_step", "transport", "prepare", "solve")
+    state.run(*KERNELS)
     found = {
         "air": problem.difference(state.array("air_next"), expected.air),
         "tendency": problem.difference(state.array("tendency"), expected.tendency),
@@ -157,20 +168,17 @@ def parity(study: Study, module: Any, variant: Variant, given: Any, expected: An
 
 
 def timings(study: Study, module: Any, variant: Variant, inputs: problem.Inputs, across: int) -> dict[str, Any]:
-    """Measure the kernels of a step on a large area; the result of the solve must be that of the small one everywhere."""
-    small, large = (State(study, module, variant, inputs, each) for each in (1, across))
-    cells, found = large.nx * large.ny * variant.levels, {}
-    for state in (small, large):
-        state.run("air_step", "prepare")
-    for kernel in ("prepare", "transport", "solve"):
-        times = study.device.seconds(lambda kernel=kernel: large.run(kernel), REPEATS)
-        seconds, spread = median_and_spread(times)
-        found[kernel] = {
-            "seconds": seconds, "spread": spread, "ns per cell": 1e9 * seconds / cells,
-            **study.device.attributes(module, large.launch(kernel)),
-        }  # fmt: skip
+    """Measure the kernels of a step on a large area, each by itself and all in turn."""
+    large = State(study, module, variant, inputs, across)
+    count, found = large.nx * large.ny * variant.levels, {}
+    large.run("air_step")
+    for name, kernels in {**{each: (each,) for each in KERNELS}, "all": KERNELS}.items():
+        seconds, spread = median_and_spread(study.device.seconds(lambda kernels=kernels: large.run(*kernels), REPEATS))
+        found[name] = {"seconds": seconds, "spread": spread, "ns per cell": 1e9 * seconds / count}
+        if name != "all":
+            found[name] |= study.device.attributes(module, large.launch(name))
     found["finite"] = bool(np.isfinite(_sample(study, large)).all())
-    small.free(), large.free()
+    large.free()
     return found
 
 
@@ -178,7 +186,7 @@ def _sample(study: Study, state: State) -> np.ndarray:
     """Return a few thousand mixing ratios of the last species."""
     whole, size = state.values["other"], 4096
     first = int(np.prod(whole.shape[1:])) * (whole.shape[0] - 1) * whole.dtype.itemsize
-    return study.device.download(Memory(whole.address + first, (size,), whole.dtype)) if study.device.is_gpu else whole.owner
+    return study.device.download(Memory(whole.address + first, (size,), whole.dtype))
 
 
 def triad(study: Study, module: Any, real: str, count: int = 2**28) -> dict[str, float]:
@@ -192,7 +200,7 @@ def triad(study: Study, module: Any, real: str, count: int = 2**28) -> dict[str,
     return {"bytes per second": 3 * count * np.dtype(dtype).itemsize / seconds, "spread": spread}
 
 
-def processor(network: Any, levels: int, precision: str, steps: int = 6) -> dict[str, float]:
+def processor(network: Any, levels: int, precision: str, steps: int = 8) -> dict[str, float]:
     """Measure the project's own kernel of the same step on one core: ns per cell of each part."""
     from airshed.kernels.cpu.pipeline import compile_mechanism
     from airshed.kernels.reference.trial import forcing, make_stepper
@@ -207,8 +215,8 @@ def processor(network: Any, levels: int, precision: str, steps: int = 6) -> dict
         each.append({part: seconds - before[part] for part, seconds in stepper.seconds.items()})
         before = dict(stepper.seconds)
     stepper.close()
-    cells = levels * 32 * 64
-    return {part: 1e9 * float(np.median([one[part] for one in each[1:]])) / cells for part in before}
+    count = levels * 32 * 64
+    return {part: 1e9 * float(np.median([one[part] for one in each[1:]])) / count for part in before}
 
 
 def measure(study: Study, chosen: Sequence[Variant], area: tuple[int, int], across: int) -> None:
@@ -216,29 +224,55 @@ def measure(study: Study, chosen: Sequence[Variant], area: tuple[int, int], acro
     network, device = study.parts.network, study.device
     study.add("facts", facts(study))
     study.say(json.dumps(study.results["facts"][0]))
-    rough, smooth = (problem.trial(network, study.levels, area, smooth=each) for each in (False, True))
-    expected, inputs = problem.reference(rough), problem.Inputs.of(smooth)
-    texts = [source(study.parts, each.options, shim=not device.is_gpu) for each in chosen]
+    rough = problem.trial(network, study.levels, area, smooth=False)
+    expected = problem.reference(rough)
+    inputs = problem.Inputs.of(problem.trial(network, study.levels, LARGE, smooth=True))
+    parts = {each.group: mechanism(network, each.group) for each in chosen}
+    texts = [source(parts[each.group], each.options, shim=not device.is_gpu) for each in chosen]
     study.say("reference computed")
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         cubins = [pool.submit(compile_cubin, text) for text in texts] if device.is_gpu else []
         for number, variant in enumerate(chosen):
             if study.elapsed > LIMIT:
                 study.say("out of time")
                 break
-            module = device.load(cubins[number].result()) if device.is_gpu else device.build(texts[number])
-            if device.is_gpu and variant.real not in study.results:
-                study.add(variant.real, triad(study, module, variant.real))
-                study.say(f"triad, {variant.real}: {study.results[variant.real][0]['bytes per second'] / 1e9:.0f} GB/s")
-            differences = parity(study, module, variant, rough, expected)
-            result = {**variant.options, "names": variant.names, "parity": differences}
-            result["agrees"] = max(differences.values()) <= TOLERANCE[variant.real]
-            if across > 1:
-                result |= timings(study, module, variant, inputs, across)
+            try:
+                module = device.load(cubins[number].result()) if device.is_gpu else device.build(texts[number])
+                if device.is_gpu and variant.real not in study.results:
+                    study.add(variant.real, triad(study, module, variant.real))
+                    study.say(f"triad, {variant.real}: {study.results[variant.real]}")
+                result = one_variant(study, module, variant, rough, expected, inputs, across)
+            except RuntimeError as error:
+                result = {**variant.options, "names": variant.names, "error": str(error)}
             study.add("variants", result)
             study.say(json.dumps(result))
         for pending in cubins:
             pending.cancel()
+
+
+def one_variant(
+    study: Study, module: Any, variant: Variant, rough: Any, expected: Any, inputs: problem.Inputs, across: int
+) -> dict[str, Any]:
+    """Return the differences of a variant from the reference and, on a large area, its times."""
+    differences = parity(study, module, variant, rough, expected)
+    agrees = max(differences.values()) <= TOLERANCE[variant.real]
+    result = {**variant.options, "names": variant.names, "parity": differences, "agrees": agrees}
+    return result | (timings(study, module, variant, inputs, across) if across > 1 else {})
+
+
+def measure_cells(study: Study, chosen: Sequence[tuple[str, int, int, int]]) -> None:
+    """Run the Rosenbrock kernel with types of numbers, cells, threads of a block, and threads in all."""
+    given = cells.prepare(study.parts.network)
+    for real, count, threads, slots in chosen:
+        module = study.device.build(cells.cell_source(given.network, real, threads, shim=not study.device.is_gpu))
+        dtype = {"double": np.float64, "float": np.float32}[real]
+        found = cells.run_cells(study.device, module, given, dtype, count, threads, slots, REPEATS)
+        study.add("cells", {"real": real, "cells": count, "threads": threads, **found})
+        study.say(json.dumps(study.results["cells"][-1]))
+    if study.device.is_gpu:
+        for precision in ("double", "single"):
+            study.add("processor cells", {"precision": precision, "ns": cells.processor_cells(given, precision)})
+            study.say(json.dumps(study.results["processor cells"][-1]))
 
 
 def facts(study: Study) -> dict[str, Any]:
@@ -258,23 +292,27 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--shim", action="store_true")
     parser.add_argument("--mechanism", default="emep")
-    parser.add_argument("--across", type=int, default=8, help="copies of 32 x 32 columns side by side, in both directions")
+    parser.add_argument("--across", type=int, default=8, help="copies of the area in both directions")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of variants")
     options = parser.parse_args()
+    signal.alarm(HARD_LIMIT)
     options.out.mkdir(parents=True, exist_ok=True)
     network = problem.load(options.mechanism)
     with open(options.out / "cuda.log", "w") as log:
         study = Study(options.out, Shim() if options.shim else Gpu(), mechanism(network), 32, log=log)
         chosen = [each for number, each in enumerate(variants(32)) if options.only is None or number in options.only]
         if options.shim:  # shuffles take long there
-            for levels_fastest, area in ((False, (8, 64)), (True, (4, 16))):
+            for levels_fastest, area in ((False, (8, 64)), (True, (8, 16))):
                 measure(study, [each for each in chosen if each.levels_fastest is levels_fastest], area, 1)
             return
-        measure(study, chosen, (32, 64), options.across)
         for precision in ("double", "single"):
-            if study.elapsed < LIMIT:
+            for _ in range(2):
                 study.add("processor", {"precision": precision, "ns per cell": processor(network, 32, precision)})
                 study.say(json.dumps(study.results["processor"][-1]))
+        measure(study, chosen, (8, 64), options.across)
+        slots = [study.results["facts"][0]["multiprocessors"] * each for each in (64, 256, 1024)]
+        large = [(real, 2**18, 64, each) for real in ("double", "float") for each in slots]
+        measure_cells(study, [*large, ("double", 10240, 32, slots[-1])])
 
 
 if __name__ == "__main__":

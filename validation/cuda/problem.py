@@ -1,4 +1,4 @@
-"""The step that is measured: random air and mixing ratios on a small area, its reference in NumPy, and its arrays for kernels."""
+"""The step that is measured: random air and mixing ratios on a small area, and its reference in NumPy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +71,8 @@ class Inputs:
         arrays = {
             "q": fields.q, "other": fields.q_previous, "tendency": fields.tendency,
             "air": fields.air, "air_other": fields.air_previous, "air_tendency": fields.air_tendency,
-            "flux_x": air.eastward, "flux_y": air.northward, "flux_z": between(*given.air_fluxes, given.weight_z).upward,
+            "flux_x": air.eastward, "flux_y": air.northward,
+            "flux_z": between(*given.air_fluxes, given.weight_z).upward,
             "outside": box.outside.sides, "top": box.outside.top, "vertical": box.vertical_weights,
             "temperature": column.temperature, "water": column.water, "secant": column.secant, "light": column.light,
             "density_factor": box.density_factor, "exchange": column.fields["mixing"],
@@ -81,10 +82,10 @@ class Inputs:
         return cls(arrays, {**numbers, "sweeps": box.sweeps})
 
 
-OF_CELLS: Final = frozenset(
-    "q other tendency rhs air air_other air_tendency air_next flux_x flux_y flux_z weights temperature water exchange density above "
-    "below rate".split()
-)  # fmt: skip
+OF_CELLS: Final = frozenset([
+    "q", "other", "tendency", "rhs", "air", "air_other", "air_tendency", "air_next", "flux_x", "flux_y", "flux_z",
+    "weights", "temperature", "water", "exchange", "density", "above", "below", "rate",
+])  # fmt: skip
 """Arrays with levels, lat and lon as their last axes."""
 
 

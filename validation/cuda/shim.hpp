@@ -6,6 +6,8 @@
 #include <ucontext.h>
 #include <vector>
 
+using std::fabs;
+using std::signbit;
 struct Three { unsigned x, y, z; };
 static Three threadIdx, blockIdx, blockDim;
 static unsigned char* shim_shared;
@@ -16,7 +18,6 @@ static unsigned shim_thread;
 
 #define DEVICE inline
 #define MEMBER
-#define FINISH inline
 #define SHARED(type, name) type* name = (type*)shim_shared
 static void __syncthreads() { swapcontext(&shim_threads[shim_thread], &shim_scheduler); }
 static double shim_exchange(double x, int from, int own, int width) {
@@ -68,4 +69,7 @@ static void shim_launch(void (*kernel)(const struct Step), const struct Step* st
     static void name(const struct Step);                                                                                     \
     extern "C" void launch_##name(const struct Step* step, const long long* sizes) { shim_launch(name, step, sizes); }       \
     static void name
-#define SOLVE_KERNEL KERNEL(solve, THREADS)
+#define BOUNDED_KERNEL(name, threads, resident) KERNEL(name, threads)
+#define APART static
+#define CONSTANTS(type) static const type
+#define TABLE static const int

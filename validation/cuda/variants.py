@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-
 from validation.cuda.device import Launch
 
 GLOBAL, SHARED, REGISTERS = range(3)
@@ -16,10 +15,12 @@ GLOBAL, SHARED, REGISTERS = range(3)
 class Variant:
     """One way to write the kernels; the options of ``kernels.hpp``.
 
+    block    columns whose species lie together in memory, 0 for species apart
     tile     threads of a block of transport, along memory;  share  whether faces inside a tile are computed once
+    shuffle  whether threads of transport exchange the values of levels
     rows     levels of a thread of the solve;  columns  of a block of it
-    block    columns whose species lie together, 0 for species apart;  resident  least blocks of the solve on a multiprocessor
-    place    of mixing ratios in the solve;  inline  whether its elimination stands in the code of each species
+    resident, transport_resident  least blocks on a multiprocessor, which bounds registers; 0 for no bound
+    place    of mixing ratios in the solve;  group  species solved at once
     """
 
     real: str
@@ -30,9 +31,11 @@ class Variant:
     rows: int
     columns: int
     place: int = GLOBAL
-    inline: bool = False
     block: int = 0
     resident: int = 0
+    transport_resident: int = 0
+    group: int = 3
+    shuffle: bool = False
 
     @property
     def dtype(self) -> Any:
@@ -44,22 +47,27 @@ class Variant:
         """Return the macros of its code."""
         tile = dict(zip(("T1", "T2", "T3"), self.tile, strict=True))
         return {
-            "real": self.real, "NZ": self.levels, "LEVELS_FASTEST": int(self.levels_fastest), **tile, "R": self.rows,
-            "SHARE_FACES": int(self.share), "COLUMNS": self.columns, "Y_PLACE": self.place, "INLINE_FINISH": int(self.inline),
-            "BLOCK": self.block, "RESIDENT": self.resident,
+            "real": self.real, "NZ": self.levels, "LEVELS_FASTEST": int(self.levels_fastest), "BLOCK": self.block,
+            **tile, "SHARE_FACES": int(self.share), "SHUFFLE_LEVELS": int(self.shuffle),
+            "TRANSPORT_RESIDENT": self.transport_resident, "R": self.rows, "COLUMNS": self.columns,
+            "Y_PLACE": self.place, "RESIDENT": self.resident,
         }  # fmt: skip
 
     @property
     def names(self) -> tuple[str, str]:
         """Return what it does in transport and in the solve, in words."""
-        layout = ("levels" if self.levels_fastest else "columns") + " fastest" + f" in blocks of {self.block}" * bool(self.block)
+        layout = ("levels" if self.levels_fastest else "columns") + " fastest"
+        layout += f" in blocks of {self.block}" * bool(self.block)
         tile = "x".join(map(str, self.tile))
+        how = f", {self.transport_resident} blocks resident" * (self.transport_resident > 0)
+        how += ", levels by shuffles" * self.shuffle
         team = self.levels // self.rows
         threads = "1 thread a column" if team == 1 else f"{team} threads a column"
-        place = ("", ", y in shared memory", ", y in registers")[self.place] + (", inlined" if self.inline else "")
+        place = ("", ", y in shared memory", ", y in registers")[self.place]
+        place += f", {self.group} species at once"
         place += f", {self.resident} blocks resident" if self.resident else ""
         return (
-            f"{layout}, tile {tile}, faces {'once' if self.share else 'twice'}",
+            f"{layout}, tile {tile}, faces {'once' if self.share else 'twice'}{how}",
             f"{layout}, {threads}, {self.columns} columns a block{place}",
         )
 
@@ -75,7 +83,7 @@ class Variant:
         team = self.levels // self.rows
         threads = self.columns * team
         block = (threads, 1, 1) if self.levels_fastest else (self.columns, team, 1)
-        numbers = self.levels * threads if team == 1 else 0 if self.levels_fastest else 6 * threads
+        numbers = self.levels * threads if team == 1 else 0 if self.levels_fastest else 6 * self.group * threads
         if self.place == SHARED:
             numbers += species * self.rows * threads
         return Launch("solve", (_whole(nx * ny, self.columns), 1, 1), block, numbers * self._bytes)
@@ -91,26 +99,30 @@ def _whole(size: int, part: int) -> int:
     return size // part
 
 
-COLUMNS_FASTEST: Final = (
-    ((32, 8, 1), False, 32, 128),
-    ((32, 4, 2), True, 32, 64),
-    ((64, 4, 1), False, 1, 16),
-    ((32, 8, 1), False, 32, 128, GLOBAL, False, 32),
-    ((32, 4, 2), True, 32, 64, GLOBAL, False, 32, 8),
-    ((32, 8, 1), False, 4, 32, GLOBAL, False, 32),
-    ((32, 4, 4), True, 1, 8, SHARED, False, 32),
+COLUMNS_FASTEST: Final[tuple[dict[str, Any], ...]] = (
+    {"tile": (32, 8, 1), "rows": 32, "columns": 128},
+    {"tile": (32, 4, 1), "rows": 32, "columns": 128, "block": 32, "transport_resident": 6},
+    {"tile": (32, 2, 2), "rows": 4, "columns": 32, "block": 32, "group": 1, "resident": 2, "share": True},
+    {"tile": (32, 2, 2), "rows": 2, "columns": 16, "block": 32, "group": 1, "resident": 2, "transport_resident": 6},
+    {"tile": (32, 4, 1), "rows": 2, "columns": 8, "block": 32, "group": 3, "resident": 4, "transport_resident": 8},
+    {"tile": (32, 4, 1), "rows": 1, "columns": 8, "block": 32, "place": SHARED, "group": 2, "transport_resident": 7},
 )
-LEVELS_FASTEST: Final = (
-    ((32, 8, 1), False, 1, 4),
-    ((32, 8, 1), False, 1, 4, GLOBAL, False, 4),
-    ((32, 4, 2), True, 1, 4, GLOBAL, True, 4, 4),
-    ((32, 4, 2), False, 1, 4, GLOBAL, False, 4, 8),
-    ((32, 4, 4), True, 1, 4, SHARED, False, 4, 3),
-    ((32, 2, 4), False, 1, 4, REGISTERS, True, 4),
-    ((32, 4, 2), False, 2, 8, GLOBAL, False, 8, 4),
-    ((32, 4, 2), False, 4, 16, GLOBAL, False, 16),
-)
-"""Tile, faces shared, levels of a thread, columns of a block, place of y, inlined, block of the layout, resident blocks."""
+LEVELS_FASTEST: Final[tuple[dict[str, Any], ...]] = (
+    {"tile": (32, 1, 4), "rows": 1, "columns": 4, "group": 1, "transport_resident": 6},
+    {"tile": (32, 8, 1), "rows": 1, "columns": 4, "block": 4, "group": 1, "resident": 5},
+    {"tile": (32, 1, 4), "rows": 1, "columns": 4, "block": 4, "group": 3, "resident": 4},
+    {"tile": (32, 1, 4), "rows": 1, "columns": 4, "block": 4, "place": SHARED, "group": 1, "share": True},
+    {"tile": (32, 1, 4), "rows": 1, "columns": 4, "block": 4, "place": SHARED, "group": 2, "transport_resident": 6},
+    {"tile": (32, 1, 4), "rows": 1, "columns": 4, "block": 4, "place": SHARED, "shuffle": True,
+     "transport_resident": 6},
+    {"tile": (32, 1, 4), "rows": 1, "columns": 4, "block": 4, "place": SHARED, "shuffle": True,
+     "transport_resident": 8},
+    {"tile": (32, 1, 4), "rows": 2, "columns": 4, "block": 4, "place": SHARED, "group": 1, "shuffle": True},
+    {"tile": (32, 2, 2), "rows": 1, "columns": 4, "block": 4, "place": REGISTERS, "shuffle": True,
+     "transport_resident": 6},
+    {"tile": (32, 1, 2), "rows": 1, "columns": 4, "block": 8, "place": SHARED, "shuffle": True,
+     "transport_resident": 12},
+)  # fmt: skip
 
 
 def variants(levels: int) -> Iterator[Variant]:
@@ -118,4 +130,4 @@ def variants(levels: int) -> Iterator[Variant]:
     for real in ("double", "float"):
         for levels_fastest, choices in ((False, COLUMNS_FASTEST), (True, LEVELS_FASTEST)):
             for choice in choices:
-                yield Variant(real, levels, levels_fastest, *choice)
+                yield Variant(real, levels, levels_fastest, **{"share": False, **choice})
