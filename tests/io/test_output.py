@@ -8,6 +8,7 @@ import xarray as xr
 from airshed import __version__
 from airshed.core.errors import DataError, NumericalError, OutputError
 from airshed.grid.grid import lonlat_axes
+from airshed.io import classic
 from airshed.io.output import Output, OutputWriter
 from airshed.io.results import open_run
 
@@ -305,3 +306,21 @@ def test_what_no_result_can_hold_is_refused(tmp_path, start_run, values, wrong):
         fields["O3"][0, 0, 0] = wrong
         with pytest.raises(NumericalError, match="O3 is not finite at 0 s, or beyond"):
             run.writer.write(0.0, fields)
+
+
+def test_a_run_that_began_as_cdf_5_goes_on_as_such_with_the_same_content(tmp_path, start_run, values, monkeypatch):
+    """A large field asks for that format, and earlier versions took it for all."""
+    with monkeypatch.context() as patch:
+        patch.setattr(classic, "_MOST", 0)
+        run = start_run(tmp_path / "run")
+        with run.folder:
+            write_records(run, values, range(2), 3600.0)
+    again = start_run(tmp_path / "run", resume=True, resume_from=3600.0)
+    other = start_run(tmp_path / "other")
+    for each, numbers in ((again, range(2, 4)), (other, range(4))):
+        with each.folder:
+            write_records(each, values, numbers, 3600.0)
+            each.made = each.writer.finish()
+    assert [each.made.read_bytes()[:4] for each in (again, other)] == [b"CDF\x05", b"CDF\x02"]
+    with xr.open_dataset(again.made) as one, xr.open_dataset(other.made) as two:
+        assert one.identical(two)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import AirshedError, DataError
 from airshed.core.files import plain_file
-from airshed.io.cdf5 import needed
+from airshed.io.classic import needed
 from airshed.io.hdf5 import hdf5
 from airshed.io.heads import HDF5, check_heads
 

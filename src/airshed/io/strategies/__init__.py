@@ -1,9 +1,9 @@
 """Ways to write output and restarts from several ranks, all with the same content, chosen at run time.
 
-gather   the root collects and writes                      one netCDF file (CDF-5, or compressed netCDF-4)
+gather   the root collects and writes                      one netCDF file (classic, or compressed netCDF-4)
 files    each rank writes private files                    a folder of netCDF-4 files with a manifest
-mpiio    all ranks write one file by collective MPI-IO     one netCDF file (CDF-5)
-pnetcdf  the same by the library PnetCDF                   one netCDF file (CDF-5)
+mpiio    all ranks write one file by collective MPI-IO     one netCDF file (classic)
+pnetcdf  the same by the library PnetCDF                   one netCDF file (classic)
 netcdf4  the same by parallel netCDF-4 and HDF5            one netCDF-4 file
 zarr     each rank writes shards                           a Zarr store
 """

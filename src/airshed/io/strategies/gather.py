@@ -1,6 +1,6 @@
 """The strategy "gather": the root collects each record and writes it to one file.
 
-Uncompressed, that is a CDF-5 file that grows in place. A compressed one is netCDF-4, and one of those that is appended
+Uncompressed, that is a classic file that grows in place. A compressed one is netCDF-4, and one that is appended
 to when a run is killed is lost: each output time becomes a small whole file of its own, numbered by its time, and the
 netCDF-4 file is made of them at the end, whole or not at all. A resumed run writes the records after its restart once
 more, with the same bits.

@@ -1,4 +1,4 @@
-"""Records in one CDF-5 file that grows in place.
+"""Records in one file of a classic netCDF format that grows in place: CDF-2, or CDF-5 where a field is too large.
 
 A record is one contiguous range of the file, which counts it only once all of it is on the disk: a run that is killed
 leaves a readable file of whole records, and nothing has to be made of them at the end. The file lies in the folder of
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.grid.box import Box
-from airshed.io.cdf5 import Cdf5, count_bytes, count_in
+from airshed.io.classic import ClassicFormat, count_in, is_wide
 from airshed.io.strategies.store import AS_IN_FILE, IN_PLACE, SHARED_FILE, Block, Place, Record, lacks, link
 
 Bytes = NDArray[np.uint8]
@@ -33,12 +33,14 @@ class FileInPlace(ABC):
     def __init__(self, place: Place) -> None:
         self._place, self._channel = place, place.channel
         self._path = place.records / SHARED_FILE
-        self._format = Cdf5(place.layout.describe(complete=False), _ROOM)
+        self._format = ClassicFormat(place.layout.describe(complete=False), _ROOM)
         self._count = 0
         self._bytes = np.empty(0, np.uint8)
 
     def resume(self, last: int) -> None:
-        """Keep the records up to this one; see :class:`Store`."""
+        """Keep the records up to this one, in the format that they have; see :class:`Store`."""
+        if self._channel.on_root(lambda: last >= 0 and self._path.exists() and is_wide(self._first_bytes())):
+            self._format = ClassicFormat(self._place.layout.describe(complete=False), _ROOM, wide=True)
         with self._channel.together(), guarded(self._path):
             if self._channel.is_root:
                 if last < 0:
@@ -113,12 +115,15 @@ class FileInPlace(ABC):
         return np.frombuffer(self._format.start(count, self._place.layout.describe(complete=complete)), np.uint8)
 
     def _counted(self) -> int:
+        return count_in(self._first_bytes()) or 0
+
+    def _first_bytes(self) -> bytes:
         with self._path.open("rb") as file:
-            return count_in(file.read(64)) or 0
+            return file.read(64)
 
     def _store(self, count: int) -> None:
         """Let the file count so many records."""
-        at, content = count_bytes(count)
+        at, content = self._format.count_bytes(count)
         self._write_at(at, np.frombuffer(content, np.uint8))
 
     def _content(self, seconds: float, block: Block) -> Bytes:

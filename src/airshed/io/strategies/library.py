@@ -1,6 +1,6 @@
 """The strategies "pnetcdf" and "netcdf4": files that all ranks write through a parallel library.
 
-pnetcdf  one CDF-5 file in place, as of "mpiio", in which the library writes the blocks of all fields together
+pnetcdf  one classic file in place, as of "mpiio", in which the library writes the blocks of all fields together
 netcdf4  a file for each record, and one of all of them at the end: a netCDF-4 file that grows is lost with its writer
 
 The libraries, and how they are found, are in :mod:`airshed.io.libraries`.
@@ -31,7 +31,7 @@ _TILES: Final = "tiles.nc"
 
 
 class PnetcdfFile(FileInPlace):
-    """Records in one CDF-5 file that PnetCDF writes."""
+    """Records in one classic file that PnetCDF writes."""
 
     dtype = NATIVE
 

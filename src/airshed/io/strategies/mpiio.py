@@ -1,4 +1,4 @@
-"""The strategy "mpiio": all ranks write one CDF-5 file in place, by collective MPI-IO.
+"""The strategy "mpiio": all ranks write one classic netCDF file in place, by collective MPI-IO.
 
 Each rank's part of all fields of a record is one collective write. One rank alone writes with the system's own calls
 and loads no MPI.

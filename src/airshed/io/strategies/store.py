@@ -16,15 +16,15 @@ from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import save_arrays
-from airshed.io.cdf5 import count_in
 from airshed.io.cf import Compression, Layout
 from airshed.io.channel import Channel
+from airshed.io.classic import count_in
 
 Block = Mapping[str, NDArray[np.float32]]
 """One record of the fields, the divided dimensions of each those of a box."""
 
 NATIVE, AS_IN_FILE = "=f4", ">f4"
-"""How the numbers of a record lie in memory: as the machine has them, or as a CDF-5 file does."""
+"""How the numbers of a record lie in memory: as the machine has them, or as a classic netCDF file does."""
 _TIME: Final = 8
 
 
@@ -44,7 +44,7 @@ class Record(dict[str, NDArray[np.float32]]):
         )
 
     def timed(self, seconds: float) -> NDArray[np.uint8]:
-        """Return the bytes with a time before them, as a CDF-5 file has it."""
+        """Return the bytes with a time before them, as a classic netCDF file has it."""
         self.bytes[:_TIME].view(">f8")[0] = seconds
         return self.bytes
 

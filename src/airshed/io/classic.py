@@ -1,7 +1,9 @@
-"""The classic netCDF format with 64-bit data (CDF-5): its header, and where each byte of a record belongs.
+"""The classic netCDF formats with 64-bit offsets (CDF-2) and 64-bit data (CDF-5): header, and the bytes of a record.
 
 Sizes and offsets follow from the description of a file alone, so that many processes can write one file without a
-library. The number of records stands in the header: what lies behind the last of them is no part of the file.
+library. The number of records stands in the header: what lies behind the last of them is no part of the file. Records
+have the same bytes in both formats. CDF-2 is what all tools read, GDAL and SciPy too; a variable of 2 GiB or more, of
+one record where it has records, needs CDF-5.
 
 source  NetCDF User's Guide, appendix "File Format Specifications"; PnetCDF, "CDF-5 format specification"
 """
@@ -14,8 +16,8 @@ from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from airshed.io.cf import Description, Variable
 
-_MAGIC: Final = b"CDF\x05"
-_WIDTHS: Final = {b"CDF\x01": (4, 4), b"CDF\x02": (4, 8), _MAGIC: (8, 8)}
+_OFFSETS, _DATA = b"CDF\x02", b"CDF\x05"
+_WIDTHS: Final = {b"CDF\x01": (4, 4), _OFFSETS: (4, 8), _DATA: (8, 8)}
 """Bytes of a number and of a place in the file, by format."""
 _DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
 _CHAR, _TYPES, _SIZES = 2, {"f4": 5, "f8": 6}, {"f4": 4, "f8": 8}
@@ -23,21 +25,27 @@ _SIZE_OF_TYPE: Final = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10
 _LONGEST: Final = 1 << 28
 """Bytes of a text that no header holds."""
 _PAGE: Final = 4096
-_COUNT_AT: Final = len(_MAGIC)
+_COUNT_AT: Final = len(_DATA)
+_MOST: Final = 2**31 - 4
+"""Most bytes of a variable in CDF-2, of one record where it has records."""
 T = TypeVar("T")
 
 
-class Cdf5:
+class ClassicFormat:
     """Where things are in a file.
 
     records  offset of the first record
     record   bytes of a record
     within   offset in a record of each variable that has records
+    wide     whether it is CDF-5
     """
 
-    def __init__(self, description: Description, room: int = 256) -> None:
+    def __init__(self, description: Description, room: int = 256, *, wide: bool = False) -> None:
+        """``wide`` asks for CDF-5 also where CDF-2 will do."""
         self._description = description
         variables = description.variables
+        self.wide = wide or any(self._bytes(each) > _MOST for each in variables)
+        self._numbers = _Numbers(8 if self.wide else 4)
         fixed = [each for each in variables if each.data is not None]
         growing = [each for each in variables if each.data is None]
         begins = list(accumulate((self._bytes(each) for each in fixed), initial=0))
@@ -70,31 +78,34 @@ class Cdf5:
         return int(prod(self._description.shape(variable))) * _SIZES[variable.dtype]
 
     def _header(self, count: int, begins: Mapping[str, int], texts: Description | None = None) -> bytes:
-        what = texts or self._description
+        what, long = texts or self._description, self._numbers
         numbers = {name: number for number, name in enumerate(what.dims)}
-        dims = [_name(name) + _long(size or 0) for name, size in what.dims.items()]
+        dims = [long.name(name) + long(size or 0) for name, size in what.dims.items()]
         variables = [
-            _name(each.name) + _long(len(each.dims)) + b"".join(_long(numbers[dim]) for dim in each.dims)
-            + _attributes(each.attributes)
-            + struct.pack(">iqq", _TYPES[each.dtype], self._bytes(each), begins.get(each.name, 0))
+            long.name(each.name) + long(len(each.dims)) + b"".join(long(numbers[dim]) for dim in each.dims)
+            + long.attributes(each.attributes) + struct.pack(">i", _TYPES[each.dtype]) + long(self._bytes(each))
+            + struct.pack(">q", begins.get(each.name, 0))
             for each in what.variables
         ]  # fmt: skip
-        return (
-            _MAGIC + _long(count) + _list(_DIMENSION, dims) + _attributes(what.attributes) + _list(_VARIABLE, variables)
-        )
+        lists = long.list(_DIMENSION, dims), long.attributes(what.attributes), long.list(_VARIABLE, variables)
+        return (_DATA if self.wide else _OFFSETS) + long(count) + b"".join(lists)
 
-
-def count_bytes(count: int) -> tuple[int, bytes]:
-    """Return where the number of records stands in a file, and its bytes."""
-    return _COUNT_AT, _long(count)
+    def count_bytes(self, count: int) -> tuple[int, bytes]:
+        """Return where the number of records stands in a file, and its bytes."""
+        return _COUNT_AT, self._numbers(count)
 
 
 def count_in(start: bytes) -> int | None:
     """Return the number of records that the first bytes of a file tell; None for another format."""
-    if len(start) < _COUNT_AT + 8 or not start.startswith(_MAGIC):
+    size = {_OFFSETS: 4, _DATA: 8}.get(start[:_COUNT_AT])
+    if size is None or len(start) < _COUNT_AT + size:
         return None
-    (count,) = struct.unpack(">q", start[_COUNT_AT : _COUNT_AT + 8])
-    return int(count)
+    return int.from_bytes(start[_COUNT_AT : _COUNT_AT + size], "big", signed=True)
+
+
+def is_wide(start: bytes) -> bool:
+    """Whether the first bytes of a file are those of CDF-5."""
+    return start.startswith(_DATA)
 
 
 def needed(file: BinaryIO) -> int | None:
@@ -103,7 +114,7 @@ def needed(file: BinaryIO) -> int | None:
     Raises ValueError for a header that is cut or damaged. The netCDF library reads what is missing as zeros, and takes
     the time and the memory that a damaged length asks for.
     """
-    widths = _WIDTHS.get(file.read(len(_MAGIC)))
+    widths = _WIDTHS.get(file.read(_COUNT_AT))
     if widths is None:
         return None
     header = _Header(file, *widths)
@@ -188,31 +199,35 @@ def _not_negative(content: bytes) -> int:
     return number
 
 
-def _attributes(attributes: Mapping[str, str | float]) -> bytes:
-    made = []
-    for name, value in attributes.items():
-        if isinstance(value, str):
-            text = value.encode()
-            made.append(_name(name) + struct.pack(">iq", _CHAR, len(text)) + _padded(text))
-        else:
-            made.append(_name(name) + struct.pack(">iqd", _TYPES["f8"], 1, value))
-    return _list(_ATTRIBUTE, made)
+class _Numbers:
+    """Writes numbers of so many bytes, and what is made of them."""
 
+    def __init__(self, size: int) -> None:
+        self._size = size
 
-def _list(tag: int, items: list[bytes]) -> bytes:
-    return struct.pack(">iq", tag if items else 0, len(items)) + b"".join(items)
+    def __call__(self, number: int) -> bytes:
+        return number.to_bytes(self._size, "big", signed=True)
 
+    def name(self, name: str) -> bytes:
+        text = name.encode()
+        return self(len(text)) + _padded(text)
 
-def _name(name: str) -> bytes:
-    return _long(len(name.encode())) + _padded(name.encode())
+    def list(self, tag: int, items: list[bytes]) -> bytes:
+        return struct.pack(">i", tag if items else 0) + self(len(items)) + b"".join(items)
+
+    def attributes(self, attributes: Mapping[str, str | float]) -> bytes:
+        made = []
+        for name, value in attributes.items():
+            if isinstance(value, str):
+                text = value.encode()
+                made.append(self.name(name) + struct.pack(">i", _CHAR) + self(len(text)) + _padded(text))
+            else:
+                made.append(self.name(name) + struct.pack(">i", _TYPES["f8"]) + self(1) + struct.pack(">d", value))
+        return self.list(_ATTRIBUTE, made)
 
 
 def _padded(text: bytes) -> bytes:
     return text + bytes(-len(text) % 4)
-
-
-def _long(number: int) -> bytes:
-    return struct.pack(">q", number)
 
 
 def _up(number: int, unit: int) -> int:
