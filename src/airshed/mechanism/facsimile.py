@@ -54,7 +54,7 @@ source  the form: Saunders, Jenkin, Derwent & Pilling 2003, Atmos. Chem. Phys. 3
         http://mcm.york.ac.uk, v3.3.1
 """
 
-_STATEMENT = re.compile(r"\s*(?:(?P<comment>\*[^;\n]*(?:;[^\n]*|\n[^;]*;))|(?P<text>[^;*][^;]*);|;)")
+_BETWEEN = re.compile(r"[\s;]*")
 _VARIABLE = re.compile(r"VARIABLE\b", re.IGNORECASE)
 _VALUE = re.compile(r"([A-Za-z]\w*)\s*=")
 _SPECIES = re.compile(r"[A-Za-z]\w*")
@@ -65,23 +65,18 @@ _ELEMENT = re.compile(r"<\s*(\d+)\s*>")
 class FacsimileSource(SourceFile):
     """A file whose `raw` is its text in KPP syntax.
 
-    original  the text of the file
+    original  the file as it is
     pieces    offsets in `raw` and in `original` of what was copied, ascending
     """
 
-    original: str = ""
+    original: SourceFile | None = None
     pieces: tuple[tuple[int, int], ...] = ((0, 0),)
 
     def location(self, offset: int) -> Location:
         """Return the line and column in the file itself."""
-        start, there = self.pieces[max(bisect_right(self.pieces, (offset, len(self.original))) - 1, 0)]
-        return place(self.name, self.original, there + offset - start)
-
-
-def place(name: str, text: str, offset: int) -> Location:
-    """Return the line and column of an offset."""
-    before = text[:offset]
-    return Location(name, before.count("\n") + 1, offset - before.rfind("\n"))
+        assert self.original is not None
+        start, there = self.pieces[bisect_right(self.pieces, offset, key=lambda piece: piece[0]) - 1]
+        return self.original.location(there + offset - start)
 
 
 def read_facsimile(path: Path, code: Code = Code.REFUSED) -> ReactionNetwork:
@@ -91,29 +86,27 @@ def read_facsimile(path: Path, code: Code = Code.REFUSED) -> ReactionNetwork:
 
     Raises MechanismError with file, line and column.
     """
-    source = read_source(path, str(path))
-    text = _Text(source.name, source.raw)
+    text = _Text(read_source(path, str(path)))
     side = read_rates_file(rates_path(path), code=code)
-    return read_mechanism(text.translated(path), path.stem, replace(side, own={**_photolysis(), **text.values}))
+    return read_mechanism(text.translated(), path.stem, replace(side, own={**_photolysis(), **text.values}))
 
 
 @dataclass
 class _Text:
     """The statements of a file: each a list of (offset, text), in their order."""
 
-    name: str
-    original: str
+    source: SourceFile
     species: list[tuple[int, str]] = field(default_factory=list)
     values: dict[str, Definition] = field(default_factory=dict)
     reactions: list[tuple[int, str, int, str]] = field(default_factory=list)
     radicals: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for offset, statement in _statements(self.name, self.original):
-            try:
+        try:
+            for offset, statement in _statements(self.source.raw):
                 self._take(offset, statement)
-            except MisplacedError as error:
-                raise error_at(place(self.name, self.original, error.offset), error.message) from None
+        except MisplacedError as error:
+            raise self._error(0, error) from None
 
     def _take(self, offset: int, statement: str) -> None:
         """Sort a statement by how it begins; raise MisplacedError for any other."""
@@ -148,9 +141,9 @@ class _Text:
         self.values[name.casefold()] = Definition(name, (), formula, partial(self._error, offset))
 
     def _error(self, offset: int, error: MisplacedError) -> MechanismError:
-        return error_at(place(self.name, self.original, offset + error.offset), error.message)
+        return error_at(self.source.location(offset + error.offset), error.message)
 
-    def translated(self, path: Path) -> FacsimileSource:
+    def translated(self) -> FacsimileSource:
         """Return the file as one in KPP syntax: species, reactions, and the sum of the radicals as inlined code."""
         parts, pieces, length = ["#DEFVAR\n"], [(0, 0)], len("#DEFVAR\n")
 
@@ -172,7 +165,7 @@ class _Text:
         if self.radicals:
             terms = " + ".join(f"C(ind_{each})" for each in self.radicals)
             add(f"#INLINE F90_RCONST\n {SUM} = {terms}\n#ENDINLINE\n")
-        return FacsimileSource(path, self.name, "".join(parts), self.original, tuple(pieces))
+        return FacsimileSource(self.source.path, self.source.name, "".join(parts), self.source, tuple(pieces))
 
     def _species_of_reactions(self) -> Iterable[tuple[int, str]]:
         found: dict[str, int] = {}
@@ -182,16 +175,27 @@ class _Text:
         return [(offset, name) for name, offset in found.items() if name.lower() != "hv"]
 
 
-def _statements(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """Yield each statement that is no comment, with its offset; raise MechanismError for one without an end."""
-    end = 0
-    for match in _STATEMENT.finditer(text):
-        end = match.end()
-        if match["text"]:
-            yield match.start("text"), match["text"]
-    rest = text[end:]
-    if rest.strip() and not rest.strip().startswith("*"):
-        raise error_at(place(name, text, end + len(rest) - len(rest.lstrip())), "this statement has no ';' at its end")
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each statement that is no comment, with its offset; raise MisplacedError for one without an end."""
+    at = 0
+    while (at := _skip(text, at)) < len(text):
+        end = text.find(";", at)
+        if text[at] == "*":
+            line_end = text.find("\n", at)
+            if end < 0 or line_end < 0:
+                return
+            at = line_end if end < line_end else end + 1
+        elif end < 0:
+            raise MisplacedError(at, "this statement has no ';' at its end")
+        else:
+            yield at, text[at:end]
+            at = end + 1
+
+
+def _skip(text: str, at: int) -> int:
+    """Return the offset of the next character that is no blank and no semicolon."""
+    match = _BETWEEN.match(text, at)
+    return match.end() if match else at
 
 
 def _in_kpp(formula: str) -> str:
