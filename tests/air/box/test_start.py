@@ -59,7 +59,7 @@ def test_a_result_says_which_species_the_mechanism_begins(tmp_path: Path) -> Non
     series = run.run()
     assert float(series["A"][0]) == 20.0
     assert "1 species start at the initial values of the mechanism's file" in run.notes[0]
-    assert series.attrs["comment"] == run.notes[0]
+    assert series.attrs["comment"] == "; ".join(run.notes)
     assert run.notes[0].endswith(": A")
 
 

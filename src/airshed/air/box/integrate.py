@@ -29,6 +29,8 @@ Array = npt.NDArray[np.float64]
 Item = TypeVar("Item")
 
 _MOST_NAMED = 12
+_NO_GAS = 1e4  # molecules cm-3: where nothing is above this, nothing is a gas of the air
+_OF_LARGEST = 1e-10  # of the largest value: absolute tolerance of a mechanism without units
 
 Observer = Callable[[float], None]
 """Is told the part of the time that is done, 0 to 1."""
@@ -60,13 +62,14 @@ class BoxRun:
         self.seconds = 0.0
         self._stop = False
         self._keeps: list[Any] | None = None
+        self.conditions, self._units_note = _without_units(conditions, self.forcing)
         precision = conditions.solver.precision
         self._rosenbrock: RosenbrockCells | None = None
         self.gauss_seidel: GaussSeidelCells | None = None
         if conditions.solver.method in METHODS:
             kernel = backend().compile_chemistry(self.network, precision)
             self.compile_seconds = kernel.seconds["compile"]
-            self._rosenbrock = RosenbrockCells(kernel, self.forcing, conditions, threads)
+            self._rosenbrock = RosenbrockCells(kernel, self.forcing, self.conditions, threads)
         else:
             column = compile_box(self.forcing, precision)
             self.compile_seconds = column.seconds["compile"]
@@ -147,6 +150,7 @@ class BoxRun:
         told = f"{', '.join(own[:_MOST_NAMED])}{' ...' * (len(own) > _MOST_NAMED)}"
         start = f"{len(own)} species start at the initial values of the mechanism's file, since [initial] does not name"
         notes = self._states_note + ([f"{start} them: {told}"] if own else [])
+        notes += self._units_note
         notes += notes_of_air(self.network, self.forcing.at([self._first.at]))
         return [*notes, *self.processes.notes, *(self._rosenbrock.notes if self._rosenbrock else [])]
 
@@ -194,6 +198,25 @@ def integrate_box(
     source   Sandu et al. 1997, Atmos. Environ. 31, 3459-3472; Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250
     """
     return BoxRun(network, conditions, states=states, threads=threads, allow_code=allow_code).run()
+
+
+def _without_units(conditions: BoxConditions, forcing: BoxForcing) -> tuple[BoxConditions, list[str]]:
+    """Return conditions whose tolerance suits a mechanism without units, such as Robertson's, and a note of it.
+
+    Its numbers are far below those of any gas: the default tolerance would let them be anything.
+    """
+    start, solver = conditions.time.start.value, conditions.solver
+    largest = float(forcing.start(start, forcing.at([start])).max(initial=0.0))
+    given = "solver" in conditions.model_fields_set and "absolute_tolerance" in solver.model_fields_set
+    if given or forcing.emitted or not 0.0 < largest < _NO_GAS or solver.method not in METHODS:
+        return conditions, []
+    text = f"{_OF_LARGEST * largest:.3g} molecules/cm3"
+    solver = type(solver).model_validate({**solver.to_dict(), "absolute_tolerance": text})
+    note = (
+        f"no species starts with more than {largest:.3g}: these are numbers of a mechanism without "
+        f"units; solver.absolute_tolerance is {_OF_LARGEST:g} of that"
+    )
+    return conditions.model_copy(update={"solver": solver}), [note]
 
 
 def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
