@@ -62,6 +62,10 @@ class AirFieldModel:
 
         return reverse
 
+    def clipped(self, controls: Controls) -> dict[str, float]:
+        """Return by control the share of cells whose initial state is clipped at 0; see :class:`InitialControls`."""
+        return self._initial.clipped(controls)
+
     def close(self) -> None:
         """Give up what is kept of a run."""
         self._runs.close()

@@ -108,9 +108,14 @@ class FourDVar:
         if not np.isfinite(background).all():
             raise NumericalError("the background simulates observations that are not finite")
         spread = self.background_share * np.abs(background)
-        accepted = check_background(self.observations, background, self.check, spread).accepted
+        checked = check_background(self.observations, background, self.check, spread)
+        accepted = checked.accepted
         if not accepted.any():
-            raise CaseError("the background check rejects all observations; look at their units and errors")
+            nearest = int(np.argmin(np.abs(checked.departure)))
+            raise CaseError(
+                f"the background check rejects all observations, the nearest one ({self.observations.where[nearest]}) by "
+                f"{abs(checked.departure[nearest]):.3g} standard deviations; look at their units and errors"
+            )
         cost = self.cost(accepted)
         found = cost.of_run(zero, background, pullback) if start is None else cost(start)
         if not np.isfinite(found.cost):

@@ -86,9 +86,9 @@ class Operator:
 
 def _places(observations: Observations, domain: Domain) -> tuple[Numbers, Numbers, Array]:
     """Return rows, cells and weights of the matrix in space: of columns the layers' thickness is a part of them."""
-    unknown = sorted(set(observations.species.tolist()) - set(domain.species))
-    if unknown:
-        raise CaseError(f"{unknown[0]} is observed, but is no species of the model")
+    for where, species in zip(observations.where, observations.species.tolist(), strict=True):
+        if species not in domain.species:
+            raise CaseError(f"{where}: {species} is observed, but is no species of the model")
     columns, weights = bilinear(domain.grid, observations.lon, observations.lat)
     rows, levels, level_weights = _levels(observations, domain.grid)
     layers, area = domain.grid.shape[0], domain.grid.shape[1] * domain.grid.shape[2]
@@ -121,14 +121,17 @@ def _conversion(observations: Observations, domain: Domain) -> tuple[Array, npt.
         found = observed_unit(unit, kind)
         by_air[row] = found.si != "mol/mol" and (kind == "column" or domain.volume == "ambient")
         air = 1.0 if by_air[row] or found.si == "mol/mol" else STANDARD
-        factors[row] = air * (_mass(species, domain) if found.si == "kg/m3" else 1.0) / found.size
+        mass = _mass(species, domain, str(observations.where[row])) if found.si == "kg/m3" else 1.0
+        factors[row] = air * mass / found.size
     if by_air.any() and domain.air is None:
         raise CaseError("columns, and volumes of ambient air, need the model's air [mol/m3]")
     return factors, by_air
 
 
-def _mass(species: str, domain: Domain) -> float:
+def _mass(species: str, domain: Domain, where: str) -> float:
     try:
         return domain.molar_masses[species]
     except KeyError:
-        raise CaseError(f"{species} is observed as a mass, but its molar mass is not known; give one") from None
+        raise CaseError(
+            f"{where}: {species} is observed as a mass, but its molar mass is not known; give a mixing ratio, as in ppb"
+        ) from None

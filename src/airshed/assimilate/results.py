@@ -36,11 +36,15 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
         "reduction of the cost of observations [%]": 100.0 * (1.0 - after / before),
         "rows passed over": len(study.seen.passed_over), **_withheld(study, outcome),
     }  # fmt: skip
+    clipped = {
+        f"control {name} is clipped at zero [% of cells]": 100.0 * share for name, share in outcome.clipped.items()
+    }
+    facts |= clipped
     tables = [*found.tables, *study.seen.tables()]
     if study.case.assimilation.twin.stations:
         more, table = twin_facts(study, outcome)
         facts, tables = facts | more, [*tables, table]
-    return replace(found, title=f"4D-Var: {study.case.title}", facts=facts, tables=tables)
+    return replace(found, title=f"4D-Var: {study.case.title}", facts=facts, tables=tables, warnings=list(clipped))
 
 
 def _withheld(study: Study, outcome: Outcome) -> dict[str, Cell]:

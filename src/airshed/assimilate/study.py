@@ -1,8 +1,8 @@
 """The assimilation of a case: its observations, its model, its minimisation, and what comes of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,11 +35,15 @@ SHOWN_EVERY: Final = 1800.0
 
 @dataclass(frozen=True)
 class Seen:
-    """The observations of a case: those that are assimilated, those that are withheld, and rows passed over."""
+    """The observations of a case: those that are assimilated, those that are withheld, and rows passed over.
+
+    length  of the case [s]
+    """
 
     observations: Observations
     withheld: Observations | None
     passed_over: tuple[PassedOver, ...]
+    length: float = SHOWN_EVERY
 
     @classmethod
     def of_case(cls, case: Case) -> "Seen":
@@ -47,8 +51,9 @@ class Seen:
         check_case(case)
         grid = case.make_grid()
         observations, passed_over = read_observations(case, grid)
+        _check_moments(case, observations)
         withheld, also = read_withheld(case, grid)
-        return cls(observations, withheld, (*passed_over, *also))
+        return cls(observations, withheld, (*passed_over, *also), case.time.length.value)
 
     def tables(self) -> list[Table]:
         """Return the table of rows that were passed over, where there are any."""
@@ -59,6 +64,8 @@ class Seen:
         """The times [s] at which the model shows its fields: the ends of all means, and some between."""
         every = [self.observations, *([self.withheld] if self.withheld else [])]
         ends = np.unique(np.concatenate([times for each in every for times in (each.begin, each.end)]))
+        if ends[-1] == 0.0:  # a run of no step has no adjoint
+            ends = np.append(ends, min(SHOWN_EVERY, self.length))
         between = np.arange(0.0, ends[-1], SHOWN_EVERY)
         between = between[(between > ends[0]) & (np.abs(between[:, None] - ends).min(axis=1) > 0.25 * SHOWN_EVERY)]
         return np.unique(np.concatenate([ends, between]))
@@ -66,12 +73,17 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What comes of an assimilation; withheld observations as they are simulated before and after, (p,)."""
+    """What comes of an assimilation.
+
+    withheld_before, withheld_after  withheld observations as they are simulated, (p,)
+    clipped  by control the share of cells whose initial state the analysis clips at 0
+    """
 
     analysis: Analysis
     posterior: Posterior | None
     withheld_before: Array | None
     withheld_after: Array | None
+    clipped: Mapping[str, float] = field(default_factory=dict)
 
 
 class Study:
@@ -113,11 +125,12 @@ class Study:
         minimisation.writes = self.air_model.subdomain.ranks.rank == 0
         analysis = minimisation.run(see)
         posterior, withheld = self._posterior(minimisation, analysis), self.seen.withheld
+        clipped = self._model.clipped(analysis.controls)
         if withheld is None:
-            return Outcome(analysis, posterior, None, None)
+            return Outcome(analysis, posterior, None, None, clipped)
         background = self.control.controls(np.zeros(self.control.size))
         before, after = (self.simulated(controls, withheld) for controls in (background, analysis.controls))
-        return Outcome(analysis, posterior, before, after)
+        return Outcome(analysis, posterior, before, after, clipped)
 
     def _posterior(self, minimisation: FourDVar, analysis: Analysis) -> Posterior | None:
         """The spread of the analysis, of the whole Hessian where that costs no more than its probes."""
@@ -132,6 +145,16 @@ class Study:
     def controls(self, outcome: Outcome) -> Table:
         """Return the table of controls after the analysis."""
         return control_table(self.control, outcome.analysis, outcome.posterior)
+
+
+def _check_moments(case: Case, observations: Observations) -> None:
+    """Raise CaseError where all observations are of the very beginning, which emission cannot change."""
+    initial = any(control.of == "initial" for control in case.assimilation.control)
+    if observations.end.max() == 0.0 and not initial and not case.time.spinup.value:
+        raise CaseError(
+            f"{observations.where[0]}: all observations are of the start, and emission changes nothing there; give "
+            'later ones, or a control with of = "initial"'
+        )
 
 
 def check_case(case: object) -> None:
