@@ -113,8 +113,8 @@ class FourDVar:
         if not accepted.any():
             nearest = int(np.argmin(np.abs(checked.departure)))
             raise CaseError(
-                f"the background check rejects all observations, the nearest one ({self.observations.where[nearest]}) by "
-                f"{abs(checked.departure[nearest]):.3g} standard deviations; look at their units and errors"
+                f"the background check rejects all observations, the nearest one ({self.observations.where[nearest]}) "
+                f"by {abs(checked.departure[nearest]):.3g} standard deviations; look at their units and errors"
             )
         cost = self.cost(accepted)
         found = cost.of_run(zero, background, pullback) if start is None else cost(start)
