@@ -22,6 +22,7 @@ DEVICE dpack vexp(dpack x) { return exp(x); }
 DEVICE dpack vlog(dpack x) { return log(x); }
 DEVICE dpack vlog10(dpack x) { return log10(x); }
 DEVICE dpack vsqrt(dpack x) { return sqrt(x); }
+DEVICE dpack vabs(dpack x) { return fabs(x); }
 DEVICE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
 DEVICE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
 DEVICE real least(real a, real b) { return a < b ? a : b; }
