@@ -6,7 +6,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.air.boundary import BoundaryProfiles, initial_from_dataset
+from airshed.air.boundary import BoundaryProfiles, initial_from_dataset, record_of_a_run
 from airshed.air.species_map import BoundaryMap, read_species_map
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
@@ -263,3 +263,36 @@ def test_initial_longitudes_may_begin_at_another_place() -> None:
     data = xr.Dataset({"O3": (("lon",), 1e-9 * lon)}, {"lon": lon})
     found = initial_from_dataset(data, ["O3"], grid, np.zeros((1, *grid.shape)))
     np.testing.assert_allclose(found[0, 0, 0], 1e-9 * (grid.lon % 360.0))
+
+
+def output_of_a_run(**more: object) -> xr.Dataset:
+    """What `airshed run` leaves behind: records, weather, and bounds."""
+    times = np.datetime64("2022-08-31T00", "ns") + np.arange(3) * np.timedelta64(1, "h")
+    dims, shape = ("time", "level", "lat", "lon"), (3, *GRID.shape)
+    values = np.broadcast_to(1e-9 * np.arange(1.0, 4.0)[:, None, None, None], shape)
+    data = {
+        "TRACER": (dims, values, {"units": "mol mol-1"}), "air_pressure": (dims, np.full(shape, 1e5)),
+        "lat_bnds": (("lat", "bnds"), np.zeros((GRID.shape[1], 2))), **more,
+    }  # fmt: skip
+    coords = {"time": times, "level": GRID.level, "lat": GRID.lat, "lon": GRID.lon}
+    return xr.Dataset(data, coords, {"airshed_case": "[time]"})
+
+
+def test_the_output_of_a_run_gives_its_record_at_the_start() -> None:
+    given, note = record_of_a_run(output_of_a_run(), np.datetime64("2022-08-31T01:00"), SPECIES)
+    state = initial_from_dataset(given, SPECIES, GRID, np.full((2, 1, 1, 1), 3e-8))
+    np.testing.assert_allclose(state[1], 2e-9)
+    assert np.all(state[0] == 3e-8)
+    assert note.startswith("read: output of a run at 2022-08-31T01:00:00")
+    assert note.endswith(f"of the boundary's profiles: {SPECIES[0]}")
+
+
+def test_an_output_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(
+        CaseError, match=r"records from 2022-08-31T00:00:00 to 2022-08-31T02:00:00, and none at the start"
+    ):
+        record_of_a_run(output_of_a_run(), np.datetime64("2022-09-01"), SPECIES)
+    with pytest.raises(CaseError, match="holds no species of the mechanism"):
+        record_of_a_run(output_of_a_run().drop_vars("TRACER"), np.datetime64("2022-08-31"), SPECIES)
+    other = dataset(np.ones(3), ("lat",))
+    assert record_of_a_run(other, np.datetime64("2022-08-31"), SPECIES) == (other, "")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.attribution import data_attributes
-from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset
+from airshed.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
 from airshed.air.case import Case, check_species
 from airshed.air.case_weather import Given, weather_of
 from airshed.air.emissions.kept import isoprene_notes, kept_notes
@@ -202,6 +202,8 @@ def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = No
 def _from_dataset(parts: Parts, dataset: "xr.Dataset", state: Array) -> Array:
     """The state of the columns held here, from a dataset of the whole area."""
     names = parts.network.names
+    dataset, note = record_of_a_run(dataset, parts.start, names)
+    parts.notes += [("initial state", note)] if note else []
     if parts.subdomain.alone:
         return initial_from_dataset(dataset, names, parts.grid, state)
     there = np.full((len(names), *parts.whole.shape), np.nan)

@@ -22,6 +22,31 @@ _OTHER_NAMES = {"lev": "level", "height": "level", "z": "level", "latitude": "la
 _SAME_PLACE = 1e-6
 
 
+def record_of_a_run(dataset: "xr.Dataset", start: np.datetime64, species: Sequence[str]) -> tuple["xr.Dataset", str]:
+    """Return the species of a run's output at the start of a case, and a note; another dataset as it is, and "".
+
+    Weather and bounds of such an output are left out. The note names the species that it lacks.
+
+    raises  CaseError for an output without a record at the start, or without any of the species
+    """
+    if "airshed_case" not in dataset.attrs or "time" not in dataset.dims:
+        return dataset, ""
+    times = dataset["time"].values.astype("datetime64[s]")
+    found = np.flatnonzero(times == start.astype("datetime64[s]"))
+    if not found.size:
+        raise CaseError(
+            f"the initial dataset is the output of a run, with records from {times.min()} to {times.max()}, and none at "
+            f"the start, {start.astype('datetime64[s]')}; set time.start to one of its times"
+        )
+    there = [name for name in species if name in dataset.data_vars]
+    if not there:
+        raise CaseError("the initial dataset is the output of a run, but holds no species of the mechanism")
+    lacking = [name for name in species if name not in there]
+    others = f"; not in it, and of the boundary's profiles: {listed(lacking)}" if lacking else ""
+    record = dataset[there].isel(time=int(found[0]), drop=True)
+    return record, f"read: output of a run at {times[found[0]]}, in single precision{others}"
+
+
 def initial_from_dataset(dataset: "xr.Dataset", species: Sequence[str], grid: Grid, default: Array) -> Array:
     """Return the initial state, from the dataset's variables where it has a species, from ``default`` elsewhere.
 
