@@ -126,7 +126,7 @@ def test_a_row_that_the_choice_refuses_is_told_with_file_and_line(
         *[({"value": text}, MISSING) for text in ("-9", "-99", "-999", "-999.0", "-9999", "-99999", "-99.99")],
         *[({"value": text}, MISSING) for text in ("9999", "99999.0", "9999.99", "999", "32767", "-32768", "-9.99e2")],
         *[({"value": text}, BELOW_ZERO) for text in ("-888", "-50", "-777.7", "-1e30")],
-        *[({"value": text}, BEYOND) for text in ("1e20", "9.96921e36", "5e8")],
+        *[({"value": text}, BEYOND) for text in ("1e20", "9.96921e36", "5e7", "3e6")],
     ],
 )
 def test_one_bad_row_is_passed_over_and_shown(tmp_path: Path, changes: dict[str, str], reason: str) -> None:
@@ -153,6 +153,22 @@ def test_values_that_may_be_measured_stay(tmp_path: Path) -> None:
     carbon = ["6000", "9999", "999"]
     found, into = stations(tmp_path, HEADER + "".join(line(station=f"S{n}", value=v) for n, v in enumerate(carbon)))
     assert (len(found), into.passed) == (3, [])
+
+
+def test_a_value_a_hundredfold_above_all_others_is_absurd(tmp_path: Path) -> None:
+    """Its error would be a share of it, and the background check would let it pass."""
+    common = ["9", "20", "25", "0.1", "14", "11", "3", "1"]
+
+    def read(*more: str) -> tuple[Observations, Taking]:
+        lines = (line(station=f"S{n}", value=value) for n, value in enumerate([*common, *more]))
+        return stations(tmp_path, HEADER + "".join(lines))
+
+    for absurd in (["3000"], ["1e5", "120000"]):
+        found, into = read(*absurd)
+        assert found.value.tolist() == [float(value) for value in common]
+        assert into.passed_over == {BEYOND: len(absurd)}
+    for plausible in (["300"], ["2400"]):
+        assert read(*plausible)[1].passed == []
 
 
 def test_five_standard_errors_below_zero_are_noise(tmp_path: Path) -> None:

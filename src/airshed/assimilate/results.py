@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.assimilate.background_check import check_background
 from airshed.assimilate.control import Block
 from airshed.assimilate.diagnostics import report as diagnostics_report
 from airshed.assimilate.observations import Observations
 from airshed.assimilate.study import Outcome, Study
 from airshed.assimilate.twin import truth, twin_facts
 from airshed.core.atomic import write_whole
-from airshed.core.report import Cell, Report
+from airshed.core.report import Cell, Report, Table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,11 +41,18 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
         f"control {name} is clipped at zero [% of cells]": 100.0 * share for name, share in outcome.clipped.items()
     }
     facts |= clipped
-    tables = [*found.tables, *study.seen.tables()]
+    tables = [*found.tables, *_rejected(study, outcome), *study.seen.tables()]
     if study.case.assimilation.twin.stations:
         more, table = twin_facts(study, outcome)
         facts, tables = facts | more, [*tables, table]
     return replace(found, title=f"4D-Var: {study.case.title}", facts=facts, tables=tables, warnings=list(clipped))
+
+
+def _rejected(study: Study, outcome: Outcome) -> list[Table]:
+    """Return the table of observations that the background check rejected, where there are any."""
+    seen, background = study.case.assimilation.observations, outcome.analysis.background
+    checked = check_background(study.seen.observations, background, seen.check, seen.background * np.abs(background))
+    return [checked.table()] if checked.rejected else []
 
 
 def _withheld(study: Study, outcome: Outcome) -> dict[str, Cell]:

@@ -29,11 +29,15 @@ _NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]
 
 _LARGEST_INTEGERS: Final = (32767.0, 32768.0, 65535.0, 2147483647.0, 4294967295.0)
 
-_MOST: Final = {"mol/mol": 1e-2, "kg/m3": 1e-2, "mol/m3": 0.5, "mol/m2": 5e3}
-"""More than air can hold of any gas or dust that is observed: a hundredth of the air, 10 g/m3."""
+_MOST: Final = {"mol/mol": 2e-3, "kg/m3": 2e-3, "mol/m3": 0.1, "mol/m2": 1e3}
+"""More than air holds of any gas or dust that is observed, carbon dioxide included: 2000 ppm, 2 g/m3."""
 
 _NOISE: Final = {"mol/mol": 5e-9, "kg/m3": 1e-8, "mol/m3": 2e-7, "mol/m2": 5e-5}
 """What instruments show below zero, 5 ppb or 10 ug/m3; used where no value of a species is above zero."""
+
+_GAP: Final = 100.0
+_COMMON: Final = 0.7
+"""Share of all values that must lie below a gap for those above it to be absurd."""
 
 _STANDARD_ERRORS: Final = 5.0
 _SHARE: Final = 0.5
@@ -74,9 +78,22 @@ def reasons(values: Array, errors: Array, unit: str, kind: str) -> list[str]:
     else:
         missing |= doubtful & (values >= 999.0)
         least = _NOISE[known.si] / known.size
+    beyond |= _beyond_a_gap(values, plain)
     floor = -np.fmax(_STANDARD_ERRORS * errors, least)
     found = np.select([missing, beyond, values < floor], [MISSING, BEYOND, BELOW_ZERO], "")
     return [str(reason) for reason in found]
+
+
+def _beyond_a_gap(values: Array, plain: Array) -> npt.NDArray[np.bool_]:
+    """Return which values lie a hundredfold above all others, where these are the most by far.
+
+    Errors that are shares of the value let such ones pass the background check.
+    """
+    ordered = np.sort(plain)
+    gaps = np.flatnonzero(ordered[1:] > _GAP * ordered[:-1])
+    if not gaps.size or gaps[-1] + 1 < _COMMON * ordered.size:
+        return np.zeros(values.shape, bool)
+    return np.asarray(values > ordered[gaps[-1]])
 
 
 def _may_be_code(value: float) -> bool:

@@ -36,8 +36,8 @@ def test_a_year_averages_one(profiles, year):
     assert np.allclose(mean, 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "Europe/London", "Australia/Adelaide", "Asia/Kolkata"])
-@pytest.mark.parametrize("year", [2022, 2023, 2024])
+@pytest.mark.standard
+@pytest.mark.parametrize(("zone", "year"), [("Europe/Berlin", 2024), ("Australia/Adelaide", 2022)])
 def test_a_year_averages_one_in_any_zone_with_its_summer_time(profiles, zone, year):
     """Of a day of 23 or 25 hours, too: the year UTC counts."""
     first = datetime(year, 1, 1, tzinfo=UTC)

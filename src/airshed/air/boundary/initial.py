@@ -35,7 +35,7 @@ def record_of_a_run(dataset: "xr.Dataset", start: np.datetime64, species: Sequen
     found = np.flatnonzero(times == start.astype("datetime64[s]"))
     if not found.size:
         raise CaseError(
-            f"the initial dataset is the output of a run, with records from {times.min()} to {times.max()}, and none at "
+            f"the initial dataset is the output of a run, with records from {times.min()} to {times.max()}, none at "
             f"the start, {start.astype('datetime64[s]')}; set time.start to one of its times"
         )
     there = [name for name in species if name in dataset.data_vars]
