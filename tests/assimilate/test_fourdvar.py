@@ -329,6 +329,15 @@ class Broken:
         return y, lambda w: {"x": np.array([w[0]])}
 
 
+def test_controls_without_any_effect_are_refused_and_observations_that_fit_are_not() -> None:
+    model, control, y = linear_problem()
+    with pytest.raises(CaseError, match="no control changes any simulated observation"):
+        FourDVar(Matrix(0.0 * model.matrix), control, y).run()
+    fitting = replace(y, value=model.matrix @ control.blocks[0].background)
+    analysis = FourDVar(model, control, fitting).run()
+    assert report(control, fitting, analysis, None).facts["gradient reduced to"] == 0.0
+
+
 def test_a_model_that_breaks_is_told_or_avoided() -> None:
     control = ControlVector([Block("x", ("one",), Covariance(np.array([5.0]), [None]), "gaussian")])
     y = replace(many(1, sigma=0.1), value=np.array([2.0]))

@@ -75,7 +75,7 @@ def report(
         "iterations": last.iteration,
         "runs of model and adjoint": last.evaluations,
         "stopped by": analysis.stopped,
-        "gradient reduced to": last.gradient_norm / analysis.history[0].gradient_norm,
+        "gradient reduced to": last.gradient_norm / analysis.history[0].gradient_norm if last.gradient_norm else 0.0,
         "2 J / p": 2.0 * last.cost / p,
         "its deviation where errors are right": float(np.sqrt(2.0 / p)),
         "2 J background": 2.0 * last.parts["background"],

@@ -75,7 +75,8 @@ class FourDVar:
 
         see    is told of each iteration, after its state is on the disk
         start  v to begin with instead of the background (a warm start); what a file holds comes before it
-        raises OutputError for a file of another problem, NumericalError where the first run is not finite
+        raises OutputError for a file of another problem, NumericalError where the first run is not finite, CaseError
+               where the background check rejects all observations, and where no control has an effect on them
         """
         saved = state_file.load(self.file, self._problem) if self.file else None
         if saved is None:
@@ -120,6 +121,11 @@ class FourDVar:
         found = cost.of_run(zero, background, pullback) if start is None else cost(start)
         if not np.isfinite(found.cost):
             raise NumericalError("the warm start simulates observations that are not finite; begin without it")
+        if found.cost > 0.0 and not found.gradient.any():
+            raise CaseError(
+                "no control changes any simulated observation; look at the window, at the places and times of the "
+                "observations, and at the controls"
+            )
         memory = begin(zero if start is None else start, found)
         first = _record(memory, found, 1 if start is None else 2)
         return Saved(memory, (first,), background, found.simulated, accepted)
