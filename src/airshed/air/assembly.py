@@ -113,6 +113,7 @@ def assemble(
     """
     whole, network = case.make_grid(), case.network()
     _refuse_own_names(network, whole)
+    _refuse_sums(network)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     subdomain = Subdomain.of(*whole.shape[1:], backend().width, ranks, tiles)
     grid = whole if subdomain.alone else whole.part(subdomain.window)
@@ -164,6 +165,15 @@ def _refuse_own_names(network: ReactionNetwork, whole: Grid) -> None:
         raise CaseError(
             f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "
             f"rename the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
+        )
+
+
+def _refuse_sums(network: ReactionNetwork) -> None:
+    """Raise CaseError for species that are sums of others: transport would carry them apart."""
+    for name, weights in network.sums.items():
+        raise CaseError(
+            f"mechanism {network.name} has rates that follow {name}, the sum of {len(weights)} species, which only "
+            f"boxes can; for a case write each such reaction once for each species X of it, A + X = B + X : k"
         )
 
 

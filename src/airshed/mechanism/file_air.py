@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.formula.tree import Symbol, walk
-from airshed.mechanism.expressions import AIR_GASES
+from airshed.mechanism.expressions import AIR_GASES, ALIASES
 
 if TYPE_CHECKING:
     from airshed.mechanism.network import ReactionNetwork
@@ -65,9 +65,16 @@ def notes_of_air(network: "ReactionNetwork", air: Mapping[str, npt.NDArray[np.fl
                 f"{name} of the mechanism's file, {density:.5g} molecules/cm3, is not the air of this run: its "
                 f"rates take {own}, {here:.5g} at the start"
             )
+    notes += [f"{name} in the rates is that of the air, not the species {name}" for name in named_as_air(network)]
     for each in unclear_air(network):
         notes.append(f"{each.name} of the mechanism's file, {each.default:g}, is no density of air, and stays so")
     return notes
+
+
+def named_as_air(network: "ReactionNetwork") -> tuple[str, ...]:
+    """Return the variable species whose name means the air, or its temperature, in the rates of the network."""
+    used = {node.name for reaction in network.reactions for node in walk(reaction.rate) if isinstance(node, Symbol)}
+    return tuple(name for name in network.names if ALIASES.get(name.upper(), name.upper()) in used)
 
 
 def unclear_air(network: "ReactionNetwork") -> tuple["OpenParameter", ...]:

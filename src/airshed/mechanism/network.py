@@ -49,6 +49,7 @@ class ReactionNetwork:
     callables  parameter -> a function in Python that computes it, see :meth:`host_values`
     checked    atoms that the file says every reaction conserves (#CHECK); empty where it does not say
     renamed    name in the file -> that of the species here, where the file's is none
+    sums       species that is a sum of others, as the reader carries it -> their weights in it
     factor     CFACTOR of a file whose rates use it [molecules cm-3 of a ppm in the file's air]; None where none does
 
     Raises MechanismError for names that are none, two species or labels of one name, or an undeclared species.
@@ -66,6 +67,7 @@ class ReactionNetwork:
     callables: Mapping[str, HostFunction] = field(default_factory=dict, hash=False)
     checked: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
+    sums: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
     factor: float | None = None
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from airshed.formula.tree import Expression, Number, walk
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.expressions import AIR_GASES, FUNCTIONS, SYMBOLS
-from airshed.mechanism.file_air import air_of_file, unclear_air
+from airshed.mechanism.file_air import air_of_file, named_as_air, unclear_air
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import Reaction
@@ -34,7 +34,7 @@ class Finding:
 
     kind: Literal[
         "renamed", "imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty",
-        "air",
+        "air", "sum",
     ]  # fmt: skip
     subject: str
     text: str
@@ -42,7 +42,7 @@ class Finding:
 
 def findings(network: ReactionNetwork) -> tuple[Finding, ...]:
     """Return everything that looks wrong or odd, kind by kind, in the order of the mechanism."""
-    kinds = (_renamed, _unbalanced, _one_sided, _duplicates, _losses, _open, _air)
+    kinds = (_renamed, _unbalanced, _one_sided, _duplicates, _losses, _open, _air, _sums)
     return tuple(each for kind in kinds for each in kind(network))
 
 
@@ -163,6 +163,7 @@ def _losses(network: ReactionNetwork) -> Iterable[Finding]:
         network.net_stoichiometry, network.reactant_indices, network.reactions, strict=True
     ):
         names = [network.names[species] for species, change in net if change < 0.0 and species not in reactants]
+        names = [name for name in names if name not in network.sums]
         if names:
             text = f"uses up {', '.join(names)}, no reactant of it, which may fall below zero: {shown(reaction)}"
             yield Finding("loss", reaction.label, text)
@@ -179,8 +180,15 @@ def _air(network: ReactionNetwork) -> Iterable[Finding]:
         own = name if name.upper() in AIR_GASES else "M"
         text = f"is {density:.4g} molecules/cm3 in the file; rates take {own} of the air of the run"
         yield Finding("air", name, text)
+    for name in named_as_air(network):
+        yield Finding("air", name, f"in the rates is that of the air, not the species {name}")
     for each in unclear_air(network):
         yield Finding("air", each.name, f"is {each.default:g}, which is no density of air: it stays so in all air")
+
+
+def _sums(network: ReactionNetwork) -> Iterable[Finding]:
+    for name, weights in network.sums.items():
+        yield Finding("sum", name, f"is carried as a species: the sum of {len(weights)} that inlined code gives")
 
 
 def shown(reaction: Reaction) -> str:

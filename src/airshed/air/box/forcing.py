@@ -13,7 +13,7 @@ from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.csv_file import Knots, read_knots
 from airshed.air.box.needs import Needs
 from airshed.air.box.processes import BoxProcesses
-from airshed.air.box.states import CellStates
+from airshed.air.box.states import CellStates, refuse_touched, set_sums
 from airshed.air.box.sun import cosine_at, kpp_kinks
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, FromCsv, Value, spellings, value_of
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
@@ -109,6 +109,7 @@ class BoxForcing:
         self.deposited = self._add_sources("deposition", conditions.deposition)
         self.opened = {"emission and deposition": {*self.emitted, *self.deposited}}
         self._add_processes()
+        refuse_touched(self.network, {*self.emitted, *self.deposited})
         self.needed = {name for constant in self.network.rate_constants for name in symbols(constant)}
         self._add_air()
         self._add_sun()
@@ -204,6 +205,7 @@ class BoxForcing:
             for number, (amounts, unit) in self._states.species.items():
                 with np.errstate(over="ignore"):  # too much is refused below
                     densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
+        set_sums(self.network, densities)
         if "M" in air:
             self._refuse_more_than_air(densities, air["M"].reshape(-1))
         return densities
@@ -346,8 +348,7 @@ class BoxForcing:
         own = {
             name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
         }
-        density = own_density(self.network)
-        own = own if density is None else {"M": density} | own
+        own = {"M": density} | own if (density := own_density(self.network)) is not None else own
         least, most, _ = RANGES["M"]
         if "M" not in self.needed and not least <= own.get("M", least) <= most:
             own = {}  # of a mechanism without units, whose rates do not use it
@@ -360,12 +361,11 @@ class BoxForcing:
 
     def _add_sun(self) -> None:
         """Add what follows from the secant, the cosine or the location; else KPP's day for rates that name SUN."""
-        needed = self.needed
         if "sec_zenith" in self._keys:
             self._derive(_BY_SECANT)
         elif "SUN" in self._keys or self._location is not None:
             self._derive(_BY_COSINE)
-        elif "SUN" in needed and "sec_zenith" not in needed:
+        elif "SUN" in self.needed and "sec_zenith" not in self.needed:
             self._derive({**_BY_COSINE, "SUN": "kpp_sun"})
             self._keys["SUN"] = "kpp_sun"
 

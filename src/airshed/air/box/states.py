@@ -1,6 +1,6 @@
 """The states of many cells, from a netCDF file, a CSV file or a data set."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +12,7 @@ from airshed.air.box.csv_file import read_csv
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
 from airshed.core.data import numbers
 from airshed.core.errors import CaseError, DataError
-from airshed.core.text import suggestion
+from airshed.core.text import listed, suggestion
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.open_units import units_of_open
@@ -159,3 +159,22 @@ def _amounts(column: Array, unit: str | None, units: tuple[str, ...], where: str
         cell = int(np.argmax(wrong))
         raise DataError(f"{where} is {column[cell]:g} in cell {cell}; it must be finite and not below 0")
     return found
+
+
+def set_sums(network: ReactionNetwork, densities: Array) -> None:
+    """Set the rows of sums to those of their species (species, cell) [molecules cm-3]."""
+    for name, weights in network.sums.items():
+        rows = [weight * densities[network.index(species)] for species, weight in weights.items()]
+        densities[network.index(name)] = np.sum(rows, axis=0)
+
+
+def refuse_touched(network: ReactionNetwork, touched: Iterable[int]) -> None:
+    """Raise CaseError where emission or loss acts on a sum or its species: a sum follows reactions alone."""
+    names = {network.names[number] for number in touched}
+    for name, weights in network.sums.items():
+        found = sorted(names.intersection({name, *weights}))
+        if found:
+            raise CaseError(
+                f"emission or loss of {listed(found)}: {name} of {network.name}, a sum of species, follows reactions "
+                f"alone; take these out, or write them as reactions"
+            )

@@ -8,7 +8,7 @@ from typing import Final
 
 from airshed.core.constants import ATOMIC_WEIGHTS
 from airshed.core.errors import MechanismError
-from airshed.core.text import printable
+from airshed.core.text import counted, printable
 from airshed.formula.tree import Expression, Number
 from airshed.mechanism.kpp.dialects import MissingFormulasError
 from airshed.mechanism.kpp.faults import Faults, first_places, missing_formulas, of_species, unexplained
@@ -24,6 +24,7 @@ from airshed.mechanism.kpp.statements import (
     Statement,
     ValueStatement,
 )
+from airshed.mechanism.kpp.sums import NoSumError, followed, in_terms
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.network import ReactionNetwork
@@ -111,24 +112,48 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         fixed=fixed,
         assigned=frozenset().union(*(source.defined_in_code for source in collection.sources)),
         factor=factor,
+        given=frozenset().union(*(source.given_by_code for source in collection.sources)),
+        imports=any(source.imports for source in collection.sources),
     )
+    sums = _sums(collection, meaning)
+    meaning.sums = {each.casefold(): each for each in sums}
     for each in fixed.values():
         meaning.give(each)
     reactions = _reactions(collection, meaning, rates)
     rates.refuse_unused(meaning.used, meaning.open_names)
+    used = {reactant for reaction in reactions for reactant, _ in reaction.reactants}
+    sums = {total: weights for total, weights in sums.items() if total in used}
+    initial = _initial(collection, 1.0 if factor is None else factor)
+    for total, weights in sums.items():
+        initial[total] = sum(weight * initial.get(species, 0.0) for species, weight in weights.items())
     network = ReactionNetwork(
         name=name,
-        species=collection.declared(fixed=False),
+        species=(
+            *collection.declared(fixed=False),
+            *(Species(each, text=f"sum of {counted(len(sums[each]), 'species')}") for each in sums),
+        ),
         fixed=collection.declared(fixed=True),
-        reactions=reactions,
+        reactions=followed(reactions, sums),
         atoms=tuple(collection.atoms.values()),
-        initial=_initial(collection, 1.0 if factor is None else factor),
+        initial=initial,
         sources=tuple(source.name for source in collection.sources),
         bindings=meaning.bindings,
         callables=meaning.callables,
         checked=checked,
+        sums=sums,
     )
     return replace(network, factor=factor) if meaning.follows and factor is not None else network
+
+
+def _sums(collection: Collection, meaning: Meaning) -> dict[str, dict[str, float]]:
+    """Return the sums of variable species in inlined code: name -> weights by the species' names."""
+    found: dict[str, dict[str, float]] = {}
+    for source in collection.sources:
+        for key, each in source.sums_in_code.items():
+            free = key not in collection.species and key not in meaning.definitions
+            if free and each.weights and all(species in meaning.variable for species in each.weights):
+                found[each.name] = {meaning.variable[species]: weight for species, weight in each.weights.items()}
+    return found
 
 
 def _remark(text: str) -> tuple[str, float | None]:
@@ -191,14 +216,15 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
             if first is not None:
                 again = f"the label <{label}> stands a second time; the first is at {first.location}"
                 raise error_at(source.location(equation.offset), again)
-            reactions[label.casefold()] = _reaction(source, equation, label, collection, meaning)
+            reaction = _reaction(source, equation, label, collection, meaning)
+            reactions |= {each.label.casefold(): each for each in _in_terms(reaction, meaning)}
         except MechanismError as fault:
             faults.add(fault)
         if faults.many:
             break  # the search for nearest names takes time
         unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
         meaning.unknown.clear()
-    sums = frozenset().union(*(source.sums_in_code for source in collection.sources))
+    sums: set[str] = set().union(*(source.sums_in_code for source in collection.sources))
     for each in first_places(unknown):
         if each[2].name.casefold() in sums:
             faults.add(of_species(each))
@@ -210,6 +236,19 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
     if faults.found:
         raise MechanismError(faults.text())
     return tuple(reactions.values())
+
+
+def _in_terms(reaction: Reaction, meaning: Meaning) -> tuple[Reaction, ...]:
+    """Return a reaction with the sums of its rate as reactants; raise MechanismError where that cannot be."""
+    try:
+        return tuple(in_terms(reaction, meaning.sums.values()))
+    except NoSumError:
+        names = " and ".join(meaning.sums.values())
+        raise error_at(
+            reaction.location,
+            f"the rate of <{reaction.label}> depends on {names}, a sum of variable species, in another way than by "
+            "a factor; write it as a reaction of these species",
+        ) from None
 
 
 def _reaction(

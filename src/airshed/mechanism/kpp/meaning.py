@@ -2,7 +2,7 @@
 
 In this order: an argument of the function being defined; the air and the sun (:data:`SYMBOLS`, with T for TEMP and
 CAIR for M), and CFACTOR; what the side file gives; a fixed species; a value that is open, a parameter of the network. A
-variable species may have none of these names where a rate uses it.
+variable species may have none of these names where a rate uses it, unless the file's own code gives that name.
 Calls are those of the side file, of KPP's rate functions and of :data:`FUNCTIONS`; a call of anything else with one
 whole number or one unknown name is an element of a list that the host fills, J(1) or J(ip_NO2): open, too.
 """
@@ -14,18 +14,15 @@ from typing import Final
 
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
-from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, walk
-from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call
+from airshed.formula.tree import Binary, Expression, Negate, Number, Symbol
+from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call, parameters
 from airshed.mechanism.file_air import part_of_air
 from airshed.mechanism.kpp.dialects import of_dialect
-from airshed.mechanism.kpp.parser import parse_formula, short
+from airshed.mechanism.kpp.parser import finite, limited, parse_formula, short
 from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, rate_function
 from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import HostFunction
-
-LARGEST: Final = 5000
-"""Nodes that a rate may have when all that it calls is put in."""
 
 _KPP_SYMBOLS: Final = {**{name: name for name in SYMBOLS}, **ALIASES, "CAIR": "M"}
 _FORTRAN: Final = {  # other names of functions
@@ -74,6 +71,9 @@ class Meaning:
     variable     names of variable species, case folded -> declared: a rate cannot name them
     fixed        the same of fixed species
     assigned     names, case folded, that the model's own code gives a value
+    given        what else that code gives, or declares: not the species of the same name
+    imports      whether that code uses modules, which may give any name of the air
+    sums         those of sums of variable species, case folded -> as written: parameters of a rate as it is read
     factor       CFACTOR of the file [molecules cm-3 per unit of its initial values], None where it is silent
     follows      whether a rate uses CFACTOR, or a rate function that does, as the density of air
     """
@@ -82,6 +82,9 @@ class Meaning:
     variable: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    imports: bool = False
+    sums: Mapping[str, str] = field(default_factory=dict)
     factor: float | None = None
     follows: bool = False
     unknown: list[Unknown] = field(default_factory=list)
@@ -126,10 +129,13 @@ class Meaning:
         if key in arguments:
             return arguments[key]
         if name.name.upper() in _KPP_SYMBOLS:
-            self._refuse_variable(name)
+            if not self.imports and key not in self.given:
+                self._refuse_variable(name)
             return Symbol(_KPP_SYMBOLS[name.name.upper()])
         if key == "cfactor":
             return self._factor(name.offset)
+        if key in self.sums:
+            return Parameter(self.sums[key])
         definition = self.definitions.get(key)
         if definition is not None:
             if definition.arguments:
@@ -169,8 +175,11 @@ class Meaning:
         self.follows = True
         return Symbol("M") if part == 1.0 else Binary("*", Number(part), Symbol("M"))
 
-    def _value(self, definition: Definition) -> Parameter:
-        """Return the parameter that stands for a value of the side file, and note what it is."""
+    def _value(self, definition: Definition) -> Expression:
+        """Return the parameter that stands for a value of the side file, and note what it is.
+
+        A value that depends on a sum of species stands for itself: each reaction needs the sum as a reactant.
+        """
         name, key = definition.name, definition.name.casefold()
         self.used.add(key)
         if key in self._above:
@@ -180,7 +189,10 @@ class Meaning:
             if callable(definition.value):
                 self.callables[name] = definition.value()
             else:
-                self.bindings[name] = self._inside(definition, {})
+                inside = self._inside(definition, {})
+                if set(self.sums.values()).intersection(parameters(inside)):
+                    return inside
+                self.bindings[name] = inside
         return Parameter(name)
 
     def _inside(self, definition: Definition, arguments: Mapping[str, Expression]) -> Expression:
@@ -271,6 +283,7 @@ class Meaning:
         if species and not known and name.name.casefold() not in self.definitions:
             hint = nearest(name.name, species.values())
             raise MisplacedError(name.offset, f"species {name.name!r} of C(ind_{name.name}) is not declared{hint}")
+        self._refuse_variable(name)
         return self._name(name, {})
 
 
@@ -280,27 +293,6 @@ def of_variable(name: str) -> str:
         f"a rate cannot depend on {name}, a variable species: make it a reactant (on both sides where it is not used "
         "up; in the place of a sum of species the reaction stands once for each)"
     )
-
-
-def finite(expression: Expression, offset: int) -> Expression:
-    """Return a folded expression whose constant parts are all finite numbers; raise MisplacedError."""
-    for node in walk(expression):
-        operands = node.children
-        left_alone = isinstance(node, Call) and node.name == PHOTO
-        if operands and not left_alone and all(isinstance(operand, Number) for operand in operands):
-            raise MisplacedError(offset, f"{short(str(node))} is not a finite number")
-    return expression
-
-
-def limited(expression: Expression, offset: int) -> Expression:
-    """Return an expression that is neither too large nor too deep to handle; raise MisplacedError."""
-    level, nodes, levels = [expression], 0, 0
-    while level:
-        nodes, levels = nodes + len(level), levels + 1
-        if nodes > LARGEST or levels > 200:
-            raise MisplacedError(offset, "the rate is too large when all that it names is put in")
-        level = [child for node in level for child in node.children]
-    return expression
 
 
 def meant(name: str, definitions: Mapping[str, Definition]) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from lark import Lark, TextSlice, Token, Transformer, UnexpectedInput, v_args
 
 from airshed.core.errors import MechanismError
-from airshed.formula.tree import Number
+from airshed.formula.tree import Call, Expression, Number, walk
+from airshed.mechanism.expressions import PHOTO
 from airshed.mechanism.kpp.statements import (
     Amount,
     Applied,
@@ -31,6 +32,9 @@ from airshed.mechanism.names import check_label
 
 DEEPEST: Final = 100
 """Levels that a formula may have: more would be a mistake, and a danger to every recursive walk."""
+
+LARGEST: Final = 5000
+"""Nodes that a rate may have when all that it calls is put in."""
 
 SECTIONS: Final = {
     "ATOMS": "names",
@@ -102,6 +106,27 @@ def _limited(offset: int, formula: Formula) -> Formula:
     if depth(formula) > DEEPEST:
         raise MisplacedError(offset, f"the formula has more than {DEEPEST} levels: split it")
     return formula
+
+
+def finite(expression: Expression, offset: int) -> Expression:
+    """Return a folded expression whose constant parts are all finite numbers; raise MisplacedError."""
+    for node in walk(expression):
+        operands = node.children
+        left_alone = isinstance(node, Call) and node.name == PHOTO
+        if operands and not left_alone and all(isinstance(operand, Number) for operand in operands):
+            raise MisplacedError(offset, f"{short(str(node))} is not a finite number")
+    return expression
+
+
+def limited(expression: Expression, offset: int) -> Expression:
+    """Return an expression that is neither too large nor too deep to handle; raise MisplacedError."""
+    level, nodes, levels = [expression], 0, 0
+    while level:
+        nodes, levels = nodes + len(level), levels + 1
+        if nodes > LARGEST or levels > 200:
+            raise MisplacedError(offset, "the rate is too large when all that it names is put in")
+        level = [child for node in level for child in node.children]
+    return expression
 
 
 @v_args(inline=True)

@@ -11,6 +11,7 @@ from airshed.core.errors import MechanismError
 from airshed.core.text import printable
 from airshed.mechanism.kpp.parser import SECTIONS, short
 from airshed.mechanism.kpp.statements import MisplacedError
+from airshed.mechanism.kpp.sums import CodeSum, sums_of
 from airshed.mechanism.location import Location, nearest
 
 INCLUDE: Final = "INCLUDE"
@@ -37,7 +38,8 @@ _DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, 
     re.MULTILINE | re.IGNORECASE,
 )
 
-_SUM = re.compile(r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*=(?=[^=\n]*(?:&[^\n]*\n[^=\n]*)*\bC\s*\(\s*ind_)", re.M | re.I)
+_DECLARED = re.compile(r"::([^\n!]*)")
+_USE = re.compile(r"^[ \t]*USE\b", re.MULTILINE | re.IGNORECASE)
 
 _LINES: Final = frozenset(
     {"AUTOREDUCE", "CHECKALL", "DECLARE", "DOUBLE", "DRIVER", "DUMMYINDEX", "EQNTAGS", "FUNCTION", "GRAPH", "HESSIAN",
@@ -84,10 +86,22 @@ class SourceFile:
         return frozenset((match[1] or match[2]).casefold() for code in codes for match in _DEFINED.finditer(code))
 
     @cached_property
-    def sums_in_code(self) -> frozenset[str]:
-        """Those of the names that inlined code computes from concentrations, as in ``RO2 = C(ind_A) + C(ind_B)``."""
+    def given_by_code(self) -> frozenset[str]:
+        """Names, their case folded, that inlined code defines or declares, as in ``REAL(dp) :: M, H2O``."""
         codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
-        return frozenset(match[1].casefold() for code in codes for match in _SUM.finditer(code))
+        declared = [each for code in codes for match in _DECLARED.finditer(code) for each in match[1].split(",")]
+        return self.defined_in_code | {each.partition("=")[0].strip().casefold() for each in declared}
+
+    @cached_property
+    def imports(self) -> bool:
+        """Whether inlined code uses modules, which may give any name."""
+        return any(_USE.search(match["code"]) for match in _ASIDE.finditer(self.raw) if match["inline"])
+
+    @cached_property
+    def sums_in_code(self) -> dict[str, CodeSum]:
+        """What inlined code computes from concentrations, by its names with the case folded."""
+        codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
+        return {key: each for code in codes for key, each in sums_of(code).items()}
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -1,0 +1,167 @@
+"""Sums of variable species in inlined code, as RO2 of the Master Chemical Mechanism, carried as species.
+
+A rate may not depend on a variable species, but ``A = B : k*RO2`` with RO2 = X + Y + ... is ``A + RO2 = B + RO2 : k``
+with a species RO2 that each reaction changes by what it changes the sum by. Every Rosenbrock method keeps linear
+invariants, such as RO2 - X - Y - ..., so that RO2 stays the sum to round-off.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final
+
+from airshed.formula.evaluate import fold
+from airshed.formula.tree import Binary, Expression, Negate, Number, walk
+from airshed.mechanism.expressions import Parameter
+from airshed.mechanism.reaction import Reaction
+
+_CONTINUED: Final = re.compile(r"&[ \t]*(?:![^\n]*)?\n(?:[ \t]*(?:![^\n]*)?\n)*[ \t]*&?")
+_REMARK: Final = re.compile(r"![^\n]*|//[^\n]*")
+_ASSIGNMENT: Final = re.compile(r"(?:.*::)?\s*([A-Za-z]\w*)\s*=\s*(.*)")
+_TERM: Final = re.compile(
+    r"(?:([\d.]+(?:[eEdD][+-]?\d+)?)(?:_\w+)?\s*\*\s*)?(?:C|VAR)\s*\(\s*indf?_(\w+)\s*\)", re.IGNORECASE
+)
+_INDEX: Final = re.compile(r"\bindf?_", re.IGNORECASE)
+_ZERO: Final = re.compile(r"0*\.?0*(?:[eEdD][+-]?\d+)?(?:_\w+)?")
+_MOST: Final = 6
+"""Powers of a sum that a rate may have."""
+
+Terms = dict[tuple[str, ...], Expression]
+"""Names of sums, each as often as its power says -> what they are multiplied with."""
+
+
+@dataclass(frozen=True)
+class CodeSum:
+    """A name that inlined code computes from concentrations.
+
+    weights  species, their case folded -> factor; None where it is no sum of them
+    """
+
+    name: str
+    weights: Mapping[str, float] | None
+
+
+class NoSumError(Exception):
+    """A rate depends on a sum in another way than by its powers."""
+
+
+def sums_of(code: str) -> dict[str, CodeSum]:
+    """Return what a piece of inlined code computes from concentrations, by its names with the case folded."""
+    found: dict[str, CodeSum] = {}
+    zeros: set[str] = set()
+    for statement in re.split(r"[\n;]", _REMARK.sub("", _CONTINUED.sub(" ", code))):
+        match = _ASSIGNMENT.fullmatch(statement.strip())
+        if match is None:
+            continue
+        name, value = match[1], match[2].strip()
+        key = name.casefold()
+        before = found.get(key) or (CodeSum(name, {}) if key in zeros else None)
+        if _ZERO.fullmatch(value) and value:
+            zeros.add(key)
+            found.pop(key, None)
+        elif _INDEX.search(value):
+            found[key] = CodeSum(name, _weights(value, key, before))
+    return found
+
+
+def _weights(value: str, key: str, before: CodeSum | None) -> dict[str, float] | None:
+    """Return the weights of a sum such as C(ind_A) + 2*C(ind_B); None for anything else."""
+    total: dict[str, float] = {}
+    for part in value.split("+"):
+        term = _TERM.fullmatch(part.strip())
+        if term is not None:
+            factor = float(term[1].lower().replace("d", "e")) if term[1] else 1.0
+            total[term[2].casefold()] = total.get(term[2].casefold(), 0.0) + factor
+        elif part.strip().casefold() == key and before is not None and before.weights is not None:
+            for species, factor in before.weights.items():
+                total[species] = total.get(species, 0.0) + factor
+        else:
+            return None
+    return total
+
+
+def split(rate: Expression, sums: Iterable[str]) -> Terms:
+    """Return the terms of a rate by the sums that they are multiplied with; raise NoSumError where it has none such."""
+    return _terms(rate, frozenset(sums))
+
+
+def _terms(node: Expression, sums: frozenset[str]) -> Terms:
+    match node:
+        case Parameter(name) if name in sums:
+            return {(name,): Number(1.0)}
+        case Negate(operand):
+            return {key: Negate(value) for key, value in _terms(operand, sums).items()}
+        case Binary("+" | "-" as operator, left, right):
+            found = _terms(left, sums)
+            for key, value in _terms(right, sums).items():
+                other = value if operator == "+" else Negate(value)
+                found[key] = Binary("+", found[key], other) if key in found else other
+            return found
+        case Binary("*", left, right):
+            return _product(_terms(left, sums), _terms(right, sums))
+        case Binary("/", left, right) if not _named(right, sums):
+            return {key: Binary("/", value, right) for key, value in _terms(left, sums).items()}
+        case Binary("^", base, Number(power)) if _named(base, sums) and power in range(1, _MOST):
+            found = _terms(base, sums)
+            result = found
+            for _ in range(int(power) - 1):
+                result = _product(result, found)
+            return result
+    if _named(node, sums):
+        raise NoSumError
+    return {(): node}
+
+
+def _product(left: Terms, right: Terms) -> Terms:
+    found: Terms = {}
+    for one, a in left.items():
+        for other, b in right.items():
+            key = tuple(sorted((*one, *other)))
+            if len(key) > _MOST:
+                raise NoSumError
+            value: Expression = Binary("*", a, b)
+            found[key] = Binary("+", found[key], value) if key in found else value
+    return found
+
+
+def _named(node: Expression, sums: frozenset[str]) -> bool:
+    return any(isinstance(each, Parameter) and each.name in sums for each in walk(node))
+
+
+def in_terms(reaction: Reaction, sums: Iterable[str]) -> Iterator[Reaction]:
+    """Yield a reaction once for each power of sums in its rate, with these on both sides; raise NoSumError."""
+    names = frozenset(sums)
+    if not _named(reaction.rate, names):
+        yield reaction
+        return
+    terms = split(reaction.rate, names)
+    for number, (key, value) in enumerate(terms.items()):
+        rate = fold(value)
+        if rate == Number(0.0):
+            continue
+        added = tuple((name, float(key.count(name))) for name in dict.fromkeys(key))
+        label = reaction.label if number == 0 else f"{reaction.label}_{number + 1}"
+        yield replace(
+            reaction, label=label, rate=rate, reactants=reaction.reactants + added, products=reaction.products + added
+        )
+
+
+def followed(reactions: Sequence[Reaction], sums: Mapping[str, Mapping[str, float]]) -> tuple[Reaction, ...]:
+    """Return the reactions in which each sum changes by what its species change by."""
+    return tuple(_followed(reaction, sums) for reaction in reactions)
+
+
+def _followed(reaction: Reaction, sums: Mapping[str, Mapping[str, float]]) -> Reaction:
+    products = list(reaction.products)
+    for name, weights in sums.items():
+        change = Decimal(0)
+        for sign, side in ((-1, reaction.reactants), (1, reaction.products)):
+            for species, number in side:
+                weight = weights.get(species, 0.0)
+                change += sign * Decimal(repr(float(number))) * Decimal(repr(weight))
+        if change:
+            kept = sum((Decimal(repr(float(number))) for species, number in products if species == name), Decimal(0))
+            products = [each for each in products if each[0] != name]
+            products += [(name, float(kept + change))] if kept + change else []
+    return replace(reaction, products=tuple(products))
