@@ -57,6 +57,7 @@ def air_of_file(network: "ReactionNetwork") -> dict[str, float]:
 def notes_of_air(network: "ReactionNetwork", air: Mapping[str, npt.NDArray[np.float64]]) -> list[str]:
     """Return how the air of a run [molecules cm-3] differs from that of the mechanism's file, where it does."""
     notes = []
+    whole, now = own_density(network), float(np.mean(air["M"])) if "M" in air else None
     for name, density in air_of_file(network).items():
         own = name.upper() if name.upper() in AIR_GASES else "M"
         here = float(np.mean(air[own])) if own in air else density
@@ -64,6 +65,11 @@ def notes_of_air(network: "ReactionNetwork", air: Mapping[str, npt.NDArray[np.fl
             notes.append(
                 f"{name} of the mechanism's file, {density:.5g} molecules/cm3, is not the air of this run: its "
                 f"rates take {own}, {here:.5g} at the start"
+            )
+        elif whole and now and abs(now - whole) > _SAME * whole:
+            notes.append(
+                f"{name} is {density:.5g} molecules/cm3, as in the mechanism's file, whose air is {whole:.5g}, in the "
+                f"air of this run, {now:.5g}: the conditions do not give it"
             )
     notes += [f"{name} in the rates is that of the air, not the species {name}" for name in named_as_air(network)]
     for each in unclear_air(network):

@@ -88,6 +88,16 @@ def test_conditions_may_call_the_air_as_the_file_does(tmp_path: Path) -> None:
     assert constants(forcing)[2] == pytest.approx(troe(ALOFT, 250.0), rel=1e-10)
 
 
+def test_water_of_the_file_in_other_air_is_told(tmp_path: Path) -> None:
+    text = SAPRC.replace("AIR = IGNORE;", "AIR = IGNORE; H2O = 2H + O;").replace("AIR = 1e6;", "AIR = 1e6; H2O = 2e4;")
+    network = network_of(text.replace("<4>", "<5> O3 + H2O = PROD : 1e-20;\n<4>"), tmp_path)
+    forcing = box(network, temperature="250 K", pressure="300 hPa")
+    told = " ".join(notes_of_air(network, forcing.at([0.0])))
+    assert "H2O is 4.8952e+17 molecules/cm3, as in the mechanism's file, whose air is 2.4476e+19" in told
+    humid = box(network, temperature="250 K", pressure="300 hPa", humidity="50 %")
+    assert "H2O is " not in " ".join(notes_of_air(network, humid.at([0.0])))
+
+
 def test_a_side_file_comes_first(tmp_path: Path) -> None:
     (tmp_path / "m.rates.toml").write_text('AIR = "0.5*M"\n')
     k = constants(box(network_of(SAPRC, tmp_path), temperature="250 K", pressure="300 hPa"))

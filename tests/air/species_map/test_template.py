@@ -99,6 +99,7 @@ def test_racm_and_its_kin_have_their_own_isoprene_and_ethane(told: bool, tmp_pat
     assert found.boundary.profile["HONO"] == {"HONO": 1.0}
     assert found.boundary.profile["NO2"] == {"NO2": 1.0, "PNA": 1.0}, "HONO counts once"
     assert "ISOP" in found.boundary.zero
+    assert found.names == {"ISOPRE": "ISO", "C2H6": "ETH", "C2H4": "ETE", "OH": "HO"}, "those of cases"
     assert "RADM2 and RACM, by ETE, HO, ISO" in text
     assert ("isoprene" in found.guesses.get("emissions", ())) == (not told), "names alone are a guess"
     assert ("isoprene = { ISO = 1 } # guess: as in RADM2 and RACM" in text) == (not told)

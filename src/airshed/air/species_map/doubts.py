@@ -1,6 +1,7 @@
 """What a run should not take for granted of a species map: guesses, contradictions, and what counts twice."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from airshed.air.species_map.families import Meanings, meanings_of
 from airshed.air.species_map.parts import BoundaryMap, SpeciesMap
@@ -53,7 +54,7 @@ def _guesses(species_map: SpeciesMap, compounds: Iterable[str]) -> list[str]:
         names = guessed.get(section, ())
         if names:
             told.append(f"{text} of {', '.join(names[:_LISTED])}{_more(len(names))}")
-    return [f"{species_map.source} guesses: {'; '.join(told)}"] if told else []
+    return [f"{Path(species_map.source).name} guesses: {'; '.join(told)}"] if told else []
 
 
 def _contradictions(species_map: SpeciesMap, meanings: Meanings, compounds: Iterable[str]) -> list[str]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from airshed.air.boundary.sources import read_profile
 from airshed.air.emissions.split import read_split
 from airshed.air.species_map.families import Meanings, meanings_elsewhere, meanings_of, substances
-from airshed.air.species_map.find import SUFFIX
+from airshed.air.species_map.find import SUFFIX, shipped_species_map
 from airshed.air.species_map.parts import ISOPRENE, Amounts
 from airshed.core.files import resource
 from airshed.mechanism.expressions import SYMBOLS
@@ -38,7 +39,10 @@ _NAMES: Final = """
 # Names in cases that were written for another mechanism, as theirs = "ours"; `none` lists what this one lacks.
 [names]
 none = []
-"""
+{names}"""
+
+_OF_CASES: Final = {"isoprene": "ISOPRE", "O": "OP", "O1D": "OD"}
+"""Substance -> its name in cases, those of the EMEP mechanism, where it is another."""
 
 _GUESSES: Final = """
 # Entries that are guesses. The summary of each run lists them; take a name out once you have checked its entry.
@@ -97,7 +101,7 @@ def template(network: ReactionNetwork) -> str:
         [
             _HEAD.format(name=network.name, file=_file_name(network), family=_family(meanings)),
             _AIR.format(names=", ".join(f'"{name}"' for name in air)) if air else "",
-            _NAMES,
+            _NAMES.format(names=_names(names, meanings)),
             emissions.text("emissions", "none", "moles of species that a mole of a compound becomes"),
             boundary.text("boundary", "zero", "columns of the profile, or a mixing ratio"),
             deposition.text("deposition", "none", "the substance as which a species deposits"),
@@ -115,6 +119,23 @@ def _family(meanings: Meanings) -> str:
         return _NO_FAMILY
     by = ", ".join(meanings.by[:8]) + (" ..." if len(meanings.by) > 8 else "")
     return _FAMILY.format(title=meanings.family.title, by=by)
+
+
+def _names(names: Iterable[str], meanings: Meanings) -> str:
+    """Return the mechanism's names of substances that cases call otherwise, a line each."""
+    taken = {name.casefold() for name in names}
+    lines = []
+    for substance in dict.fromkeys(each.substance for each in meanings.species.values() if each.substance):
+        theirs, own = _OF_CASES.get(substance, substance), meanings.standing_for(substance)
+        if own is not None and theirs.casefold() not in taken and theirs in _emep_names():
+            lines.append(f'{theirs} = "{own}"\n')
+    return "".join(lines)
+
+
+@cache
+def _emep_names() -> frozenset[str]:
+    boundary = shipped_species_map("emep").boundary
+    return frozenset((*boundary.zero, *boundary.profile, *boundary.uniform))
 
 
 def _file_name(network: ReactionNetwork) -> str:
