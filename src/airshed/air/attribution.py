@@ -4,6 +4,7 @@ from typing import Final
 
 from airshed.air.case import Case
 from airshed.core.errors import DataError
+from airshed.core.files import note_input
 
 ATTRIBUTION_FILE: Final = "attribution.txt"
 """File in an inventory's folder with what results made from it must say of their sources."""
@@ -37,7 +38,7 @@ def data_attributes(case: Case, *, era5: bool) -> dict[str, str]:
 def _of_inventory(case: Case) -> str:
     path = case.path(case.emissions.inventory or "") / ATTRIBUTION_FILE
     try:
-        return " ".join(path.read_text(encoding="utf-8").split())
+        return " ".join(note_input(path).read_text(encoding="utf-8").split())
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:

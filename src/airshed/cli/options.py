@@ -24,6 +24,12 @@ AllowCode = Annotated[
         help="Run the Python code that the mechanism or a process in a file brings: it is code of others.",
     ),
 ]
+AcceptChangedInputs = Annotated[
+    bool,
+    typer.Option(
+        "--accept-changed-inputs", help="With --resume: go on although input files have changed; results say so."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, such as runs/west-europe.")]
 

@@ -1,12 +1,39 @@
 """Files that a user names, with a message of one line for each that cannot be read; and files that Airshed ships."""
 
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from airshed.core.errors import DataError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _ROOTS = (_PACKAGE.parents[1], _PACKAGE / "shipped")
+
+_inputs: ContextVar[set[Path] | None] = ContextVar("inputs", default=None)
+
+
+@contextmanager
+def noting_inputs() -> Iterator[set[Path]]:
+    """Yield a set that collects the files that this thread reads in the block; see :func:`note_input`."""
+    files: set[Path] = set()
+    token = _inputs.set(files)
+    try:
+        yield files
+    finally:
+        _inputs.reset(token)
+
+
+def note_input(path: Path) -> Path:
+    """Note that a result depends on a file, and return its path.
+
+    Every reader of a file that a user names calls this: a run that is resumed compares the content of these files.
+    """
+    files = _inputs.get()
+    if files is not None:
+        files.add(path.absolute())
+    return path
 
 
 def plain_file(path: Path, missing: str = "") -> Path:
@@ -25,7 +52,7 @@ def plain_file(path: Path, missing: str = "") -> Path:
         raise DataError(f"{path} is a folder; name the file in it")
     if not stat.S_ISREG(mode):
         raise DataError(f"{path} is a pipe or a device, not a file; put what it holds into a file")
-    return path
+    return note_input(path)
 
 
 def read_text(path: Path, missing: str = "") -> str:
@@ -53,6 +80,11 @@ def _no_text(path: Path, content: bytes, place: int, what: str) -> DataError:
 
 def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def shipped_name(path: Path) -> str | None:
+    """Return the name of a shipped file, as :func:`resource` takes it; None for another file."""
+    return next((str(path.relative_to(root)) for root in reversed(_ROOTS) if path.is_relative_to(root)), None)
 
 
 def resource(name: str) -> Path:

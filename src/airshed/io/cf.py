@@ -58,6 +58,7 @@ class Layout:
     kept        indices to keep along undivided dimensions, all where one is not named
     start       the time from which seconds are counted, UTC
     attributes  global ones, beside those that every file has
+    history     lines on what happened to the run
     """
 
     axes: Axes
@@ -65,6 +66,7 @@ class Layout:
     fields: tuple[FieldSpec, ...]
     start: np.datetime64
     attributes: Mapping[str, str]
+    history: Sequence[str] = ()
 
     @property
     def whole(self) -> Box:
@@ -89,7 +91,7 @@ class Layout:
             "Conventions": CONVENTIONS,
             "source": f"Airshed {__version__}",
             **self.attributes,
-            "history": f"written by airshed {__version__} run",
+            "history": "\n".join([f"written by airshed {__version__} run", *self.history]),
             "airshed_run": "complete" if complete else "interrupted",
         }
         bounds = {"bnds": 2} if any(each.bounds is not None for each in self.axes.coordinates) else {}

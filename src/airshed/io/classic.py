@@ -130,6 +130,15 @@ def needed(file: BinaryIO) -> int | None:
     return max(ends, default=file.tell())
 
 
+def records_at(file: BinaryIO) -> int:
+    """Return where the records of a classic file begin, by its header; raises ValueError for a damaged one."""
+    header = _Header(file, *_WIDTHS[file.read(_COUNT_AT)])
+    header.count()
+    dims = header.items(header.dimension)
+    header.items(header.attribute)
+    return min(each.begin for each in header.items(lambda: header.variable(dims)) if each.grows)
+
+
 class _Held(NamedTuple):
     """Where a variable, or its first record, begins in a file, and its bytes there."""
 

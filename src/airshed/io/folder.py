@@ -25,7 +25,17 @@ from airshed.core.errors import OutputError
 from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
 from airshed.io.channel import Channel
-from airshed.io.run_state import STATE_FILE, RunState, case_hash, check_resumable, read_state, results
+from airshed.io.inputs import Inputs, in_words
+from airshed.io.run_state import (
+    STATE_FILE,
+    RunState,
+    case_hash,
+    changed_inputs,
+    check_replaceable,
+    check_resumable,
+    read_state,
+    results,
+)
 from airshed.parallel.communicator import Alone, Communicator
 
 RUNS: Final = Path("runs")
@@ -48,24 +58,31 @@ _HEAD: Final = 4096
 """Bytes at the beginning of a picture that may contain these words."""
 
 
-def check_usable(path: Path, case_toml: str, *, resume: bool = False, may_differ: Collection[str] = ()) -> None:
+def check_usable(
+    path: Path, case_toml: str, *, resume: bool = False, overwrite: bool = True, may_differ: Collection[str] = (),
+    inputs: Inputs | None = None,
+) -> None:  # fmt: skip
     """Check that a run may write to a folder; nothing is changed.
 
-    Raises OutputError when the folder is a file or holds other files; with ``resume`` FinishedRunError when nothing is
-    left to do, CaseError when the run there has another case, OutputError when another version made it.
+    Raises OutputError when the folder is a file or holds other files, or another run that may not be overwritten; with
+    ``resume`` FinishedRunError when nothing is left to do, CaseError when the run there has another case or has read
+    other files, OutputError when another version made it.
     """
     with guarded(path):
         earlier = _earlier_run(path) if path.exists() else None
-    if resume and earlier is not None:
-        check_resumable(path, earlier, case_toml, may_differ)
+    if earlier is not None and resume:
+        check_resumable(path, earlier, case_toml, may_differ, inputs)
+    elif earlier is not None and not overwrite and _is_of_use(path, earlier):
+        check_replaceable(path, earlier, case_toml, may_differ, inputs)
 
 
 class RunFolder:
     """A run folder that this process writes to, and its writer thread.
 
-    A new run in the folder of an earlier one sets its outputs aside until it is itself finished; ``resume`` continues
-    an unfinished run, or begins when there is none yet. ``may_differ`` names settings, such as "run.threads",
-    that a resumed run may have changed. Use it in a ``with`` block: left without :meth:`finish`, the run stays
+    A new run in the folder of an earlier one sets its outputs aside until it is itself finished; unless it may
+    ``overwrite``, it must give the same results. ``resume`` continues an unfinished run, or begins when there is none
+    yet. ``may_differ`` names settings, such as "run.threads", that change no result. ``inputs`` are the files that the
+    run has read; without them none are compared. Use it in a ``with`` block: left without :meth:`finish`, the run stays
     unfinished and can be resumed. With several ``ranks`` each makes one, and the same calls in the same order; the
     first of them locks the folder and writes what there is one of. ``bandwidth`` [byte/s of this rank] makes writing
     as slow as that, for trials.
@@ -80,15 +97,18 @@ class RunFolder:
         case_toml: str,
         *,
         resume: bool = False,
+        overwrite: bool = True,
         may_differ: Collection[str] = (),
+        inputs: Inputs | None = None,
         ranks: Communicator | None = None,
         bandwidth: float | None = None,
     ) -> None:
         self._ranks = ranks or Alone()
         self.path, self.channel = path, Channel(self._ranks)
         self._lock: int | None = None
+        self._inputs, self._may_differ = inputs, may_differ
         self._state = RunState(__version__, "running", _now(), case_hash(case_toml), case_toml)
-        self.resumed = self.channel.on_root(lambda: self._take(resume, may_differ))
+        self.earlier, self.changed = self.channel.on_root(lambda: self._take(resume=resume, overwrite=overwrite))
         self.writer = BackgroundWriter(bandwidth=bandwidth)
         self._open = True
 
@@ -102,6 +122,30 @@ class RunFolder:
             yield
         finally:
             os.close(descriptor)
+
+    @property
+    def resumed(self) -> bool:
+        """Whether an earlier run is resumed."""
+        return self.earlier is not None
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """What happened to the run that its results must say."""
+        return self._state.history
+
+    def begin_at(self, seconds: float | None) -> None:
+        """Note the time [s] from which the earlier run is resumed, None for the start, and which inputs are others."""
+        history = self._state.history if seconds is not None else ()
+        if seconds is not None and self.changed:
+            history = (*history, f"resumed at {seconds / 3600.0:g} h with other inputs: {in_words(self.changed)}")
+        self._state = replace(self._state, history=history)
+        self.note_inputs(self._inputs)
+
+    def note_inputs(self, inputs: Inputs | None) -> None:
+        """Store the marks of the files that are read from now on."""
+        marks = {} if inputs is None else self.channel.on_root(inputs.marks)
+        self._state = replace(self._state, inputs=marks)
+        self.channel.on_root(self._store_state)
 
     @property
     def case(self) -> str:
@@ -178,24 +222,31 @@ class RunFolder:
     ) -> None:
         self.close()
 
-    def _take(self, resume: bool, may_differ: Collection[str]) -> bool:
-        """Lock and prepare the folder; return whether an earlier run there is resumed."""
+    def _take(self, *, resume: bool, overwrite: bool) -> tuple[RunState | None, list[str]]:
+        """Lock and prepare the folder; return the earlier run that is resumed, and what has changed of its inputs."""
         with guarded(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             earlier = _earlier_run(self.path)
             taken = f"another run is writing to {self.path}; wait for it, or choose another folder"
             self._lock = _lock(self.path, taken)
         try:
-            resumed = resume and earlier is not None
-            if resume and earlier is not None:
-                check_resumable(self.path, earlier, self.case, may_differ)
+            check_usable(
+                self.path, self.case, resume=resume, overwrite=overwrite, may_differ=self._may_differ,
+                inputs=self._inputs,
+            )  # fmt: skip
+            resumed = earlier if resume else None
+            changed = [] if resumed is None or self._inputs is None else changed_inputs(resumed, self._inputs)
             with guarded(self.path):
-                self._prepare(earlier, resumed=resumed)
+                self._prepare(earlier, resumed=resumed is not None)
+            if resumed is not None:  # until those of now are noted
+                self._state = replace(self._state, inputs=resumed.inputs, history=resumed.history)
+            elif self._inputs is not None:
+                self._state = replace(self._state, inputs=self._inputs.marks())
             self._store_state()
         except BaseException:
             self._unlock()
             raise
-        return resumed
+        return resumed, changed
 
     def _unlock(self) -> None:
         if self._lock is not None:
@@ -255,6 +306,11 @@ def _earlier_run(path: Path) -> RunState | None:
             f"{path} holds other files ({min(foreign)}) and is no run of Airshed; choose a new or empty folder"
         )
     return earlier
+
+
+def _is_of_use(path: Path, earlier: RunState) -> bool:
+    """Return whether a run has left results, or a state from which it can be resumed."""
+    return any(results(path, name) for name in earlier.outputs) or any((path / RESTARTS).glob("[!.]*"))
 
 
 def _lock(path: Path, taken: str) -> int:

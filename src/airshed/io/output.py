@@ -72,7 +72,7 @@ class OutputWriter:
             axes.check_dims(spec.name, spec.dims)
         self._picks = {dim: list(indices) for dim, indices in output.kept.items()}
         texts = {"title": "", "airshed_case": run.case, **attributes}  # in this order
-        layout = Layout(axes, self._picks, self.fields, start, texts)
+        layout = Layout(axes, self._picks, self.fields, start, texts, run.history)
         self._layout, self._box = layout, box or layout.whole
         self._sizes = {**axes.sizes, **dict(zip(axes.divided, self._box.shape, strict=True))}
         result, records = run.add_output(output.name), run.path / RECORDS / output.name

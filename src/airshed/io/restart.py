@@ -131,10 +131,14 @@ class RestartStore:
         self._run.submit(partial(self._write, partial(store.write, *state)), size, asynchronous=asynchronous)
 
     def latest(self) -> Restart | None:
-        """Return the newest restart that is whole, the same on all ranks, or None when there is none."""
+        """Return the newest restart that is whole, the same on all ranks, or None where none was written.
+
+        Raises OutputError where there are some and none is whole.
+        """
         skipped: list[str] = []
         channel = self._run.channel
-        for path in reversed(channel.broadcast(found_states(self._folder) if channel.is_root else None)):
+        found = channel.broadcast(found_states(self._folder) if channel.is_root else None)
+        for path in reversed(found):
             try:
                 with channel.together():
                     parts = open_state(path)
@@ -145,6 +149,11 @@ class RestartStore:
                 return Restart(seconds, whole, metadata, tuple(skipped), parts)
             except OutputError as error:
                 skipped.append(str(error))
+        if skipped:
+            raise OutputError(
+                f"no restart in {self._folder} is whole: {'; '.join(skipped)}. The records stay as they are: put a "
+                "copy of a restart there, or run anew without --resume"
+            )
         return None
 
     def _probe(self, held: Box, name: str, folder: Path) -> None:

@@ -4,13 +4,14 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.version import __version__
+from airshed.io.inputs import Inputs, Marks, in_words
 
 STATE_FILE: Final = "run.json"
 RESULTS: Final = (".nc", ".files", ".zarr")
@@ -21,7 +22,12 @@ State = Literal["running", "interrupted", "finished"]
 
 @dataclass(frozen=True)
 class RunState:
-    """What ``run.json`` says; ``outputs`` are the names of the output files, without ``.nc``."""
+    """What ``run.json`` says.
+
+    outputs  names of the output files, without ``.nc``
+    inputs   marks of the files that were read, see :mod:`airshed.io.inputs`
+    history  what happened to the run that its results must say
+    """
 
     airshed: str
     state: State
@@ -29,13 +35,16 @@ class RunState:
     case_hash: str
     case: str
     outputs: tuple[str, ...] = ()
+    inputs: Marks = field(default_factory=dict)
+    history: tuple[str, ...] = ()
 
 
 def read_state(folder: Path) -> RunState | None:
     """Return the state of a run folder, or None for a folder that holds no run; raises OutputError if unreadable."""
     try:
         content = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
-        state = RunState(**{**content, "outputs": tuple(content["outputs"])})
+        sequences = {name: tuple(dict(content).get(name, ())) for name in ("outputs", "history")}
+        state = RunState(**{**content, **sequences})
         if state.state not in get_args(State):
             raise ValueError(f"no run is {state.state!r}")
         if state.case_hash != case_hash(state.case):
@@ -61,13 +70,22 @@ def case_hash(case_toml: str) -> str:
     return hashlib.blake2b(case_toml.encode(), digest_size=16).hexdigest()
 
 
-def check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str]) -> None:
+def check_resumable(
+    path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str], inputs: Inputs | None = None
+) -> None:
     """Check that a run may be resumed with a case; ``may_differ`` names settings that may have changed.
 
+    inputs  the files that were read so far; without files only those of the earlier run are compared
     Raises FinishedRunError when nothing is left to do, OutputError when another version made it, CaseError when the
-    run has another case.
+    run has another case, or a file that it has read has changed.
     """
     difference = first_difference(earlier.case, case_toml, may_differ)
+    changed = [] if inputs is None or inputs.accept else changed_inputs(earlier, inputs)
+    if changed and difference is None:
+        raise CaseError(
+            f"the run in {path} has read other files: {in_words(changed)}; restore them, run anew without --resume, or "
+            "give --accept-changed-inputs to go on with the files of now"
+        )
     finished = earlier.state == "finished" and all(results(path, name) for name in earlier.outputs)
     if finished and difference is None:
         raise FinishedRunError(f"the run in {path} is finished; there is nothing to resume")
@@ -78,6 +96,27 @@ def check_resumable(path: Path, earlier: RunState, case_toml: str, may_differ: C
         )
     if difference is not None:
         raise CaseError(f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that")
+
+
+def changed_inputs(earlier: RunState, inputs: Inputs) -> list[str]:
+    """Return what has changed of the files that an earlier run has read, in words."""
+    return inputs.differences(earlier.inputs) if inputs.files else inputs.changed(earlier.inputs)
+
+
+def check_replaceable(
+    path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str], inputs: Inputs | None = None
+) -> None:
+    """Check that a new run gives again the results that an earlier one left in a folder; raises OutputError if not."""
+    difference = first_difference(earlier.case, case_toml, may_differ)
+    if difference is None and earlier.airshed != __version__:
+        difference = f"Airshed was {earlier.airshed}, now is {__version__}"
+    if difference is None and inputs is not None:
+        difference = in_words(changed_inputs(earlier, inputs)) or None
+    if difference is not None:
+        raise OutputError(
+            f"{path} holds another run ({difference}), which would be lost; choose another folder, or give --force (in "
+            "Python overwrite=True) to replace it"
+        )
 
 
 def first_difference(saved: str, given: str, may_differ: Collection[str] = ()) -> str | None:

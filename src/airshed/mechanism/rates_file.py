@@ -26,6 +26,7 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.core.errors import MechanismError
+from airshed.core.files import note_input
 from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value
 from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
 from airshed.mechanism.kpp.parser import parse_formula
@@ -94,7 +95,7 @@ def read_rates_file(path: Path, shown: str | None = None, code: Code = Code.REFU
         return RatesFile(path)
     name = shown or str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = note_input(path).read_text(encoding="utf-8")
         data = tomllib.loads(text)
     except OSError as error:
         raise MechanismError(f"{name}: cannot be read ({error.strerror})") from None
@@ -243,7 +244,7 @@ def _source(file: str, text: str, path: Path, place: _Place) -> Path:
     if not (file and found):
         message = f"there is no file {file or text!r} beside {path.name}; expected file.py:function"
         raise place(MisplacedError(0, message))
-    return source
+    return note_input(source)
 
 
 def _environment_name(name: str) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import Field, create_model
 
 from airshed.core.errors import AirshedError, CaseError
+from airshed.core.files import note_input
 from airshed.core.settings import Section
 from airshed.process.declaration import Process
 
@@ -28,7 +29,7 @@ def processes_of(package: ModuleType) -> tuple[type[Process], ...]:
 def process_of_file(path: Path) -> type[Process]:
     """Run a user's file and return the process that it declares; raises CaseError with the place of a fault."""
     try:
-        found = list(_declared(runpy.run_path(str(path)), "<run_path>"))
+        found = list(_declared(runpy.run_path(str(note_input(path))), "<run_path>"))
     except AirshedError as error:
         raise CaseError(f"{path}: {error}") from error
     except OSError as error:

@@ -1,8 +1,10 @@
 """The records of a run, output files and restarts, in one run folder."""
 
 import sys
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -12,14 +14,18 @@ import numpy as np
 
 from airshed.case.case import MACHINE, WRITING, RunCase
 from airshed.case.sections import OutputSection
+from airshed.core.errors import OutputError
 from airshed.core.every import Every
 from airshed.core.report import Report
+from airshed.core.units import to
 from airshed.io.channel import Channel
 from airshed.io.copying import Lent
-from airshed.io.folder import RunFolder, check_usable
+from airshed.io.folder import RECORDS, RESTARTS, RunFolder, check_usable
+from airshed.io.inputs import Inputs
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
 from airshed.io.strategies.names import AUTO, Strategy, check_there
+from airshed.io.strategies.store import count_records
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.model import Model, Snapshot
 
@@ -28,13 +34,39 @@ PLANNED = "planned_steps"
 """Where restarts and snapshots hold the ends of the steps that are planned."""
 
 
-def check_folder(case: RunCase, folder: Path, *, resume: bool, ranks: Communicator | None = None) -> None:
+@dataclass(frozen=True)
+class FolderUse:
+    """How a run takes a folder.
+
+    resume     goes on with the run that is there
+    overwrite  replaces a run that gives other results
+    accept     resumes a run although files that it has read have changed
+    """
+
+    path: Path
+    resume: bool = False
+    overwrite: bool = False
+    accept: bool = False
+
+    def inputs(self, case: RunCase, files: Collection[Path] = ()) -> Inputs:
+        """Return the files that a run of a case has read."""
+        return Inputs(files, case.base, self.accept)
+
+
+def check_folder(case: RunCase, use: FolderUse, ranks: Communicator | None = None) -> None:
     """Check that the records of a run can go to a folder, before anything costly is done; see io.folder.
 
     The root checks, and its error is raised on all ranks, also for a strategy whose library is missing.
     """
+
+    def check() -> None:
+        check_usable(
+            use.path, case.to_toml(), resume=use.resume, overwrite=use.overwrite, may_differ=_MAY_DIFFER,
+            inputs=use.inputs(case),
+        )  # fmt: skip
+
     with closing(Channel(ranks or Alone())) as channel:
-        channel.on_root(lambda: check_usable(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER))
+        channel.on_root(check)
         with channel.together():
             for text in (*(section.strategy for section in case.output), case.restart.strategy):
                 check_there(Strategy.parse(text))
@@ -44,21 +76,29 @@ class RunRecords:
     """Writes output and restarts of a model when they are due, and resumes a run.
 
     outputs  what is to be written, in the model's own names
+    files    that were read for the model
     notices  messages on the beginning: the time from which a run is resumed, and damaged restarts
     Raises OutputError for a folder that cannot be used, CaseError when the run to resume has another case.
     """
 
     def __init__(
-        self, case: RunCase, model: Model, outputs: Sequence[OutputSection], folder: Path, *, resume: bool
-    ) -> None:
+        self, case: RunCase, model: Model, outputs: Sequence[OutputSection], use: FolderUse,
+        files: Collection[Path] = (),
+    ) -> None:  # fmt: skip
         self._case, self._model, self._outputs = case, model, outputs
         domain = model.domain
-        self._folder = RunFolder(folder, case.to_toml(), resume=resume, may_differ=_MAY_DIFFER, ranks=domain.ranks)
+        self._folder = RunFolder(
+            use.path, case.to_toml(), resume=use.resume, overwrite=use.overwrite, may_differ=_MAY_DIFFER,
+            inputs=use.inputs(case, files), ranks=domain.ranks,
+        )  # fmt: skip
         try:
             self._store = RestartStore(self._folder, domain.held, case.restart.strategy)
-            self._restart = self._store.latest() if resume and self._folder.resumed else None
-            self.notices = self._tell_beginning() if resume else []
+            self._restart = self._store.latest() if self._folder.resumed else None
+            self._refuse_lost_restarts()
+            self.notices = self._tell_beginning() if use.resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
+            if self._folder.resumed:
+                self._folder.begin_at(None if self._restart is None else self._restart.seconds)
             self._writers = [self._writer(section, resume_from) for section in outputs]
             self.notices += self._tell_taken() if resume_from is not None else []
         except BaseException:
@@ -168,9 +208,32 @@ class RunRecords:
         if not self._folder.resumed:
             return [f"there is nothing to resume in {self._folder.path}; the run begins at its start"]
         if self._restart is None:
-            return ["there is no restart that is whole; the run begins anew"]
-        damaged = [f"{message}; an earlier restart is taken" for message in self._restart.skipped]
-        return [*damaged, f"resumed at {self._restart.seconds / 3600.0:g} h of the case"]
+            return [f"the run in {self._folder.path} ended before its first restart; it begins at its start"]
+        hours = self._restart.seconds / 3600.0
+        damaged = [
+            f"{message}; the restart at {hours:g} h is taken, and what was computed after it is computed again"
+            for message in self._restart.skipped
+        ]
+        changed = [f"inputs differ from {hours:g} h on: {each}" for each in self._folder.changed]
+        return [*damaged, *changed, f"resumed at {hours:g} h of the case"]
+
+    def _refuse_lost_restarts(self) -> None:
+        """Refuse to resume a run whose records reach beyond its first restart, where no restart is left."""
+        earlier, records = self._folder.earlier, self._folder.path / RECORDS
+        if earlier is None or self._restart is not None:
+            return
+        first = to(tomllib.loads(earlier.case)["restart"]["every"], "s", where="restart.every")
+        reached = max((self._reached(records / each.name, each.every.value) for each in self._outputs), default=0.0)
+        if self._folder.channel.on_root(lambda: reached > first):
+            raise OutputError(
+                f"the records in {records} reach to {reached / 3600.0:g} h, and there is no restart in "
+                f"{self._folder.path / RESTARTS}; put a copy of one there, or run anew without --resume"
+            )
+
+    @staticmethod
+    def _reached(records: Path, every: float) -> float:
+        """Return the time [s] of the last record but one: a restart may be due before the last."""
+        return (count_records(records) - 2) * every if records.is_dir() else 0.0
 
     def _tell_taken(self) -> list[str]:
         """Report the strategy by which records are continued where the case leaves that open."""

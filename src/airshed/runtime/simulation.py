@@ -6,9 +6,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from math import inf, isfinite
-from numbers import Integral, Real
+from math import inf
+from numbers import Integral
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -19,15 +18,16 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.every import INSTANT
+from airshed.core.files import noting_inputs
 from airshed.core.report import Report, Table
-from airshed.core.units import to
 from airshed.fields.spec import FieldView
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock, ProvisionalStep, due_in, outputs_due
 from airshed.runtime.model import BESIDE, CASE_HASH, Model, Saved, Snapshot
-from airshed.runtime.records import PLANNED, RunRecords, check_folder
+from airshed.runtime.records import PLANNED, FolderUse, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
+from airshed.runtime.until import Until, seconds_until
 from airshed.runtime.using import by_one_thread, free_unreferenced, quick_turns
 from airshed.runtime.wall_time import waited_for_sums, wall_time
 
@@ -53,7 +53,6 @@ class StepInfo:
 
 
 Observer = Callable[[StepInfo], object]
-Until = str | float | timedelta | np.timedelta64 | None
 
 
 class Simulation:
@@ -68,8 +67,10 @@ class Simulation:
                  with CF names (eastward_wind, northward_wind, air_temperature, air_pressure ... on time, level, lat,
                  lon), or a function seconds -> Dataset; and `initial`: a Dataset of species on level, lat, lon
     output       folder for results and restarts; None keeps everything in memory
-    resume       continue from the newest restart in that folder, or begin if there is none; `notices` says which,
+    resume       continue from the newest restart in that folder, or begin where no run is; `notices` says which,
                  and which settings of the case have no effect, or a bad one
+    accept_changed_inputs   resume although files that the run has read have changed; its results then say so
+    overwrite    replace a run in that folder that gives other results, which is refused else
     allow_code   whether functions in Python that the case brings may run, with your rights
     ranks        those of the run; None for all that were started together (`mpiexec -n 4`), which is one without
                  mpiexec. Each makes the same calls; fields are whole on all of them
@@ -84,6 +85,8 @@ class Simulation:
         *given: Any,
         output: str | Path | None = None,
         resume: bool = False,
+        accept_changed_inputs: bool = False,
+        overwrite: bool = False,
         allow_code: bool = False,
         ranks: Communicator | None = None,
         **named: Any,
@@ -94,23 +97,26 @@ class Simulation:
             began = time.perf_counter()
             self.case: Any = _case_of(case, allow_code=allow_code)
             self._folder = None if output is None else Path(output)
+            use = None if output is None else FolderUse(Path(output), resume, overwrite, accept_changed_inputs)
             self._given = given, named
-            self._prepare(given, named, resume=resume)
+            self._prepare(given, named, use)
             self.wall["preparation"] = time.perf_counter() - began
             if self._records is not None and self._model.steps == 0:
                 self._keep_records()
 
-    def _prepare(self, given: tuple[Any, ...], named: dict[str, Any], *, resume: bool) -> None:
+    def _prepare(self, given: tuple[Any, ...], named: dict[str, Any], use: FolderUse | None) -> None:
         self._kind = model_kind(self.case.model)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
-        built = self._built(given, named, resume=resume)
+        with noting_inputs() as files:
+            built = self._built(given, named, use)
+        self.input_files = frozenset(files)
         self._model: Model = built.model
         self.notices = list(built.notices)
         self.end: float = self.case.time.length.value
         self.begin: float = self._model.seconds
-        planned = [] if self._folder is None else self._open_records(built, self._folder, resume=resume)
+        planned = [] if use is None else self._open_records(built, use)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._in_step = False  # also after an error in a step: the state then belongs to no time
         self._clock = Clock(self._model, due_in(self.case), self.end, planned)
@@ -122,26 +128,26 @@ class Simulation:
         )
         self._finalizer.atexit = False  # the system frees all then
 
-    def _built(self, given: tuple[Any, ...], named: dict[str, Any], *, resume: bool) -> Built:
+    def _built(self, given: tuple[Any, ...], named: dict[str, Any], use: FolderUse | None) -> Built:
         """Return the model of the case; the folder is checked before anything costly is done."""
 
         def check(ranks: Communicator) -> None:
-            if self._folder is not None:
-                check_folder(self.case, self._folder, resume=resume, ranks=ranks)
+            if use is not None:
+                check_folder(self.case, use, ranks)
 
         return self._kind.build(self.case, self._everybody, check, *given, **named)
 
-    def _open_records(self, built: Built, folder: Path, *, resume: bool) -> list[float]:
+    def _open_records(self, built: Built, use: FolderUse) -> list[float]:
         """Prepare the folder, or resume its run; return the ends of the steps that were planned there."""
         try:
             self._model.longest_step(self._model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(
-                RunRecords(self.case, self._model, built.outputs or self.case.output, folder, resume=resume)
+                RunRecords(self.case, self._model, built.outputs or self.case.output, use, self.input_files)
             )
             self.notices += self._records.notices
             if self._model.domain.is_root:
                 for name in self._kind.evidence:
-                    (folder / name).unlink(missing_ok=True)  # of an earlier run
+                    (use.path / name).unlink(missing_ok=True)  # of an earlier run
             return self._records.restore()
         except BaseException:
             self._model.close()
@@ -177,7 +183,7 @@ class Simulation:
 
     @by_one_thread
     def run(self, until: Until = None, observer: Observer | None = None, *, stride: int = 1) -> None:
-        """Advance to a time since the start ("6 h", seconds, a timedelta), by default to the end of the case.
+        """Advance to a time since the start ("6 h", seconds, a timedelta) or a date, by default to the end of the case.
 
         If that lies within a step, a provisional step shows the state there; later bits are those without a stop.
         `observer` is called with a StepInfo after each step, or less often: after `stride` steps at the latest, since
@@ -510,16 +516,7 @@ class Simulation:
             self.wall["output and restarts"] += time.perf_counter() - began
 
     def _target(self, until: Until) -> float:
-        if until is None:
-            return self.end
-        if isinstance(until, timedelta | np.timedelta64):
-            until = float(np.timedelta64(until) / np.timedelta64(1, "s"))
-        seconds = float(until) if isinstance(until, Real) else to(until, "s", where="until")
-        if not isfinite(seconds):
-            raise CaseError(f'until = {until!r} is no time; give seconds since the start, or a text such as "6 h"')
-        if seconds > self.end:
-            raise CaseError(f"until = {until!r} lies beyond the end of the case, {self.end:g} s; lengthen time.length")
-        return seconds
+        return seconds_until(until, self.case.start, self.seconds, self.end)
 
 
 def _case_of(case: RunCase | str | Path, *, allow_code: bool) -> RunCase:

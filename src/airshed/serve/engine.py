@@ -20,6 +20,7 @@ from airshed.serve.gathering import hand_out
 from airshed.serve.goals import Goals
 from airshed.serve.host import Apply, BranchOff, Close, Host, Open, Save, Stop, Summarise
 from airshed.serve.hosted import START, Hosted
+from airshed.serve.keeping import SessionUse
 from airshed.serve.lease import Lease
 from airshed.serve.limits import Limits
 from airshed.serve.opening import Made, Openings, resume_others
@@ -58,12 +59,14 @@ class Engine:
 
     # what other threads call
 
-    def open(self, case: RunCase, name: str | None = None, *, resume: bool = False) -> "Future[types.SessionState]":
+    def open(
+        self, case: RunCase, name: str | None = None, *, resume: bool = False, accept: bool = False
+    ) -> "Future[types.SessionState]":
         """Ask for a session of a case; with `resume` it goes on from the newest state in its folder.
 
         With the main one all others come back that have a state there, unless somebody ended them.
         """
-        return self._ask(Open(name or "", case, resume=resume))
+        return self._ask(Open(name or "", case, use=SessionUse(resume, accept)))
 
     def close(self, session: str) -> "Future[None]":
         """Ask for the end of a session."""
@@ -169,6 +172,7 @@ class Engine:
                     self._session(asked.what.session)
                     self._folders.forget(asked.what.session)
                     self._close(asked.what.session)
+                    self._folders.remove(asked.what.session)
                     asked.reply.set_result(None)
                 case InfoOf():
                     asked.reply.set_result(self._info(asked.what.session))
@@ -224,8 +228,8 @@ class Engine:
         if isinstance(result, AirshedError):
             raise result
         self.host.sessions[order.session] = result
-        if order.resume and order.session == MAIN:
-            resume_others(self._folders, result, self._ask)
+        if order.use.resume and order.session == MAIN:
+            resume_others(self._folders, result, order.use, self._ask)
         asked.reply.set_result(self._begin(order.session, result))
 
     def _begin(self, name: str, hosted: Hosted) -> types.SessionState:
@@ -293,7 +297,9 @@ class Engine:
     def _apply(self, asked: CommandTo) -> dict[str, Any]:
         hosted = self.host.sessions[asked.session]
         if len(hosted.log) >= self.limits.log:
-            raise CaseError(f"the log of {asked.session} holds {len(hosted.log)} commands and takes no more; branch")
+            raise CaseError(f"the log of {asked.session} holds {len(hosted.log)} commands and takes no more; end it")
+        if hosted.log_bytes >= self.limits.log_bytes:
+            raise CaseError(f"the log of {asked.session} has {hosted.log_bytes} bytes and takes no more; end it")
         if isinstance(asked.command, types.Snapshot):
             self._check_snapshots(hosted)
         before = hosted.simulation

@@ -15,6 +15,7 @@ from airshed.core.files import read_text
 from airshed.io.folder import RESTARTS
 from airshed.io.strategies.states import found_states
 from airshed.runtime.registry import model_kind
+from airshed.serve.keeping import with_machine_of
 
 MAIN: Final = "main"
 
@@ -59,7 +60,7 @@ class SessionFolders:
             self._file(name).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
-        """Remove what there is of a session that never began."""
+        """Remove what there is of a session that never began, or that somebody ended."""
         if self.folder is not None:
             self.forget(name)
             shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -70,7 +71,10 @@ class SessionFolders:
         Code that a case brings runs if that of the main one may.
         """
         for file in [] if self.folder is None else sorted(self.folder.glob("*.json")):
-            if file.stem == MAIN or not found_states(file.with_suffix("") / RESTARTS):
+            if file.stem == MAIN:
+                continue
+            if not found_states(file.with_suffix("") / RESTARTS):
+                yield f"session {file.stem} left no state in {file.with_suffix('')}, and does not come back"
                 continue
             try:
                 yield _read(file, main)
@@ -84,7 +88,7 @@ class SessionFolders:
 
 def _read(file: Path, main: RunCase) -> Began:
     told: dict[str, Any] = json.loads(read_text(file))
-    data = tomllib.loads(told["case"])
+    data = with_machine_of(main, tomllib.loads(told["case"]))
     case = model_kind(data["model"]).case.from_dict(data, told["base"], name=told["name"])
     if told["allow_code"] and not main.allow_code:
         raise DataError("its case brings code; allow it with --allow-code")

@@ -18,33 +18,34 @@ from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.hosted import Hosted
+from airshed.serve.keeping import NEW, SessionUse
 from airshed.serve.replay import Replay, branch_of, replay
 
 
 @dataclass(frozen=True)
 class Open:
-    """Begin a session, whose states are kept in a folder, if one is given; with `resume` go on from the newest one."""
+    """Begin a session, whose states are kept in a folder, if one is given."""
 
     session: str
     case: RunCase
     folder: Path | None = None
-    resume: bool = False
+    use: SessionUse = NEW
     parent: str | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send a case to other ranks as its settings: classes of a case may be made at run time."""
         case = self.case
         told = case.to_toml(), case.base, case.name, case.allow_code
-        return _opened, (self.session, told, self.folder, self.resume, self.parent)
+        return _opened, (self.session, told, self.folder, self.use, self.parent)
 
 
 def _opened(
-    session: str, told: tuple[str, Path, str, bool], folder: Path | None, resume: bool, parent: str | None
+    session: str, told: tuple[str, Path, str, bool], folder: Path | None, use: SessionUse, parent: str | None
 ) -> "Open":
     text, base, name, allow_code = told
     data = tomllib.loads(text)
     case = model_kind(data["model"]).case.from_dict(data, base, name=name)
-    return Open(session, case.allowing_code() if allow_code else case, folder, resume, parent)
+    return Open(session, case.allowing_code() if allow_code else case, folder, use, parent)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Host:
         hosted = Hosted(Simulation(order.case, ranks=self.ranks), parent=order.parent)
         try:
             if order.folder is not None:
-                hosted.keep_in(order.folder, self.ranks, resume=order.resume)
+                hosted.keep_in(order.folder, self.ranks, order.use)
         except BaseException:
             hosted.close()
             raise
@@ -182,7 +183,7 @@ class Host:
         made = branch_of(self.sessions[order.session], order.command, order.author, order.session)
         try:
             if order.folder is not None:
-                made.keep_in(order.folder, self.ranks, resume=False)
+                made.keep_in(order.folder, self.ranks, NEW)
                 made.save()
         except BaseException:
             made.close()

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.case.case import RunCase
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, OutputError
 from airshed.core.text import suggestion
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Saved, Snapshot
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
-from airshed.serve.keeping import FolderKeeper, Keeper, NoKeeper, case_of, log_of
+from airshed.serve.keeping import FolderKeeper, Keeper, NoKeeper, SessionUse, case_of, log_of
 from airshed.serve.painting import painted
 from airshed.serve.steering import changed, release_setting
 
@@ -41,8 +41,10 @@ class Kept:
 class Hosted:
     """A simulation and all that was commanded; every rank has one, and does the same with it.
 
-    log     what changed the state, in order; steps alone are not in it, as they are made in any case
-    parent  the session that it branched off
+    log      what changed the state, in order; steps alone are not in it, as they are made in any case
+    parent   the session that it branched off
+    notices  what is lost or has changed of a session that was resumed, and why others did not come back
+    log_bytes  of the log as JSON
     """
 
     simulation: Simulation
@@ -50,8 +52,11 @@ class Hosted:
     snapshots: dict[str, Kept] = field(default_factory=dict)
     parent: str | None = None
     keeper: Keeper = field(default_factory=NoKeeper)
+    notices: list[str] = field(default_factory=list)
+    log_bytes: int = 0
 
     def __post_init__(self) -> None:
+        self.log_bytes = sum(map(_size, self.log))
         if START not in self.snapshots:
             self.keep(START, "the start of the case")
 
@@ -87,15 +92,23 @@ class Hosted:
         """
         before = self.step, self.simulation.seconds
         told = _ACTIONS[type(command)](self, command)
-        self.log.append(
-            types.LogEntry(
-                number=len(self.log), step=before[0], seconds=before[1], author=author,
-                command=command.model_dump(mode="json"),
-            )
+        entry = types.LogEntry(
+            number=len(self.log), step=before[0], seconds=before[1], author=author,
+            command=command.model_dump(mode="json"),
         )  # fmt: skip
+        self.log.append(entry)
+        self.log_bytes += _size(entry)
         if told is not None:
             self._keep_on_disk(told)
+        self._note(entry)
         return told
+
+    def _note(self, entry: types.LogEntry) -> None:
+        """Note a command on disk; where that cannot be, a notice says so, as the command has taken effect."""
+        try:
+            self.keeper.note(entry)
+        except OutputError as error:
+            self.notices.append(f"command {entry.number} is kept with the next state alone: {error}")
 
     def _keep_on_disk(self, taken: types.SnapshotInfo) -> None:
         """Keep a snapshot, with the log, of which it is part; one that cannot be kept was never taken."""
@@ -103,7 +116,7 @@ class Hosted:
             self.save()
             self.keeper.wait()
         except BaseException:
-            self.log.pop()
+            self.log_bytes -= _size(self.log.pop())
             del self.snapshots[taken.snapshot]
             raise
 
@@ -111,10 +124,11 @@ class Hosted:
         """Keep the state on disk."""
         self.keeper.save(self.simulation, self.log)
 
-    def keep_in(self, folder: Path, ranks: Communicator, *, resume: bool) -> None:
-        """Keep states in a folder from now on; with `resume` go on from the newest one there."""
-        keeper = FolderKeeper(folder, self.kept(START).case, self.simulation, ranks, resume=resume)
+    def keep_in(self, folder: Path, ranks: Communicator, use: SessionUse) -> None:
+        """Keep states in a folder from now on; to resume, go on from the newest one there."""
+        keeper = FolderKeeper(folder, self.kept(START).case, self.simulation, ranks, use)
         self.keeper, restart = keeper, keeper.resumed
+        self.notices += keeper.notices
         if restart is None:
             return
         case = case_of(restart, self.simulation.case)
@@ -123,6 +137,7 @@ class Hosted:
         else:
             self._exchange(self.simulation.branch(restart, case))
         self.log = log_of(restart)
+        self.log_bytes = sum(map(_size, self.log))
 
     def close(self) -> None:
         """End the simulation; where states are kept, this one is too, unless an error spoiled it."""
@@ -189,6 +204,11 @@ _ACTIONS: Mapping[type, Callable[[Hosted, Any], types.SnapshotInfo | None]] = {
     types.Paint: Hosted._paint,
     types.Release: Hosted._release,
 }
+
+
+def _size(entry: types.LogEntry) -> int:
+    """Return the bytes of a command as JSON."""
+    return len(entry.model_dump_json())
 
 
 def iso(time: np.datetime64) -> str:

@@ -17,7 +17,7 @@ class Limits:
     wrong_tokens            a minute, after which all who come without the right one wait
     lease                   seconds for which control lasts without a command
     idle                    seconds without a client after which a session ends with a snapshot; 0 for never
-    log                     commands in a log; a session takes no more
+    log, log_bytes          commands in a log, and their bytes as JSON; a session takes no more
     """
 
     sessions: int = 8
@@ -36,6 +36,7 @@ class Limits:
     lease: float = 30.0
     idle: float = 0.0
     log: int = 100_000
+    log_bytes: int = 4_000_000
 
     def told(self) -> dict[str, float]:
         """Return them by name, as clients are told."""

@@ -12,6 +12,7 @@ from airshed.serve.asked import Asked, as_told
 from airshed.serve.folders import SessionFolders
 from airshed.serve.host import Host, Open
 from airshed.serve.hosted import START, Hosted
+from airshed.serve.keeping import SessionUse
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,14 @@ class Openings:
         self._hand_over(Asked(Made(order, result), reply))
 
 
-def resume_others(folders: SessionFolders, main: Hosted, ask: "Callable[[Open], Future[Any]]") -> None:
+def resume_others(folders: SessionFolders, main: Hosted, use: SessionUse, ask: "Callable[[Open], Future[Any]]") -> None:
     """Ask for all sessions that were there besides the main one; why one cannot come back is among its notices."""
-    notices = main.simulation.notices
+    notices = main.notices
     for found in folders.others(main.kept(START).case):
         if isinstance(found, str):
             notices.append(found)
         else:
-            reply = ask(Open(found.name, found.case, resume=True, parent=found.parent))
+            reply = ask(Open(found.name, found.case, use=use, parent=found.parent))
             reply.add_done_callback(partial(_note_failure, notices, found.name))
 
 

@@ -51,7 +51,7 @@ def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.Mo
     variables = [_with_value(each, simulation) if known else each for each in shape.variables.values()]
     return types.ModelInfo(
         version=__version__, state=state, start=iso(simulation.case.start), variables=variables,
-        grid=shape.grid, notices=list(simulation.notices),
+        grid=shape.grid, notices=[*hosted.notices, *simulation.notices],
         timing=[types.Timing(part=part, seconds=float(seconds)) for part, seconds in timings.parts.items()],
         species=[name for name, each in shape.variables.items() if each.group == "species"],
         processes=list(model_kind(simulation.case.model).tell(model).processes),

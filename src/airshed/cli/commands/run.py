@@ -4,16 +4,28 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from airshed.cli.interrupt import INTERRUPTED
-from airshed.cli.options import AllowCode, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
+from airshed.cli.options import (
+    AcceptChangedInputs,
+    AllowCode,
+    CasePath,
+    Overrides,
+    Ranks,
+    Threads,
+    hand_to_ranks,
+    settings,
+)
 
 if TYPE_CHECKING:
     from airshed.case.case import RunCase
     from airshed.runtime.simulation import Simulation
+
+_ALWAYS: Final = ("emission:", "inputs differ", "the run in")
+"""Beginnings of notices that a quiet run prints too."""
 
 _SELDOM: Final = 64
 """Steps after which progress is shown at the latest: more than a model makes at once, so that this delays none."""
@@ -30,7 +42,11 @@ def run(
         typer.Option(metavar="NAME[:async]", help="How all outputs are written: gather, files, mpiio, zarr, auto ..."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the last restart in the folder; without one, begin.")
+        bool, typer.Option("--resume", help="Go on from the last restart in the folder; without a run there, begin.")
+    ] = False,
+    accept_changed_inputs: AcceptChangedInputs = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the run in the folder, also one that gave other results.")
     ] = False,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
@@ -64,7 +80,8 @@ def run(
     folder = output or RUNS / loaded.name
     try:
         with made_folder(folder):
-            _simulate(loaded, folder, resume=resume, quiet=quiet, verbose=verbose)
+            use = {"resume": resume, "accept_changed_inputs": accept_changed_inputs, "overwrite": force}
+            _simulate(loaded, folder, use, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
         if not quiet and world().rank == 0:
             say(f"airshed: {finished}", err=True)
@@ -86,7 +103,7 @@ def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None
     model_kind(case.model).check_ranks(case, ranks)
 
 
-def _simulate(case: "RunCase", folder: Path, *, resume: bool, quiet: bool, verbose: bool) -> None:
+def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool, verbose: bool) -> None:
     from airshed import Simulation
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import instant, progress_for
@@ -104,7 +121,7 @@ def _simulate(case: "RunCase", folder: Path, *, resume: bool, quiet: bool, verbo
     with (
         _kept(),
         progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
-        Simulation(case, output=folder, resume=resume) as simulation,
+        Simulation(case, output=folder, **use) as simulation,
     ):
         if speaks:
             _tell_beginning(simulation, quiet=quiet)
@@ -141,7 +158,7 @@ def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
     from airshed.cli.render import say
 
     for notice in simulation.notices:
-        if not quiet or "damaged" in notice or notice.startswith("emission:"):
+        if not quiet or notice.startswith(_ALWAYS) or "damaged" in notice:
             say(f"airshed: {notice}", err=True)
 
 

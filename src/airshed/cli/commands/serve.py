@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from airshed.cli.options import AllowCode, Overrides, Ranks, Threads, hand_to_ranks, settings
+from airshed.cli.options import AcceptChangedInputs, AllowCode, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
     from airshed.case.case import RunCase
@@ -29,6 +29,7 @@ def serve(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the last state in the folder; without one, begin.")
     ] = False,
+    accept_changed_inputs: AcceptChangedInputs = False,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token, made if it is missing; by default it is new each time.")
     ] = None,
@@ -72,24 +73,33 @@ def serve(
         world(), Address(host, port, names, origins, certificate, key), Limits(idle=60.0 * idle), _token(token_file),
         output or _free_folder(loaded.name, resume=resume),
     )  # fmt: skip
-    _serve(server, loaded, resume=resume, browser=not no_browser)
+    use = {"resume": resume, "accept": accept_changed_inputs}
+    _serve(server, loaded, use, browser=not no_browser)
 
 
-def _serve(server: "Server", case: "RunCase", *, resume: bool, browser: bool) -> None:
+def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
     from airshed.serve.asked import EndsError
 
     with stop_on_interrupt(server.stop), server.listening():
         say(server.url)
-        main = server.engine.open(case, "main", resume=resume)
-        main.add_done_callback(lambda done: server.stop() if done.exception() else None)
+        main = server.engine.open(case, "main", **use)
+        main.add_done_callback(lambda done: server.stop() if done.exception() else _say_notices(server))
         if browser:
             typer.launch(server.url)
         server.run()
     error = main.exception() if main.done() else None
     if error is not None and not isinstance(error, EndsError):
         raise error
+
+
+def _say_notices(server: "Server") -> None:
+    """Say what is lost or has changed of a session that is resumed."""
+    from airshed.cli.render import say
+
+    for notice in server.engine.host.sessions["main"].notices:
+        say(f"airshed: {notice}", err=True)
 
 
 def _token(file: Path | None) -> str:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.grid.box import Box
-from airshed.io.classic import ClassicFormat, count_in, is_wide
+from airshed.io.classic import ClassicFormat, count_in, is_wide, records_at
 from airshed.io.strategies.store import AS_IN_FILE, IN_PLACE, SHARED_FILE, Block, Place, Record, lacks, link
 
 Bytes = NDArray[np.uint8]
+_CHUNK: Final = 1 << 22
 _ROOM: Final = 256
 """Bytes in the header for a longer text of the run's state."""
 
@@ -103,19 +104,31 @@ class FileInPlace(ABC):
 
         The header is written anew, since the run may have been killed while it was marked as complete.
         """
-        found = self._counted() if self._path.exists() else 0
-        if found < count or self._path.stat().st_size < self._format.size(count):
+        found, begin = self._counted() if self._path.exists() else (0, 0)
+        if found < count or self._path.stat().st_size < begin + count * self._format.record:
             raise lacks(self._place.records, found)
-        if self._path.stat().st_nlink > 1:  # a result has been made of it, which must not change any more
-            with write_whole(self._path) as part:
-                shutil.copyfile(self._path, part)
+        if begin != self._format.records or self._path.stat().st_nlink > 1:
+            self._copy(begin)  # a longer text needs room; a result that has been made of it must not change any more
         self._write_at(0, self._start(count, complete=False))
 
     def _start(self, count: int, *, complete: bool) -> Bytes:
         return np.frombuffer(self._format.start(count, self._place.layout.describe(complete=complete)), np.uint8)
 
-    def _counted(self) -> int:
-        return count_in(self._first_bytes()) or 0
+    def _copy(self, begin: int) -> None:
+        """Copy the file, whose records begin at an offset, to one whose header has the size of now."""
+        with write_whole(self._path) as part, self._path.open("rb") as old, part.open("wb") as new:
+            old.seek(begin)
+            new.seek(self._format.records)
+            shutil.copyfileobj(old, new, _CHUNK)
+
+    def _counted(self) -> tuple[int, int]:
+        """Return how many records the file counts, and where they begin; of a damaged header none."""
+        count = count_in(self._first_bytes()) or 0
+        with self._path.open("rb") as file:
+            try:
+                return count, records_at(file) if count else self._format.records
+            except (ValueError, KeyError):
+                return 0, self._format.records
 
     def _first_bytes(self) -> bytes:
         with self._path.open("rb") as file:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import MechanismError
+from airshed.core.files import note_input
 from airshed.core.text import printable
 from airshed.mechanism.kpp.parser import SECTIONS, short
 from airshed.mechanism.kpp.statements import MisplacedError
@@ -166,7 +167,7 @@ def read_source(path: Path, name: str) -> SourceFile:
             raise MechanismError(f"{where}: {fault}; expected a reaction file in KPP syntax (.def, .eqn, .spc)")
         if path.stat().st_size > LARGEST:
             raise MechanismError(f"{where}: larger than {LARGEST // 1_000_000} MB, which no reaction file is")
-        data = path.read_bytes()
+        data = note_input(path).read_bytes()
     except OSError as error:
         raise MechanismError(f"{where}: cannot be read ({error.strerror})") from None
     try:

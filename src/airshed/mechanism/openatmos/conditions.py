@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import DataError
+from airshed.core.files import note_input
 from airshed.mechanism.location import Location
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.openatmos.rates import NUMBER, RADIUS
@@ -70,7 +71,7 @@ _AIR: Final = {
 
 def _lines(path: Path) -> Iterator[tuple[Location, str, list[float]]]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = note_input(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     for number, row in enumerate(csv.reader(text.splitlines()), start=1):

@@ -13,6 +13,7 @@ from typing import Any, Final
 import yaml
 
 from airshed.core.errors import MechanismError
+from airshed.core.files import note_input
 from airshed.core.text import printable, shortened
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.openatmos.node import Node
@@ -35,7 +36,7 @@ _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "nu
 def read_document(path: Path, shown: str) -> Node:
     """Return the root of a JSON or YAML file (by its suffix); raise MechanismError with line and column."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = note_input(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise MechanismError(f"{printable(shown)}: is no text in UTF-8 (byte {error.start})") from None
     except (OSError, ValueError) as error:

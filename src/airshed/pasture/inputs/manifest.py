@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from airshed.core.atomic import guarded, part_path, sync
 from airshed.core.errors import DataError, OutputError
+from airshed.core.files import note_input
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "airshed pasture inputs 1"
@@ -49,7 +50,7 @@ def check_folder(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         raise DataError(f"there is no folder {path}; make one by `airshed pasture prepare`")
     try:
-        manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(note_input(path / MANIFEST).read_text(encoding="utf-8"))
         sizes = {str(name): int(entry["bytes"]) for name, entry in manifest["files"].items()}
         made = manifest["format"]
     except FileNotFoundError:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import AirshedError, DataError
+from airshed.core.files import note_input
 from airshed.grid.land import LandGrid
 from airshed.pasture.inputs.block import AnyArray, Block
 from airshed.pasture.inputs.contents import MAPS, Contents, Inputs
@@ -92,7 +93,7 @@ def open_store(path: Path) -> Inputs:
 
 def _classes(path: Path, name: str) -> dict[str, Any]:
     with _told(path, f"{name}.json"):
-        table: dict[str, Any] = json.loads((path / f"{name}.json").read_text(encoding="utf-8"))
+        table: dict[str, Any] = json.loads(note_input(path / f"{name}.json").read_text(encoding="utf-8"))
         return table
 
 
