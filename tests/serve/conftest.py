@@ -35,6 +35,7 @@ def serving(
     folder: Path | None = None,
     *,
     resume: bool = False,
+    accept: bool = False,
 ) -> Iterator[Server]:
     """Serve a case, and end with the block."""
     server = Server(Alone(), address or Address(), limits or Limits(), folder=folder)
@@ -43,7 +44,7 @@ def serving(
         thread.start()
         try:
             if case is not None:
-                server.engine.open(case, "main", resume=resume).result(120.0)
+                server.engine.open(case, "main", resume=resume, accept=accept).result(120.0)
             yield server
         finally:
             server.stop()

@@ -226,7 +226,7 @@ class RunRecords:
         reached = max((self._reached(records / each.name, each.every.value) for each in self._outputs), default=0.0)
         if self._folder.channel.on_root(lambda: reached > first):
             raise OutputError(
-                f"the records in {records} reach to {reached / 3600.0:g} h, and there is no restart in "
+                f"the records in {records} reach beyond {reached / 3600.0:g} h, and there is no restart in "
                 f"{self._folder.path / RESTARTS}; put a copy of one there, or run anew without --resume"
             )
 

@@ -54,7 +54,7 @@ def global_attributes(session: Session) -> dict[str, str]:
     """Return what a file says of its origin, the log of commands in its history."""
     return {
         "Conventions": "CF-1.11", "title": session.state.title, "source": f"Airshed {__version__}, live",
-        "history": history(session.log), **session.shape.attributes,
+        "history": "\n".join(filter(None, [*session.history, history(session.log)])), **session.shape.attributes,
     }  # fmt: skip
 
 

@@ -239,7 +239,7 @@ class Engine:
             self.host.give(Close(name))  # nobody could ever ask for it
             raise
         state = state_of(name, hosted)
-        self.sessions[name] = Session(shape_of(hosted), state, Lease(self.limits.lease))
+        self.sessions[name] = Session(shape_of(hosted), state, Lease(self.limits.lease), history=hosted.keeper.history)
         self.began = True
         self._renew(name)
         self._tell("opened", name)

@@ -60,7 +60,8 @@ class Selection:
 class Session:
     """What the server knows of a session.
 
-    state  replaced as a whole by the model's thread at the end of steps
+    state    replaced as a whole by the model's thread at the end of steps
+    history  what happened to it besides commands that its results must say
     """
 
     shape: Shape
@@ -69,6 +70,7 @@ class Session:
     copies: dict[str, Copy] = field(default_factory=dict)
     log: list[types.LogEntry] = field(default_factory=list)
     snapshots: list[types.SnapshotInfo] = field(default_factory=list)
+    history: tuple[str, ...] = ()
     used: float = field(default_factory=time.monotonic)
     _payloads: OrderedDict[Any, tuple[Array, Payload]] = field(default_factory=OrderedDict)
 

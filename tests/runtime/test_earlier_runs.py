@@ -1,0 +1,155 @@
+"""An earlier run in the folder: never begun anew in silence where it is resumed, never replaced by other results."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.test_run_folder import CASE
+from typer.testing import CliRunner
+
+import airshed
+from airshed.case.toml import write_toml
+from airshed.cli.program import app
+from airshed.core.errors import OutputError
+from airshed.core.files import resource
+
+OFTEN = {"every": "10 min"}
+
+
+def case_of(**sections: Any) -> airshed.Case:
+    return airshed.Case.from_dict({**CASE, "output": [OFTEN], "restart": OFTEN, **sections})
+
+
+def run(case: airshed.Case, folder: Path, until: str | None = None, **options: Any) -> list[str]:
+    """Run a case up to a time, as a kill leaves it where that is not the end; return its notices."""
+    with airshed.Simulation(case, output=folder, **options) as simulation:
+        simulation.run(until=until)
+    return simulation.notices
+
+
+def flip(path: Path) -> None:
+    """Flip a bit in the middle of a restart, or of each file of one."""
+    for each in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
+        content = bytearray(each.read_bytes())
+        content[len(content) // 2] ^= 16
+        each.write_bytes(content)
+
+
+def states(folder: Path) -> list[Path]:
+    return sorted((folder / "restart").iterdir(), key=lambda path: float(path.stem))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("strategy", ["gather:sync", "files:sync"])
+def test_where_no_restart_is_whole_the_records_stay(tmp_path: Path, strategy: str) -> None:
+    case = case_of(restart={"every": "10 min", "strategy": strategy})
+    run(case, tmp_path / "run", "40 min")
+    for path in states(tmp_path / "run"):
+        flip(path)
+    before = contents(tmp_path / "run" / "records")
+    with pytest.raises(OutputError, match="no restart in") as refused:
+        run(case, tmp_path / "run", resume=True)
+    assert all(path.name in str(refused.value) for path in states(tmp_path / "run"))
+    assert contents(tmp_path / "run" / "records") == before
+    assert any(before.values())
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not an archive"])
+def test_other_damage_is_refused_too(tmp_path: Path, content: bytes) -> None:
+    run(case_of(), tmp_path / "run", "40 min")
+    for path in states(tmp_path / "run"):
+        path.write_bytes(content)
+    with pytest.raises(OutputError, match="no restart in"):
+        run(case_of(), tmp_path / "run", resume=True)
+
+
+def test_restarts_that_are_gone_are_refused(tmp_path: Path) -> None:
+    run(case_of(), tmp_path / "run", "40 min")
+    shutil.rmtree(tmp_path / "run" / "restart")
+    before = contents(tmp_path / "run" / "records")
+    with pytest.raises(OutputError, match=r"reach beyond 0\.5 h, and there is no restart"):
+        run(case_of(), tmp_path / "run", resume=True)
+    assert contents(tmp_path / "run" / "records") == before
+
+
+def test_of_two_restarts_the_damaged_one_is_told_with_what_it_costs(tmp_path: Path) -> None:
+    run(case_of(), tmp_path / "run", "40 min")
+    flip(states(tmp_path / "run")[-1])
+    notices = run(case_of(), tmp_path / "run", resume=True)
+    assert any("2400.0.npz" in each and "computed after it is computed again" in each for each in notices)
+    run(case_of(), tmp_path / "whole")
+    assert (tmp_path / "run" / "output.nc").read_bytes() == (tmp_path / "whole" / "output.nc").read_bytes()
+
+
+def test_a_run_that_ended_before_its_first_restart_is_told_also_when_quiet(tmp_path: Path) -> None:
+    (tmp_path / "case.toml").write_text(write_toml(case_of(restart={"every": "40 min"}).to_dict()))
+    case = airshed.load_case(tmp_path / "case.toml")
+    run(case, tmp_path / "run", "20 min")
+    shutil.rmtree(tmp_path / "run" / "restart")
+    command = ["run", str(tmp_path / "case.toml"), "-q", "--resume", "--output", str(tmp_path / "run")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0
+    assert "ended before its first restart; it begins at its start" in done.stderr
+
+
+@pytest.mark.parametrize("strategy", ["gather", "mpiio", "files", "zarr"])
+def test_a_longer_title_does_not_move_records(tmp_path: Path, strategy: str) -> None:
+    output = [{"every": "10 min", "strategy": strategy}]
+    run(case_of(output=output), tmp_path / "run", "40 min")
+    run(case_of(output=output, title="long " * 2000), tmp_path / "run", resume=True)
+    with airshed.open_run(tmp_path / "run") as result:
+        times = result["time"].size
+    assert times == 7
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "a setting": {"meteorology": {"kind": "uniform", "eastward": "3 m/s"}},
+    "another length": {"time": {**CASE["time"], "length": "30 min"}},
+    "another output": {"output": [{"every": "20 min"}]},
+}
+
+
+@pytest.mark.parametrize("until", [None, "20 min"])
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_case_does_not_replace_a_run(tmp_path: Path, other: str, until: str | None) -> None:
+    run(case_of(), tmp_path / "run", until)
+    before = contents(tmp_path / "run")
+    with pytest.raises(OutputError, match=r"holds another run \(.* was .*, now is .*--force .*overwrite=True"):
+        run(case_of(**OTHERS[other]), tmp_path / "run")
+    assert contents(tmp_path / "run") == before
+    run(case_of(**OTHERS[other]), tmp_path / "run", overwrite=True)
+    assert (tmp_path / "run" / "output.nc").exists()
+
+
+@pytest.mark.parametrize("same", [{}, {"title": "Again"}, {"run": {"threads": 2}}])
+def test_the_same_case_runs_again_in_its_folder(tmp_path: Path, same: dict[str, Any]) -> None:
+    run(case_of(), tmp_path / "run")
+    run(case_of(**same), tmp_path / "run")
+    assert (tmp_path / "run" / "output.nc").exists()
+
+
+def test_a_changed_input_is_another_run(tmp_path: Path) -> None:
+    file = tmp_path / "tracer.def"
+    shutil.copy(resource("mechanisms") / "tracer.def", file)
+    case = case_of(chemistry={"mechanism": str(file)})
+    run(case, tmp_path / "run")
+    run(case, tmp_path / "run")
+    file.write_text(f"{file.read_text()}\n// more\n")
+    with pytest.raises(OutputError, match=r"tracer\.def has changed"):
+        run(case, tmp_path / "run")
+
+
+def test_the_program_refuses_and_is_forced(tmp_path: Path) -> None:
+    (tmp_path / "case.toml").write_text(write_toml(case_of().to_dict()))
+    command = ["run", str(tmp_path / "case.toml"), "-q", "--output", str(tmp_path / "run")]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert CliRunner().invoke(app, command).exit_code == 0
+    shorter = [*command, "--set", "time.length=30 min"]
+    refused = CliRunner().invoke(app, shorter)
+    assert refused.exit_code == 2
+    assert "time.length was '1 h', now is '30 min'" in refused.stderr
+    assert CliRunner().invoke(app, [*shorter, "--force"]).exit_code == 0
