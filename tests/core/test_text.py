@@ -28,3 +28,11 @@ def test_the_message_of_an_error_can_be_printed_and_keeps_its_lines() -> None:
 
 def test_a_suggestion_names_each_once() -> None:
     assert suggestion("qq", ["A", "B", "A"]) == "known are A, B"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Road", "F_RoadTransport"), ("transport", "F_RoadTransport"), ("OffRoad", "I_Offroad"), ("Ships", "G_Shipping")],
+)
+def test_a_part_of_a_name_tells_which_is_meant(name: str, meant: str) -> None:
+    assert nearest(name, ["F_RoadTransport", "I_Offroad", "G_Shipping", "ROG", "CO", "DE"]) == meant

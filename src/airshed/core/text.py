@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Final
+
+_TELLING: Final = 4
+"""Letters of a part of a name that say which name is meant."""
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -50,10 +54,23 @@ def shortened(text: str, most: int = 1200) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name closest to ``name``, upper and lower case alike, or None when none is close."""
+    """Return the known name closest to ``name``, upper and lower case alike, or None when none is close.
+
+    One that contains it, best at the beginning of a word, comes before one that is merely alike: F_RoadTransport for
+    "Road".
+    """
     by_folded = {candidate.casefold(): candidate for candidate in sorted(known)}
-    matches = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    folded = name.casefold()
+    within = [each for each in by_folded if folded in each] if len(folded) >= _TELLING else []
+    within.sort(key=lambda each: (not _begins_word(by_folded[each], folded), len(each)))
+    matches = within or get_close_matches(folded, by_folded, n=1, cutoff=0.6)
     return by_folded[matches[0]] if matches else None
+
+
+def _begins_word(name: str, folded: str) -> bool:
+    """Return whether a part of a name begins at its start, at a capital, or after what is no letter."""
+    at = name.casefold().find(folded)
+    return at == 0 or not name[at - 1].isalpha() or (name[at].isupper() and name[at - 1].islower())
 
 
 def suggestion(name: str, known: Iterable[str], *, limit: int = 12) -> str:

@@ -74,10 +74,22 @@ def _load(name_or_path: str | PathLike[str], code: Code) -> ReactionNetwork:
         return with_rates(read_openatmos(path), read_rates_file(rates_path(path), code=code))
     if suffix in SUFFIXES or len(path.parts) > 1:
         return read_kpp(path, code=code)
+    name = _shipped_name(text)
+    return read_kpp(resource("mechanisms") / f"{name}.def", shown=f"{name}.def")
+
+
+def check_mechanism(name_or_path: str) -> None:
+    """Raise UnknownMechanismError for a name that no shipped mechanism has; a path is not looked at."""
+    path = Path(name_or_path)
+    if not (name_or_path.startswith("musica:") or path.suffix.lower() in SUFFIXES + OPENATMOS or len(path.parts) > 1):
+        _shipped_name(name_or_path)
+
+
+def _shipped_name(text: str) -> str:
     names = shipped_mechanisms()
     for name in names:
         if name.casefold() == text.casefold():
-            return read_kpp(resource("mechanisms") / f"{name}.def", shown=f"{name}.def")
+            return name
     known = ", ".join(names)
     raise UnknownMechanismError(
         f"there is no mechanism {text[:80]!r} (shipped are {known}; a path ends in .def, .eqn, .spc or .kpp, .fac,"

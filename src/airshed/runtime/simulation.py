@@ -244,6 +244,14 @@ class Simulation:
         """Whether its cells have latitudes and longitudes, so that `airshed plot` can draw them."""
         return {"lat", "lon"} <= {each.name for each in self._model.domain.axes.coordinates}
 
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the fields."""
+        return iter(self._model.fields)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a field of this name."""
+        return name in self._model.fields
+
     def __repr__(self) -> str:
         sizes = dict(reversed(list(self._model.domain.axes.sizes.items())))
         cells = f"{' x '.join(map(str, sizes.values()))} cells ({' x '.join(sizes)})" if sizes else "no space"
@@ -271,7 +279,7 @@ class Simulation:
     @by_one_thread
     def values(self, name: str) -> np.ndarray[Any, Any]:
         """The values alone of a field of the whole domain, as a copy. With several ranks all of them call this."""
-        self._check_whole()
+        self._check_open()
         (spec,) = self._model.fields.select([name], where="field")
         domain, here = self._model.domain, _read(self._model.view(name))
         return np.array(domain.whole(here) if set(domain.axes.divided) <= set(spec.dims) else here)
@@ -280,8 +288,8 @@ class Simulation:
     def __setitem__(self, name: str, value: object) -> None:
         """Change a settable field, such as a number of a process, from the next step on; all ranks set it alike.
 
-        value  in the unit of the field, or a text with a unit; of a field on dimensions an array of the whole domain,
-               or a number for all its cells
+        value  a text with a unit, such as "10 ppb", or an array of the whole domain in the unit of the field; a
+               number where the field has no dimensions, or no unit
         Raises CaseError for a field that is not settable, and for a value that cannot be. A restart keeps it. Where the
         state is shown within a step, time goes back to the beginning of that step, which is made anew.
         """
@@ -291,6 +299,10 @@ class Simulation:
             if not spec.settable:
                 others = ", ".join(each.name for each in self._model.fields.values() if each.settable) or "none"
                 raise CaseError(f"field {name} cannot be set while the model runs; settable are: {others}")
+            if spec.dims and spec.unit != "1" and np.ndim(value) == 0 and not isinstance(value, str):  # type: ignore[arg-type]
+                raise CaseError(
+                    f'{name} = {value!r} has no unit: give a text with one, such as "{value} {spec.unit}", or an array'
+                )
             self._check_alike(name, value)
             self._undo_provisional()
             before = None if spec.dims else np.array(_read(self._model.view(name)))
@@ -375,7 +387,7 @@ class Simulation:
         Air: what each process did to each species and to the families of nitrogen and sulphur since the start [mol].
         Variables: inflow, outflow, emitted, deposited, chemistry, clipped, change, residual; dimension: species.
         """
-        self._check_whole()
+        self._check_open()
         if self._kind.budget is None:
             raise CaseError(f"the model {self.case.model} keeps no budget")
         return self._kind.budget(self._model)
@@ -383,6 +395,7 @@ class Simulation:
     @by_one_thread
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
+        self._check_open()
         report = self._model.summary(brief=brief)
         return replace(report, tables=[*report.tables, self._timing()])
 
@@ -417,11 +430,6 @@ class Simulation:
             self.close()
         else:
             self._free()
-
-    def _check_whole(self) -> None:
-        """Refuse to show a state that an error left within a step; that of a closed simulation is shown."""
-        if self._in_step:
-            self._check_open()
 
     def _check_open(self) -> None:
         if self._closed or self._in_step:

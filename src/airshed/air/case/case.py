@@ -1,6 +1,8 @@
 """The case: what to simulate, read from a file or a dictionary, checked, immutable."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import as_file, files
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -24,6 +26,7 @@ from airshed.core.text import listed, nearest, shown, suggestion
 from airshed.grid import Grid
 from airshed.grid.places import turned_into
 from airshed.mechanism import inspect_mechanism, load_mechanism
+from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.discovery import processes_of, sections_of
 
@@ -97,6 +100,18 @@ class _FixedCase(RunCase):
     def _place_files(cls, data: dict[str, Any], changed: Sequence[KeyPath], base: Path) -> None:
         if ("chemistry", "mechanism") in changed:
             place_mechanism(data["chemistry"], base)
+
+    def _check_names(self) -> None:
+        try:
+            check_mechanism(self.mechanism)
+        except UnknownMechanismError as error:
+            raise UnknownMechanismError(f"chemistry.mechanism: {error}") from None
+        for key, name, known in (
+            ("chemistry.species_map", self.chemistry.species_map, ("auto", *_shipped("species"))),
+            ("boundary.profiles", self.boundary.profiles, ("zero", *_shipped("boundary"))),
+        ):
+            if not Path(name).suffix and len(Path(name).parts) == 1 and name not in known:
+                raise CaseError(f"{key} = {shown(name)}: nothing shipped has that name; {suggestion(name, known)}")
 
     @property
     def moves_planes(self) -> bool:
@@ -216,6 +231,13 @@ def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
             f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
             f"case, {base}" + (f"; did you mean {match}?" if match else "")
         )
+
+
+@cache
+def _shipped(what: str) -> tuple[str, ...]:
+    """Return the names of the files that are shipped in a folder of data."""
+    with as_file(files("airshed.air") / "data" / what) as folder:
+        return tuple(sorted(path.stem for path in folder.iterdir() if path.suffix in (".toml", ".csv")))
 
 
 def _exists(path: Path) -> bool:

@@ -1,0 +1,137 @@
+"""What a user asks of a simulation is done or refused in words: times, values without units, one that is closed."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.runtime.test_run_folder import CASE
+
+import airshed
+from airshed.core.errors import AirshedError, CaseError
+
+START = datetime(2022, 1, 1)
+
+
+def make() -> airshed.Simulation:
+    return airshed.Simulation(airshed.Case.from_dict(CASE))
+
+
+@pytest.fixture(scope="module")
+def later() -> airshed.Simulation:
+    """A simulation that is half an hour after its start."""
+    simulation = make()
+    simulation.run(until="30 min")
+    return simulation
+
+
+DATES = {
+    "text": "2022-01-01T00:40",
+    "text with seconds": "2022-01-01T00:40:00Z",
+    "text with an offset": "2022-01-01T02:40:00+02:00",
+    "datetime": START + timedelta(minutes=40),
+    "datetime with an offset": datetime(2022, 1, 1, 2, 40, tzinfo=timezone(timedelta(hours=2))),
+    "datetime in UTC": datetime(2022, 1, 1, 0, 40, tzinfo=UTC),
+    "datetime64": np.datetime64("2022-01-01T00:40"),
+}
+
+
+@pytest.mark.parametrize("until", DATES.values(), ids=DATES)
+def test_dates_are_times_to_run_to(until: Any) -> None:
+    with make() as simulation:
+        simulation.run(until=until)
+        assert simulation.seconds == 2400.0
+
+
+@pytest.mark.parametrize("until", ["10 min", 0, -1.0, timedelta(minutes=1), "2022-01-01", START, "2021-12-31T23:00"])
+def test_a_time_that_is_past_is_refused(later: airshed.Simulation, until: Any) -> None:
+    with pytest.raises(CaseError, match="is past: the simulation is at 1800 s"):
+        later.run(until=until)
+    assert later.seconds == 1800.0
+
+
+WRONG = [
+    "2022-13-45",
+    "31.08.2022",
+    "soon",
+    "",
+    "1",
+    "5 kg",
+    True,
+    [1],
+    np.datetime64("NaT"),
+    float("nan"),
+    "2099-01-01",
+]
+
+
+@pytest.mark.parametrize("until", WRONG, ids=map(repr, WRONG))
+def test_what_is_no_time_of_the_case_is_refused(later: airshed.Simulation, until: Any) -> None:
+    with pytest.raises(CaseError, match="until"):
+        later.run(until=until)
+
+
+def test_now_is_no_past(later: airshed.Simulation) -> None:
+    later.run(until="30 min")
+    assert later.seconds == 1800.0
+
+
+@pytest.mark.parametrize("value", [1.0, 1, np.float64(1e-9), np.array(1e-9), None, True])
+def test_a_field_is_not_set_to_a_number_without_a_unit(value: Any) -> None:
+    with make() as simulation:
+        before = simulation.values("TRACER")
+        with pytest.raises(CaseError, match=r'has no unit: give a text with one, such as ".* mol mol-1", or an array'):
+            simulation["TRACER"] = value
+        assert np.array_equal(simulation.values("TRACER"), before)
+
+
+def test_a_field_is_set_to_a_quantity_or_an_array() -> None:
+    with make() as simulation:
+        simulation["TRACER"] = "10 ppb"
+        assert np.allclose(simulation.values("TRACER"), 1e-8)
+        simulation["TRACER"] = np.full(simulation.values("TRACER").shape, 2e-8)
+        assert np.allclose(simulation.values("TRACER"), 2e-8)
+
+
+USES: dict[str, Callable[[airshed.Simulation], object]] = {
+    "a field": lambda simulation: simulation["TRACER"],
+    "values": lambda simulation: simulation.values("TRACER"),
+    "to set": lambda simulation: simulation.__setitem__("TRACER", "1 ppb"),
+    "run": lambda simulation: simulation.run(),
+    "step": lambda simulation: simulation.step(),
+    "next step": lambda simulation: simulation.next_step(),
+    "budget": lambda simulation: simulation.budget(),
+    "summary": lambda simulation: simulation.summary(),
+    "snapshot": lambda simulation: simulation.snapshot(),
+    "branch": lambda simulation: simulation.branch(),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_closed_simulation_refuses(use: Callable[[airshed.Simulation], object]) -> None:
+    with make() as simulation:
+        pass
+    with pytest.raises(CaseError, match="was closed"):
+        use(simulation)
+    simulation.close()  # again, which does nothing
+
+
+def test_fields_are_listed(later: airshed.Simulation) -> None:
+    assert list(later) == list(later.model.fields)
+    assert "TRACER" in later
+    assert "O9" not in later
+
+
+NAMES = {
+    "chemistry.mechanism": ("emepp", "did you mean 'emep'"),
+    "chemistry.species_map": ("emepp", "did you mean emep"),
+    "boundary.profiles": ("clean", "did you mean clean-air"),
+}
+
+
+@pytest.mark.parametrize("key", NAMES)
+def test_a_name_that_nothing_has_is_refused_by_the_case(key: str) -> None:
+    name, hint = NAMES[key]
+    with pytest.raises(AirshedError, match=rf"{key}.*{hint}"):
+        airshed.Case.load("tracer-rotation", [f"{key}={name}"])
