@@ -165,7 +165,7 @@ def test_a_temporary_folder_that_others_can_write_to_is_refused(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     open_to_all = cache._temporary_folder()
     open_to_all.chmod(0o777)
-    with pytest.raises(KernelError, match="belongs to someone else"):
+    with pytest.raises(KernelError, match="can be written by others"):
         build(ONE, name="one")
 
 

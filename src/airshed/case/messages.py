@@ -14,6 +14,8 @@ Locate = Callable[[tuple[int | str, ...]], str]
 """Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
 
 MOST_FAULTS = 5
+_LOOKED_AT = 100
+"""Faults that are put into words, as to look for the name that was meant takes a millisecond for each."""
 
 _WANTED = {
     "string_type": "a text in quotes",
@@ -53,6 +55,7 @@ def explain(
     details = sorted(
         error.errors(include_url=False), key=lambda each: order.get(str(next(iter(each["loc"]), "")), len(order))
     )
+    details, unseen = details[:_LOOKED_AT], max(len(details) - _LOOKED_AT, 0)
     meant = {_meant(detail["loc"], section) for detail in details if detail["type"] == "extra_forbidden"}
     faults = []
     for detail in details:
@@ -62,21 +65,24 @@ def explain(
         else:
             key = _written(data, detail["loc"])
             faults.append((locate(key), _message(detail, key, section)))
-    return faults_in_words(sorted(dict.fromkeys(faults), key=_line), file, what)
+    return faults_in_words(sorted(dict.fromkeys(faults), key=_line), file, what, unseen)
 
 
-def faults_in_words(faults: Sequence[tuple[str, str]], file: Path | None, what: str = "the case") -> str:
+def faults_in_words(
+    faults: Sequence[tuple[str, str]], file: Path | None, what: str = "the case", unseen: int = 0
+) -> str:
     """Return one fault, given as its place and what is wrong, as one line, and several as a list under a heading.
 
     One fault names the whole path of the case's file; in a list the heading does. After the first few it says how
-    many more there are.
+    many more there are, with those that were not looked at.
     """
     if len(faults) == 1:
         place, fault = faults[0]
         in_file = file is not None and place.startswith(file.name)
         return _placed(f"{file}{place.removeprefix(file.name)}" if file and in_file else place, fault)
-    rest = [f"and {len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
-    heading = f"{len(faults)} faults in {what}{f' {file}' if file else ''}:"
+    count = len(faults) + unseen
+    rest = [f"and {count - MOST_FAULTS} more"] if count > MOST_FAULTS else []
+    heading = f"{count} faults in {what}{f' {file}' if file else ''}:"
     return "\n  ".join([heading, *(_placed(*fault) for fault in faults[:MOST_FAULTS]), *rest])
 
 

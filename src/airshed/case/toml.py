@@ -8,17 +8,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from airshed.core import text as texts
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
+from airshed.core.text import shortened, shown
+from airshed.core.toml_text import DEEPEST, parse_toml
 
 KeyPath = tuple[int | str, ...]
 """Where a setting stands: the names of its tables and its own, numbers for the items of lists."""
 
-_TABLE = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _SHORT_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?!:)")
-_DEEPEST = 30
+_LONGEST_NUMBER = 9
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -29,21 +29,21 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     except DataError as error:
         raise CaseError(str(error)) from None
     try:
-        data = tomllib.loads(text)
+        data = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise CaseError(_syntax(path, text, str(error))) from error
     except (RecursionError, ValueError) as error:  # brackets in brackets, numbers of thousands of digits
         reason = "it nests too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
         raise CaseError(f"{path} cannot be read: {reason}") from None
     if is_too_deep(data):
-        raise CaseError(f"{path} cannot be read: tables stand in each other more than {_DEEPEST} levels deep")
+        raise CaseError(f"{path} cannot be read: tables stand in each other more than {DEEPEST} levels deep")
     return data, text
 
 
 def is_too_deep(data: Mapping[str, Any]) -> bool:
     """Whether tables stand in each other deeper than any case needs, so that whoever walks through them would fail."""
     level: list[Any] = [data]
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         level = [each for node in level for each in (node.values() if isinstance(node, dict) else node)]
         level = [each for each in level if isinstance(each, dict | list)]
     return bool(level)
@@ -59,9 +59,10 @@ def key_lines(text: str) -> dict[KeyPath, int]:
         inside, quotes = quotes % 2 == 1, quotes + line.count('"""') + line.count("'''")
         if inside:
             continue
-        if match := _TABLE.fullmatch(line):
-            table = _parts(match[2])
-            if match[1] == "[[":
+        if header := _header(line.strip()):
+            name, is_item = header
+            table = _parts(name)
+            if is_item:
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             lines.setdefault(table, number)
@@ -70,13 +71,25 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     return lines
 
 
+def _header(line: str) -> tuple[str, bool] | None:
+    """Return the name of a table that a line begins, and whether it is an item of a list; None for another line."""
+    if not line.startswith("["):
+        return None
+    width = 2 if line.startswith("[[") else 1
+    name, closing, rest = line[width:].partition("]" * width)
+    rest = rest.strip()
+    return (name.strip(), width == 2) if closing and name.strip() and (not rest or rest.startswith("#")) else None
+
+
 def override(data: dict[str, Any], assignment: str) -> KeyPath:
     """Set one ``key=value`` in ``data`` as `--set` gives it, and return its key path; raises CaseError."""
     key, equals, text = assignment.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
-        raise CaseError(f'--set {assignment!r} is not understood; write key=value, such as time.step="120 s"')
-    path: KeyPath = tuple(int(part) if part.isdecimal() else part for part in parts)
+        raise CaseError(f'--set {shown(assignment)} is not understood; write key=value, such as time.step="120 s"')
+    if len(parts) > DEEPEST:
+        raise CaseError(f"--set {shown(assignment)}: a key of {len(parts)} parts is no setting")
+    path: KeyPath = tuple(int(part) if part.isdecimal() and len(part) <= _LONGEST_NUMBER else part for part in parts)
     node: Any = data
     for depth, part in enumerate(path[:-1]):
         if isinstance(node, dict) and part not in node:
@@ -86,7 +99,9 @@ def override(data: dict[str, Any], assignment: str) -> KeyPath:
     if isinstance(node, list) and not (isinstance(path[-1], int) and path[-1] < len(node)):
         raise CaseError(_no_item(assignment, path, node))
     if not isinstance(node, list | dict):
-        raise CaseError(f"--set {assignment!r}: {_dotted(path[:-1])} is a single value and has no {path[-1]!r}")
+        raise CaseError(
+            f"--set {shown(assignment)}: {_dotted(path[:-1])} is a single value and has no {shown(path[-1])}"
+        )
     node[path[-1] if isinstance(node, list) else str(path[-1])] = _value(text.strip())  # type: ignore[index]
     return path
 
@@ -98,7 +113,7 @@ def _enter(node: Any, part: int | str, path: KeyPath, assignment: str) -> Any:
         return node[part]
     if isinstance(node, dict):
         return node[str(part)]
-    raise CaseError(f"--set {assignment!r}: {_dotted(path[:-1])} is a single value and has no {part!r}")
+    raise CaseError(f"--set {shown(assignment)}: {_dotted(path[:-1])} is a single value and has no {shown(part)}")
 
 
 def _no_item(assignment: str, path: KeyPath, items: Sequence[Any]) -> str:
@@ -106,15 +121,17 @@ def _no_item(assignment: str, path: KeyPath, items: Sequence[Any]) -> str:
     there = f"its items are numbered 0 to {len(items) - 1}" if items else "it has none"
     if isinstance(part, str) and items and isinstance(items[0], dict):
         there = f"it is a list, so say which item: {key}.0.{part}"
-    return f"--set {assignment!r}: {key} has no item {part!r}; {there}"
+    return f"--set {shown(assignment)}: {key} has no item {shown(part)}; {there}"
 
 
 def _value(text: str) -> Any:
     """Return the text as a TOML value; what is none is a bare string, so that time.step=120 s needs no quotes."""
     try:
-        parsed = tomllib.loads(f"value = {text}")
+        parsed = parse_toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
+    except ValueError:  # a number of thousands of digits
+        raise CaseError(f"--set: {shown(text)} has too many digits for a number") from None
     return parsed["value"] if parsed.keys() == {"value"} else text
 
 
@@ -123,11 +140,11 @@ def _syntax(path: Path, text: str, message: str) -> str:
     lines = text.splitlines()
     number, column = (int(match[1]), int(match[2])) if match else (len(lines), len(lines[-1]) + 1 if lines else 1)
     problem = _AT.sub("", message).strip().removesuffix("(at end of document)").strip()
-    shown = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    found = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     hint = (
         "; TOML writes times with seconds, 2022-08-31T00:00:00Z"
-        if _SHORT_TIME.search(shown)
-        else f" in {texts.shown(shown, 100)}"
+        if _SHORT_TIME.search(found)
+        else f" in {shown(found, 100)}"
     )
     return f"{path}:{number}:{column}: this is not TOML: {problem[0].lower()}{problem[1:]}{hint}"
 
@@ -137,7 +154,7 @@ def _parts(key: str) -> KeyPath:
 
 
 def _dotted(path: KeyPath) -> str:
-    return ".".join(map(str, path))
+    return shortened(".".join(map(str, path)), 200)
 
 
 def flatten(data: Mapping[str, Any], prefix: KeyPath = ()) -> dict[KeyPath, Any]:

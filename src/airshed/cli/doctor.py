@@ -24,6 +24,7 @@ from airshed.core.version import __version__
 from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.cpu.cache import cache_folder, write_problem
 from airshed.kernels.cpu.toolchain import ADVICE, build, find_toolchain, has_zig, load
+from airshed.kernels.cpu.trust import check_trusted
 from airshed.kernels.host import processor, usable_cores
 
 _GIB: Final = 2**30
@@ -128,6 +129,10 @@ def _cache() -> Check:
     problem = write_problem(folder)
     if problem:
         return Check("kernel cache", "warning", f"{folder}: {problem}", f"set {CACHE_VARIABLE} to a folder of yours")
+    try:
+        check_trusted(folder)
+    except AirshedError as error:
+        return Check("kernel cache", "missing", str(error), f"set {CACHE_VARIABLE} to a folder of yours")
     sizes = [path.stat().st_size for path in folder.glob("*.so")]
     detail = f"{folder}: {len(sizes)} libraries, {sum(sizes) / 1e6:.1f} MB; may be deleted at any time"
     return Check("kernel cache", "ok", detail)

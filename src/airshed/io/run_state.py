@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from airshed.core.errors import CaseError, OutputError
+from airshed.core.toml_text import parse_toml
 from airshed.core.version import __version__
 from airshed.io.inputs import Inputs, Marks, in_words
 
@@ -125,8 +125,8 @@ def first_difference(saved: str, given: str, may_differ: Collection[str] = ()) -
     ``may_differ`` names settings, or tables of them, that are left out; ``*`` stands for any part of a name. Returns
     None when nothing else differs.
     """
-    before = dict(_settings(tomllib.loads(saved)))
-    now = dict(_settings(tomllib.loads(given)))
+    before = dict(_settings(parse_toml(saved)))
+    now = dict(_settings(parse_toml(given)))
     for name in [*now, *(name for name in before if name not in now)]:
         allowed = any(fnmatchcase(name, pattern) for free in may_differ for pattern in (free, f"{free}.*"))
         if not allowed and (name not in before or name not in now or before[name] != now[name]):

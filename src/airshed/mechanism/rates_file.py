@@ -27,6 +27,7 @@ import numpy as np
 
 from airshed.core.errors import MechanismError
 from airshed.core.files import note_input
+from airshed.core.toml_text import parse_toml
 from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value
 from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
 from airshed.mechanism.kpp.parser import parse_formula
@@ -96,7 +97,7 @@ def read_rates_file(path: Path, shown: str | None = None, code: Code = Code.REFU
     name = shown or str(path)
     try:
         text = note_input(path).read_text(encoding="utf-8")
-        data = tomllib.loads(text)
+        data = parse_toml(text)
     except OSError as error:
         raise MechanismError(f"{name}: cannot be read ({error.strerror})") from None
     except tomllib.TOMLDecodeError as error:

@@ -1,7 +1,6 @@
 """The records of a run, output files and restarts, in one run folder."""
 
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from airshed.case.sections import OutputSection
 from airshed.core.errors import OutputError
 from airshed.core.every import Every
 from airshed.core.report import Report
+from airshed.core.toml_text import parse_toml
 from airshed.core.units import to
 from airshed.io.channel import Channel
 from airshed.io.copying import Lent
@@ -222,7 +222,7 @@ class RunRecords:
         earlier, records = self._folder.earlier, self._folder.path / RECORDS
         if earlier is None or self._restart is not None:
             return
-        first = to(tomllib.loads(earlier.case)["restart"]["every"], "s", where="restart.every")
+        first = to(parse_toml(earlier.case)["restart"]["every"], "s", where="restart.every")
         reached = max((self._reached(records / each.name, each.every.value) for each in self._outputs), default=0.0)
         if self._folder.channel.on_root(lambda: reached > first):
             raise OutputError(

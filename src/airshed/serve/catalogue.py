@@ -11,6 +11,7 @@ from airshed.case.toml import is_too_deep, override, read_toml
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.files import resource
 from airshed.core.text import suggestion
+from airshed.core.toml_text import parse_toml
 from airshed.kernels.host import usable_cores
 from airshed.runtime.registry import load_case, model_kind
 from airshed.serve.allowed import check_text, texts
@@ -87,7 +88,7 @@ def _inside(folder: Path | None) -> Path:
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except (tomllib.TOMLDecodeError, ValueError) as error:
         raise CaseError(f"the text is no TOML: {error}") from None
     except RecursionError:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from airshed.case.case import RunCase
 from airshed.core.atomic import write_whole
 from airshed.core.errors import AirshedError, DataError
 from airshed.core.files import read_text
+from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RESTARTS
 from airshed.io.strategies.states import found_states
 from airshed.runtime.registry import model_kind
@@ -88,7 +88,7 @@ class SessionFolders:
 
 def _read(file: Path, main: RunCase) -> Began:
     told: dict[str, Any] = json.loads(read_text(file))
-    data = with_machine_of(main, tomllib.loads(told["case"]))
+    data = with_machine_of(main, parse_toml(told["case"]))
     case = model_kind(data["model"]).case.from_dict(data, told["base"], name=told["name"])
     if told["allow_code"] and not main.allow_code:
         raise DataError("its case brings code; allow it with --allow-code")

@@ -1,6 +1,5 @@
 """What every rank does: orders from rank 0, one after the other, on the simulations of all sessions."""
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import numpy as np
 
 from airshed.case.case import RunCase
 from airshed.core.report import Report
+from airshed.core.toml_text import parse_toml
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.failure import catching_together, raising_together
 from airshed.parallel.waiting import barrier
@@ -43,7 +43,7 @@ def _opened(
     session: str, told: tuple[str, Path, str, bool], folder: Path | None, use: SessionUse, parent: str | None
 ) -> "Open":
     text, base, name, allow_code = told
-    data = tomllib.loads(text)
+    data = parse_toml(text)
     case = model_kind(data["model"]).case.from_dict(data, base, name=name)
     return Open(session, case.allowing_code() if allow_code else case, folder, use, parent)
 

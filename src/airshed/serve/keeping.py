@@ -1,6 +1,5 @@
 """What of a session is on disk: its state now and then, with the log, so that it goes on after whatever ends it."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any, Final, Protocol
 
 from airshed.case.case import MACHINE, RunCase
 from airshed.core.atomic import guarded
+from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RunFolder
 from airshed.io.inputs import Inputs
 from airshed.io.restart import Restart, RestartStore
@@ -185,5 +185,5 @@ def case_of(restart: Restart, case: RunCase) -> RunCase:
     text: Any = restart.metadata.get(_CASE)
     if text is None or text == case.to_toml():
         return case
-    found = type(case).from_dict(with_machine_of(case, tomllib.loads(text)), case.base, name=case.name)
+    found = type(case).from_dict(with_machine_of(case, parse_toml(text)), case.base, name=case.name)
     return found.allowing_code() if case.allow_code else found

@@ -3,12 +3,14 @@
 A library is *sealed*: the SHA-256 of its bytes is appended to it. Loaders ignore bytes behind the last ELF section, and
 a file that a full disk or a crash cut short no longer matches its seal. (Trying to load it is no test: a truncated
 library can end the process with a bus error.)
+
+A library runs with the rights of the user, so the folder and its files must be those of the user: whatever names the
+folder, :mod:`airshed.kernels.cpu.trust` looks at owner and mode before each load.
 """
 
 import fcntl
 import hashlib
 import os
-import stat
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
+from airshed.kernels.cpu.trust import check_trusted, is_own
 
 VARIABLE = "AIRSHED_CACHE"
 """Environment variable that moves the folder."""
@@ -39,11 +42,12 @@ def cache_folder() -> Path:
 def writable_folder() -> Path:
     """Return the cache folder, made if need be; one of the user's own in the temporary folder where it is read-only.
 
-    Raises KernelError when neither can be written.
+    Raises KernelError when neither can be written, and for one that other users can write to.
     """
     folder = cache_folder()
     problem = write_problem(folder)
     if problem is None:
+        check_trusted(folder)
         return folder
     fallback = _temporary_folder()
     warnings.warn(
@@ -57,7 +61,7 @@ def writable_folder() -> Path:
 def write_problem(folder: Path) -> str | None:
     """Return why files cannot be written to a folder, or None when they can."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return None
     except OSError as error:
@@ -65,20 +69,15 @@ def write_problem(folder: Path) -> str | None:
 
 
 def _temporary_folder() -> Path:
-    """Return a folder in the temporary one into which no other user can have put a library.
-
-    Its name can be guessed, so owner and mode are checked: a library from a stranger would run as this user.
-    """
+    """Return a folder in the temporary one into which no other user can have put a library; its name can be guessed."""
     folder = Path(tempfile.gettempdir()) / f"airshed-kernels-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()
     except OSError as error:
         raise KernelError(
             f"no folder for compiled kernels: {error}. Set {VARIABLE} to one that you can write to"
         ) from error
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise KernelError(f"{folder} belongs to someone else; set {VARIABLE} to a folder of yours")
+    check_trusted(folder)
     return folder
 
 
@@ -103,13 +102,21 @@ def store(path: Path, library: bytes) -> None:
     """Write a compiled library with its seal; raises OutputError."""
     with write_whole(path) as part:
         part.write_bytes(library + hashlib.sha256(library).digest())
+        part.chmod(part.stat().st_mode & 0o755)
 
 
 def intact(path: Path) -> bool:
-    """Return whether a stored library is there, with the bytes that were compiled."""
+    """Return whether a stored library is there, with the bytes that were compiled, and none but the user can write it.
+
+    Raises KernelError for a folder that other users can write to.
+    """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            if not is_own(os.fstat(file.fileno())):
+                return False
+            content = file.read()
     except OSError:
         return False
+    check_trusted(path.parent)
     library, seal = content[:-_SEAL_LENGTH], content[-_SEAL_LENGTH:]
     return bool(library) and hashlib.sha256(library).digest() == seal

@@ -25,6 +25,7 @@ from airshed.core.errors import DataError
 from airshed.core.files import read_text
 from airshed.core.settings import Number, Section, Switch, Whole, setting
 from airshed.core.text import counted
+from airshed.core.toml_text import parse_toml
 from airshed.grid.land import LandGrid
 from airshed.pasture.inputs import gradients, maps
 from airshed.pasture.inputs.area import coast_distance, land_grid
@@ -75,7 +76,7 @@ class Prepared:
 def read_recipe(path: Path) -> Recipe:
     """Return what a file declares; raises DataError for what it cannot."""
     try:
-        data = tomllib.loads(read_text(path))
+        data = parse_toml(read_text(path))
         return Recipe.model_validate(data)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is no TOML: {error}") from None
