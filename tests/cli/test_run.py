@@ -40,7 +40,9 @@ class Counting:
     notices: ClassVar[list[str]] = []
     has_map = True
 
-    def __init__(self, case: Any, *, output: Path, resume: bool) -> None:
+    def __init__(
+        self, case: Any, *, output: Path, resume: bool, accept_changed_inputs: bool = False, overwrite: bool = False
+    ) -> None:
         self.case, self.output, self.resume, self.steps, self.stop = case, output, resume, 0, False
         self.end, self.closed, self.stride = case.time.length.value, False, 1
         type(self).last = self

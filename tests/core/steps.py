@@ -8,9 +8,13 @@ import re._constants as op  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final
 
 Ends = Iterator[int]
+MOST: Final = 100_000
+"""Steps after which a text counts as endless."""
+
 _CATEGORIES: Final[dict[Any, Callable[[str], bool]]] = {
     op.CATEGORY_DIGIT: str.isdigit, op.CATEGORY_SPACE: str.isspace,
     op.CATEGORY_WORD: lambda each: each.isalnum() or each == "_",
@@ -33,7 +37,7 @@ class Steps:
 
     text: str
     ignore_case: bool = False
-    most: int = 400_000
+    most: int = MOST
     count: int = 0
     groups: dict[int, tuple[int, int]] = field(default_factory=dict)
 
@@ -153,13 +157,15 @@ def _holds(item: Any, each: str, *, ignore_case: bool) -> bool:
     return first <= ord(each) <= last or (ignore_case and any(first <= ord(c) <= last for c in each.swapcase()))
 
 
-def steps(pattern: str, flags: int, text: str, *, search: bool, most: int = 400_000) -> int:
-    """Return the steps to match a text from its start, or to search it; at most so many."""
+def steps(pattern: str, flags: int, text: str, *, search: bool) -> int:
+    """Return the steps to match a text from its start, or to search it; at most MOST."""
     nodes = list(parser.parse(pattern, flags))
-    counted = Steps(text, bool(flags & re.IGNORECASE), most)
+    counted = Steps(text, bool(flags & re.IGNORECASE))
     try:
-        for at in range(len(text) + 1 if search else 1):
-            next((end for end in counted.ends(nodes, at) if search or end == len(text)), None)
+        at = 0
+        while at <= len(text):
+            end = next((end for end in counted.ends(nodes, at) if search or end == len(text)), None)
+            at = max(at + 1, end or 0) if search else len(text) + 1
     except TooManyError:
         pass
     return counted.count
@@ -195,11 +201,12 @@ def _characters(nodes: Any) -> Iterator[str]:
 def worst(pattern: str, flags: int, *, search: bool, length: int = 20) -> tuple[float, str]:
     """Return how much longer a text of twice the length takes, of repetitive texts that make a pattern work most."""
     letters = alphabet(pattern, flags)
-    pumps = [*letters, *(one + two for one, two in zip(letters, letters[1:] + letters[:1], strict=True))]
+    pairs = list(zip(letters, letters[1:] + letters[:1], strict=True))
+    pumps = [*letters, *(one + two for one, two in pairs), *(2 * one + two for one, two in pairs)]
     found = (1.0, "")
     for before in ("", *letters):
         for pump in pumps:
             texts = [f"{before}{pump * (times // len(pump))}\x01" for times in (length, 2 * length)]
             short, long = (steps(pattern, flags, each, search=search) for each in texts)
-            found = max(found, (long / short, f"{before}{pump}..."))
+            found = max(found, (inf if long >= MOST else long / short, f"{before}{pump}..."))
     return found

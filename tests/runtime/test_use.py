@@ -51,19 +51,7 @@ def test_a_time_that_is_past_is_refused(later: airshed.Simulation, until: Any) -
     assert later.seconds == 1800.0
 
 
-WRONG = [
-    "2022-13-45",
-    "31.08.2022",
-    "soon",
-    "",
-    "1",
-    "5 kg",
-    True,
-    [1],
-    np.datetime64("NaT"),
-    float("nan"),
-    "2099-01-01",
-]
+WRONG = ["2022-13-45", "31.08.2022", "soon", "", "1", "5 kg", True, [1], np.datetime64("NaT"), np.nan, "2099-01-01"]
 
 
 @pytest.mark.parametrize("until", WRONG, ids=map(repr, WRONG))
@@ -77,7 +65,7 @@ def test_now_is_no_past(later: airshed.Simulation) -> None:
     assert later.seconds == 1800.0
 
 
-@pytest.mark.parametrize("value", [1.0, 1, np.float64(1e-9), np.array(1e-9), None, True])
+@pytest.mark.parametrize("value", [1.0, 1, np.float64(1e-9), np.array(1e-9)])
 def test_a_field_is_not_set_to_a_number_without_a_unit(value: Any) -> None:
     with make() as simulation:
         before = simulation.values("TRACER")

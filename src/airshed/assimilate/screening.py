@@ -25,7 +25,7 @@ _WORDS: Final = frozenset(
 _LIMITS: Final = frozenset({"lod", "bdl", "bld", "bql", "loq", "nd", "n.d.", "udl", "mdl", "below detection", "trace"})
 """Texts that stand for a value beyond a limit of detection, in small letters."""
 
-_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 _LARGEST_INTEGERS: Final = (32767.0, 32768.0, 65535.0, 2147483647.0, 4294967295.0)
 

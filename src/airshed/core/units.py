@@ -86,7 +86,7 @@ _SAME_RATIOS = {"mol/mol": ("m3/m3",)}
 _MOST_TOLD = 4
 _LONGEST = 200
 """No quantity is written with more characters; to look for units in a text takes time that grows with its square."""
-_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL | re.ASCII)
+_NUMBER = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL | re.ASCII)
 _SPELLINGS = str.maketrans({"°": "deg", "µ": "u", "\u03bc": "u"})
 
 

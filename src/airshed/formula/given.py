@@ -22,7 +22,7 @@ class Given(Quantity):
     formula: Formula | None = field(default=None)
 
 
-_PLAIN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _UNIT_AHEAD = re.compile(r"[A-Za-zµμ°]|%\s*$|1\s*/\s*[A-Za-z]")
 
 

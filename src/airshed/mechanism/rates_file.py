@@ -39,7 +39,7 @@ from airshed.mechanism.network import HostFunction, ReactionNetwork
 SUFFIX: Final = ".rates.toml"
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-_KEY = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\(([^()]*)\))?\s*")
+_KEY = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\(([^()]*)\)\s*)?")
 _GIVEN: Final = (*SYMBOLS, *SUN_POSITION)
 
 

@@ -9,7 +9,7 @@ from airshed.core.text import suggestion
 from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.reaction import Reaction
 
-_MEMBER: Final = re.compile(r"(\d*\.?\d+(?:[eE][-+]?\d+)?)?\s*\*?\s*([A-Za-z]\w*)")
+_MEMBER: Final = re.compile(r"((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)?\s*(?:\*\s*)?([A-Za-z]\w*)")
 
 
 def read_reactions(lines: Sequence[str], species: Sequence[str], key: str) -> tuple[Reaction, ...]:

@@ -6,8 +6,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from math import inf
-from numbers import Integral
+from math import inf, isfinite
+from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -284,7 +284,6 @@ class Simulation:
         domain, here = self._model.domain, _read(self._model.view(name))
         return np.array(domain.whole(here) if set(domain.axes.divided) <= set(spec.dims) else here)
 
-    @by_one_thread
     def __setitem__(self, name: str, value: object) -> None:
         """Change a settable field, such as a number of a process, from the next step on; all ranks set it alike.
 
@@ -293,16 +292,22 @@ class Simulation:
         Raises CaseError for a field that is not settable, and for a value that cannot be. A restart keeps it. Where the
         state is shown within a step, time goes back to the beginning of that step, which is made anew.
         """
+        spec = self._model.fields.get(name)
+        if spec is not None and spec.settable and spec.dims and spec.unit != "1" and _is_number(value):
+            raise CaseError(
+                f'{name} = {value} has no unit: give a text with one, such as "{value} {spec.unit}", or an array'
+            )
+        self.set_in_unit(name, value)
+
+    @by_one_thread
+    def set_in_unit(self, name: str, value: object) -> None:
+        """Change a settable field as ``self[name] = value`` does; a number is that of all cells, in its unit."""
         with raising_together(self._everybody):
             self._check_open()
             (spec,) = self._model.fields.select([name], where="field")
             if not spec.settable:
                 others = ", ".join(each.name for each in self._model.fields.values() if each.settable) or "none"
                 raise CaseError(f"field {name} cannot be set while the model runs; settable are: {others}")
-            if spec.dims and spec.unit != "1" and np.ndim(value) == 0 and not isinstance(value, str):  # type: ignore[arg-type]
-                raise CaseError(
-                    f'{name} = {value!r} has no unit: give a text with one, such as "{value} {spec.unit}", or an array'
-                )
             self._check_alike(name, value)
             self._undo_provisional()
             before = None if spec.dims else np.array(_read(self._model.view(name)))
@@ -541,6 +546,12 @@ def _read(view: FieldView | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     values = np.empty(view.shape)
     view.copy_to(values, slice(None))
     return values
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is one finite number."""
+    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return isinstance(number, Real) and not isinstance(number, bool | np.bool_) and isfinite(number)
 
 
 def _told(value: object) -> str:

@@ -184,17 +184,9 @@ class Hosted:
         name = command.name.replace(".", "_")
         field = self.simulation.model.fields.get(name)
         if "." not in command.name or (field is not None and field.settable):
-            self.simulation[name] = self._value(name, command.value)
+            self.simulation.set_in_unit(name, command.value)
         else:
             self._change(f"{command.name}={json.dumps(command.value)}")
-
-    def _value(self, name: str, value: Any) -> Any:
-        """Return a value for a field: a number is that of all cells, in the unit that clients are told."""
-        spec = self.simulation.model.fields.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if spec is None or not spec.settable or not spec.dims or not is_number:
-            return value
-        return np.full(self.simulation.values(name).shape, value)
 
     def _paint(self, command: types.Paint) -> None:
         self.simulation[command.variable] = painted(self.simulation, command)

@@ -1,12 +1,10 @@
 """CSV files of numbers: a head whose names may tell units, as in "O3 [ppb]", and rows of numbers."""
 
 import csv
-import re
 from dataclasses import dataclass
 from io import StringIO
 from math import isfinite
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +16,6 @@ from airshed.core.text import suggestion
 from airshed.core.units import to
 
 Array = npt.NDArray[np.float64]
-
-_HEAD: Final = re.compile(r"(.*?)\s*(?:\[([^\]]*)\])?")
 
 
 @dataclass(frozen=True)
@@ -46,13 +42,19 @@ def read_csv(path: Path) -> CsvColumns:
     rows = [(line, row) for line, row in rows if not row[0].lstrip().startswith("#")]
     if len(rows) < 2:
         raise DataError(f"{path} needs a line with the names of its columns, and numbers below")
-    heads = [_HEAD.fullmatch(text.strip()) for text in rows[0][1]]
-    names = [(head[1].strip(), head[2]) if head else ("", None) for head in heads]
+    names = [_head(text.strip()) for text in rows[0][1]]
     twice = [name for number, (name, _) in enumerate(names) if name in [other for other, _ in names[:number]]]
     if twice:
         raise DataError(f"{path}: the column {twice[0]!r} stands twice")
     table = np.array([_numbers(path, line, row, len(names)) for line, row in rows[1:]])
     return CsvColumns(path, {name: (unit, table[:, number]) for number, (name, unit) in enumerate(names)})
+
+
+def _head(text: str) -> tuple[str, str | None]:
+    """Return the name of a column and its unit, which stands behind it in brackets."""
+    name, bracket, unit = text.rpartition("[")
+    is_unit = bool(bracket) and unit.endswith("]") and "]" not in unit[:-1]
+    return (name.strip(), unit[:-1]) if is_unit else (text, None)
 
 
 def _numbers(path: Path, line: int, row: list[str], count: int) -> list[float]:

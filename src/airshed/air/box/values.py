@@ -117,7 +117,7 @@ def _given(value: object, units: Sequence[str], where: str) -> Given:
 
 def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
     """Return a formula that a unit follows, as in "50 + 10*sin(t) %", or None for what is none."""
-    places = list(re.finditer(r"\s+(?=\S)|(?=%$)", text)) if len(text) <= LONGEST else []
+    places = list(re.finditer(r"(?<!\s)\s+(?=\S)|(?=%$)", text)) if len(text) <= LONGEST else []
     for match in reversed(places[-_MOST_PARTS:]):
         unit = text[match.end() :]
         try:

@@ -23,18 +23,18 @@ LARGEST: Final = 20_000_000
 # What the sections are not made of, the first alternative that fits counting from the left: a brace in inlined code
 # opens no comment, a command in a comment is none, and names in quotes stay.
 _ASIDE = re.compile(
-    r"(?P<quoted>\"[^\"\n]*\")|(?P<comment>\{[^}]*\}|//[^\n]*)|(?P<open>\{)"
+    r"(?P<quoted>\"[^\"\n]*\")|(?P<comment>\{[^}]*\}|//[^\n]*)|(?P<open>\{[^}]*)"
     r"|(?P<inline>^[ \t]*#[ \t]*INLINE\b[^\n]*\n(?P<code>(?:(?![ \t]*#[ \t]*ENDINLINE\b)[^\n]*\n)*)"
     r"[ \t]*#[ \t]*ENDINLINE\b[^\n]*)|(?P<openinline>^[ \t]*#[ \t]*INLINE\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 _WITHIN = re.compile(rf"^[ \t]*#[ \t]*({'|'.join([*SECTIONS, 'INLINE'])})\b", re.IGNORECASE | re.MULTILINE)
 _SLIP = re.compile(r"^[ \t]*#[ \t]*(END\w*|\w*INLINE\w*)", re.IGNORECASE | re.MULTILINE)
-_COMMENT = re.compile(r"\{[^}]*\}|//[^\n]*")
+_COMMENT = re.compile(r"\{[^}]*(?:\}|\Z)|//[^\n]*")
 _COMMAND = re.compile(r"\"[^\"\n]*\"|#[ \t]*(\w*)")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, C and Matlab near enough
-    r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*(?:\([^()\n]*\))?[ \t]*=(?!=)"
+    r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*(?:\([^()\n]*\)[ \t]*)?=(?!=)"
     r"|\bfunction[ \t]+(?:\w+[ \t]*=[ \t]*)?([A-Za-z]\w*)",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -117,7 +117,6 @@ class SourceFile:
         """Return the text of the first comment that starts on the line of `offset` behind it, on one line."""
         line_end = self.raw.find("\n", offset)
         opening = _COMMENT.search(self.raw, offset, line_end if line_end >= 0 else len(self.raw))
-        opening = opening or re.compile(r"\{").search(self.raw, offset, line_end if line_end >= 0 else len(self.raw))
         comment = _COMMENT.match(self.raw, opening.start()) if opening else None
         return " ".join(comment.group().strip("{}/").split()) if comment else ""
 

@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where the wheel has it
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
 
 

@@ -36,8 +36,8 @@ _LABELS: Final = {
 _UNITS: Final = {"oc": "degC", "mj/m2/d": "MJ m-2", "mj/m2/day": "MJ m-2", "mj/m2": "MJ m-2", "mm/day": "mm"}
 """Spellings of units that are this format's own."""
 
-_CONSTANT: Final = re.compile(r"\s*([\w .]+?)\s*=\s*([^!]*)")
-_NAME: Final = re.compile(r"\s*!?\s*(?:station[ _]name|title)\s*=\s*(.+)", re.IGNORECASE)
+_CONSTANT: Final = re.compile(r"[\w .]+")
+_NAMES: Final = ("station name", "station_name", "title")
 _SECTION: Final = re.compile(r"\s*\[([^].]+)")
 _MISSING: Final = ("?", "*", "na", "nan", "-")
 
@@ -135,15 +135,16 @@ def _parts(path: Path, text: str) -> tuple[_Head, _Rows]:
 def _read_head(head: _Head, number: int, line: str, words: list[str]) -> None:
     """Take over what a line before the data tells."""
     folded = [word.casefold() for word in words]
+    key, equals, value = line.partition("=")
     if {"year", "day"} <= set(folded):
         head.labels, head.line = folded, number
-    elif found := _NAME.match(line):
-        head.name = found.group(1).split("(oC)")[0].strip(" \"'")
+    elif equals and value.strip() and key.strip(" \t!").casefold() in _NAMES:
+        head.name = value.strip().split("(oC)")[0].strip(" \"'")
     elif found := _SECTION.match(line):
         section = found.group(1).strip()
         head.name = head.name or ("" if section.casefold() in ("weather", "climate") else section)
-    elif not line.lstrip().startswith("!") and (found := _CONSTANT.match(line)):
-        head.constants[found.group(1).casefold()] = found.group(2).strip()
+    elif equals and _CONSTANT.fullmatch(key.strip()):
+        head.constants[key.strip().casefold()] = value.split("!")[0].strip()
 
 
 def _column(path: Path, head: _Head, rows: _Rows, label: str, unit: str) -> Column:
