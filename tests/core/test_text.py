@@ -32,7 +32,12 @@ def test_a_suggestion_names_each_once() -> None:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("Road", "F_RoadTransport"), ("transport", "F_RoadTransport"), ("OffRoad", "I_Offroad"), ("Ships", "G_Shipping")],
+    [
+        ("Road", "F_RoadTransport"),
+        ("transport", "F_RoadTransport"),
+        ("OffRoad", "I_Offroad"),
+        ("Shipping", "G_Shipping"),
+    ],
 )
 def test_a_part_of_a_name_tells_which_is_meant(name: str, meant: str) -> None:
     assert nearest(name, ["F_RoadTransport", "I_Offroad", "G_Shipping", "ROG", "CO", "DE"]) == meant

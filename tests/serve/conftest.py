@@ -81,8 +81,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Return what starts `airshed serve` in a folder of its own, and gives the process and a client of `main`."""
     begun: list[tuple[subprocess.Popen[str], Remote]] = []
 
-    def serve(*options: str, case: str = "tracer-rotation") -> tuple[subprocess.Popen[str], Remote]:
-        program = [python(), "-m", "airshed", "serve", case, "--no-browser", *options]
+    def serve(
+        *options: str, case: str = "tracer-rotation", browser: bool = False
+    ) -> tuple[subprocess.Popen[str], Remote]:
+        program = [python(), "-m", "airshed", "serve", case, *([] if browser else ["--no-browser"]), *options]
         process = subprocess.Popen(
             program, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

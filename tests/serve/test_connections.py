@@ -5,10 +5,12 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.serve.conftest import serving
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 import airshed
@@ -21,7 +23,7 @@ CASE = Path("tracer-rotation")
 
 @pytest.fixture
 def served() -> Iterator[Server]:
-    with serving(load_case(CASE), Limits(connections=8, head=0.5)) as server:
+    with serving(load_case(CASE), Limits(connections=8, head=0.5, writing=0.5, stranger_requests=30)) as server:
         yield server
 
 
@@ -63,15 +65,105 @@ def test_a_second_request_of_a_connection_that_does_not_come_ends_it(served: Ser
         assert is_ended(made)
 
 
-def test_more_than_the_limit_are_ended_at_once(served: Server) -> None:
-    made = [knock(served) for _ in range(8)]
-    with knock(served) as one_more:
-        one_more.settimeout(0.4)  # less than the time for a head
-        assert is_ended(one_more)
+ASKED = b"GET /missing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"
+
+
+def owned(server: Server) -> http.client.HTTPConnection:
+    """Return a connection that has brought the token."""
+    made = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20.0)
+    made.request("GET", "/api/info", headers={"Authorization": f"Bearer {server.token}"})
+    answer = made.getresponse()
+    assert answer.status == 200
+    answer.read()
+    return made
+
+
+def test_of_more_strangers_than_the_limit_the_oldest_ends_at_once(served: Server) -> None:
+    made = [knock(served) for _ in range(6)]  # three quarters of all
+    with knock(served):
+        made[0].settimeout(0.4)  # less than the time for a head
+        assert is_ended(made[0])
     for each in made:
         each.close()
-    with airshed.connect(served.url) as client:
-        assert client.step(1).step == 1
+
+
+def test_the_owner_gets_in_and_stays_whatever_strangers_do(served: Server) -> None:
+    owner = owned(served)
+    strangers = [knock(served, ASKED % served.port) for _ in range(40)]
+    for _ in range(3):
+        owned(served).close()
+        strangers.append(knock(served, ASKED % served.port))
+    owner.request("GET", "/api/info", headers={"Authorization": f"Bearer {served.token}"})
+    assert owner.getresponse().status == 200
+    owner.close()
+    for each in strangers:
+        each.close()
+
+
+def test_without_the_reserve_the_owner_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: strangers in all places, none of whom is ended for another one."""
+    with serving(load_case(CASE), Limits(connections=4, head=30.0)) as server:
+        protocol = server._uvicorn.config.http
+        monkeypatch.setattr(
+            protocol, "_make_room", lambda made: made.transport.abort() if len(made.connections) > 4 else None
+        )
+        strangers = [knock(server) for _ in range(4)]
+        time.sleep(0.2)
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            owned(server)
+        for each in strangers:
+            each.close()
+
+
+def test_a_connection_of_strangers_ends_after_so_many_requests(served: Server) -> None:
+    with knock(served, (ASKED % served.port) * 60) as made:
+        content = b"".join(iter(lambda: made.recv(65536), b""))
+    assert 1 <= content.count(b"HTTP/1.1 ") <= 30
+
+
+def until_ended(made: socket.socket, text: bytes, pause: float, most: float = 20.0) -> float:
+    """Send a text again and again, without reading, until that fails; return how long [s] it went well."""
+    began = time.monotonic()
+    while time.monotonic() < began + most:
+        try:
+            made.sendall(text)
+        except (BrokenPipeError, ConnectionResetError):
+            break
+        time.sleep(pause)
+    return time.monotonic() - began
+
+
+def test_a_stranger_that_is_silent_or_stays_long_is_ended() -> None:
+    with serving(load_case(CASE), Limits(stranger_silence=1, stranger=2.0)) as server:
+        with knock(server, ASKED % server.port) as made:
+            assert b"HTTP/1.1 404" in b"".join(iter(lambda: made.recv(65536), b""))
+        with knock(server, ASKED % server.port) as made:
+            assert until_ended(made, ASKED % server.port, pause=0.3) < 15.0
+        owner = owned(server)
+        time.sleep(2.5)
+        owner.request("GET", "/api/info", headers={"Authorization": f"Bearer {server.token}"})
+        assert owner.getresponse().status == 200
+        owner.close()
+
+
+def test_a_client_that_never_reads_is_ended(served: Server) -> None:
+    """Pipelined requests of the owner, even: what is to be sent is bounded in time."""
+    path = b"/api/sessions/main/netcdf?variables=TRACER,TRACER2"
+    head = b"Host: 127.0.0.1:%d\r\nAuthorization: Bearer %s" % (served.port, served.token.encode())
+    with socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.connect(("127.0.0.1", served.port))
+        assert until_ended(made, b"GET %s HTTP/1.1\r\n%s\r\n\r\n" % (path, head), pause=0.001, most=60.0) < 50.0
+
+
+def test_of_websockets_that_say_nothing_the_first_ends(served: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airshed.serve.live._SILENT", 2)
+    with ExitStack() as stack:
+        silent = [stack.enter_context(connect(f"ws://127.0.0.1:{served.port}/api/live")) for _ in range(3)]
+        with pytest.raises(ConnectionClosed):
+            silent[0].recv(timeout=3.0)
+        silent[2].send(json.dumps({"token": served.token, "client": "me"}))
+        assert "hello" in silent[2].recv(timeout=20.0)
 
 
 def test_a_websocket_stays(served: Server) -> None:
@@ -88,8 +180,7 @@ def test_a_websocket_stays(served: Server) -> None:
 def test_there_are_never_more_than_half_of_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airshed.serve.connections.resource.getrlimit", lambda which: (6, 6))
     with serving(load_case(CASE), Limits(head=60.0)) as server:
-        made = [knock(server) for _ in range(3)]
-        with knock(server) as one_more:
-            assert is_ended(one_more)
+        made = [knock(server) for _ in range(4)]  # three may be open, and strangers have three quarters of them
+        assert is_ended(made[0])
         for each in made:
             each.close()

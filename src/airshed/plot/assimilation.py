@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from airshed.core.atomic import write_whole
 from airshed.io.netcdf import load_netcdf
 from airshed.plot.page import footer, headline
-from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure
+from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, plain_log_ticks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,6 +50,7 @@ def draw_cost(analysis: "xr.Dataset") -> Figure:
                       marker="o", markersize=2.5, label=str(analysis[name].attrs["long_name"]))  # fmt: skip
         axes.plot(iterations, analysis["gradient_norm"], color=GREY, linewidth=1.0, linestyle="--", label="|grad J|")
         axes.set(yscale="log", xlabel="iteration")
+        plain_log_ticks(axes.yaxis)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(color=PALE, linewidth=0.5)
         _legend(axes)

@@ -11,7 +11,7 @@ from airshed.bench.scaling.measure import SHARES, Run, Setup, median
 from airshed.bench.scaling.setups import LARGE, SMALL, by_messages
 from airshed.core.atomic import write_whole
 from airshed.plot.page import footer, headline
-from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, text_at
+from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, plain_log_ticks, text_at
 
 _WIDTH, _HEIGHT = 4.6, 3.7
 _LEFT, _GAP, _BELOW, _ABOVE, _RIGHT = 0.75, 1.0, 1.0, 1.15, 0.35
@@ -84,6 +84,8 @@ def _predicted(axes: Axes, scaling: Scaling) -> None:
             label=f"measured by messages, {setups[0].size}",
         )
     axes.set(xscale="log", yscale="log", xlabel="ranks, one on each core", ylabel="step [s]")
+    plain_log_ticks(axes.xaxis)
+    plain_log_ticks(axes.yaxis)
     axes.legend(fontsize=SIZE["tiny"], frameon=False, loc="upper right")
 
 

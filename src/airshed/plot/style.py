@@ -10,11 +10,13 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import LogFormatter
 
 DPI = 120
 SIZE = MappingProxyType({"title": 15.0, "subtitle": 10.0, "panel": 9.5, "small": 8.0, "tiny": 6.5})
@@ -51,6 +53,7 @@ def look() -> Iterator[None]:
                 "font.family": "DejaVu Sans",
                 "font.size": SIZE["small"],
                 "text.color": INK,
+                "text.parse_math": False,  # a title with two dollar signs is no formula
                 "axes.edgecolor": GREY,
                 "axes.linewidth": 0.6,
                 "axes.labelcolor": GREY,
@@ -67,6 +70,12 @@ def look() -> Iterator[None]:
             }
         )
         yield
+
+
+def plain_log_ticks(axis: Axis) -> None:
+    """Label a logarithmic axis by plain numbers: Matplotlib's own labels are mathematics."""
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(LogFormatter())
 
 
 def halo(width: float = 1.6) -> list[Any]:

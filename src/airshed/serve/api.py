@@ -1,7 +1,9 @@
 """The routes of HTTP: documents as JSON, data as frames; see docs/serve.md."""
 
 import asyncio
+import json
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -33,7 +35,7 @@ _COMMANDS = (
 def application(asking: Asking) -> FastAPI:
     """Return the application of a server."""
     app = FastAPI(
-        title="Airshed live", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
+        title="Airshed live", version=__version__, docs_url=None, redoc_url=None, openapi_url=None,
         responses=_PROBLEMS,
     )  # fmt: skip
     app.add_exception_handler(AirshedError, _problem)
@@ -192,17 +194,19 @@ async def _wrong_type(request: Request, error: Exception) -> JSONResponse:
 
 
 def _with_messages(app: FastAPI) -> None:
-    """Let the OpenAPI document hold the types of frames and of messages of the WebSocket too."""
-    make = app.openapi
+    """Serve the OpenAPI document, with the types of frames and of messages of the WebSocket; it is made once."""
 
-    def whole() -> dict[str, Any]:
-        document = make()
+    @cache
+    def content() -> bytes:
+        document = app.openapi()
         held = document["components"]["schemas"]
         for name, schema in schemas().items():
             held.setdefault(name, schema)
-        return document
+        return json.dumps(document).encode()
 
-    app.openapi = whole  # type: ignore[method-assign]
+    @app.get("/api/openapi.json", include_in_schema=False)
+    async def document() -> Response:
+        return Response(content(), media_type="application/json")
 
 
 def add_pages(app: FastAPI) -> None:

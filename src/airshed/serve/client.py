@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qs, quote, urlencode, urlsplit
 
 import numpy as np
 from pydantic import ValidationError
@@ -40,6 +40,19 @@ class ServerError(AirshedError):
         self.status = status
 
 
+def _address(url: str) -> tuple[SplitResult, str, list[str]]:
+    """Return the parts of an address, its host and its tokens; raises CaseError for what is none."""
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+    except ValueError:  # a port that is no number, brackets around no address
+        known = False
+    tokens = parse_qs(parts.fragment).get("token", []) if known else []
+    if not tokens or not (tokens[0].isascii() and tokens[0].isprintable()):
+        raise CaseError("give the address that airshed serve printed, http://127.0.0.1:PORT/#token=...")
+    return parts, parts.hostname or "", tokens
+
+
 class Remote:
     """A session of a live server.
 
@@ -56,10 +69,7 @@ class Remote:
         self, url: str, session: str = "main", author: str = "python", *, timeout: float = 600.0,
         certificate: str | Path | None = None,
     ) -> None:  # fmt: skip
-        parts = urlsplit(url)
-        tokens = parse_qs(parts.fragment).get("token", [])
-        if parts.scheme not in ("http", "https") or not parts.hostname or not tokens:
-            raise CaseError("give the address that airshed serve printed, http://127.0.0.1:PORT/#token=...")
+        parts, host, tokens = _address(url)
         if not (author.isprintable() and author.encode("latin-1", "replace").decode("latin-1") == author):
             raise CaseError(f"author = {author!r} must be of letters that a header of HTTP can hold, those of Latin-1")
         self.url, self.session, self._author = url, session, author
@@ -69,9 +79,9 @@ class Remote:
         }  # fmt: skip
         self._trust = trusting(certificate) if parts.scheme == "https" else None
         self._connection: http.client.HTTPConnection = (
-            http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+            http.client.HTTPConnection(host, parts.port, timeout=timeout)
             if self._trust is None
-            else http.client.HTTPSConnection(parts.hostname, parts.port, timeout=timeout, context=self._trust)
+            else http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=self._trust)
         )
         self._certificate = certificate
         self._info: types.ModelInfo | None = None

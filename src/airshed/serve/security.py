@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from airshed.serve.connections import CONNECTION
 from airshed.serve.limits import Limits
 
 Scope = MutableMapping[str, Any]
@@ -29,6 +30,7 @@ _HEADERS: Final = [
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
 _MINUTE: Final = 60.0
+_DIGITS, _ENDLESS = 19, 1 << 62
 
 
 class RefusedError(Exception):
@@ -77,9 +79,11 @@ class Gate:
     origins: frozenset[str]
     limits: Limits
     _wrong: Bucket = field(init=False)
+    _open: Bucket = field(init=False)
     _buckets: dict[str, Bucket] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._open = Bucket(self.limits.open_requests, self.limits.open_burst)
         self._wrong = Bucket(self.limits.wrong_tokens / _MINUTE, float(self.limits.wrong_tokens))
 
     @classmethod
@@ -102,12 +106,17 @@ class Gate:
 
     def check_token(self, given: str) -> None:
         """Raise RefusedError for a wrong token; the time that takes tells nothing of the right one."""
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
+        if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.token.encode()):
             if not self._wrong.take():
                 raise RefusedError(429, "too many wrong tokens; wait a minute")
             raise RefusedError(
                 401, "the token is missing or wrong; it stands behind #token= in the address that was printed"
             )
+
+    def check_open_rate(self) -> None:
+        """Raise RefusedError where requests that need no token come too often."""
+        if not self._open.take():
+            raise RefusedError(429, f"more than {self.limits.open_requests:g} requests a second without a token")
 
     def check_rate(self, client: str) -> None:
         """Raise RefusedError for a client that asks too often."""
@@ -138,40 +147,57 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        answer = send
         try:
             self._gate.check_place(scope["headers"])
             if scope["type"] == "http":
                 self._check_request(scope)
-                receive = _bounded(receive, self._gate.limits.request_bytes)
-            await self._app(scope, receive, _with_headers(send))
+                receive, answer = _bounded(receive, send, self._gate.limits.request_bytes)
+            await self._app(scope, receive, _with_headers(answer))
         except RefusedError as refused:
             await _refuse(scope, send, refused)
 
     def _check_request(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        if int(headers.get(b"content-length", b"0") or 0) > self._gate.limits.request_bytes:
+        if _length(headers.get(b"content-length", b"")) > self._gate.limits.request_bytes:
             raise RefusedError(413, f"a request may have {self._gate.limits.request_bytes} bytes at most")
         path = scope["path"]
-        if path.startswith("/api") and path not in _OPEN_PATHS:
+        if not path.startswith("/api") or path in _OPEN_PATHS:
+            self._gate.check_open_rate()
+        else:
             kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
             self._gate.check_token(token if kind.lower() == "bearer" else "")
+            if connection := scope.get("state", {}).get(CONNECTION):
+                connection.recognise()
             address, client = (scope.get("client") or ("",))[0], headers.get(b"x-airshed-client", b"")
             self._gate.check_rate(f"{address} {client[:100].decode('latin-1')}")
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """Count what a body of unknown length brings."""
+def _length(text: bytes) -> int:
+    """Return the length of a body that a header tells; of more digits than any body has it is endless."""
+    return int(text) if text.isdigit() and len(text) < _DIGITS else (_ENDLESS if text else 0)
+
+
+def _bounded(receive: Receive, send: Send, most: int) -> tuple[Receive, Send]:
+    """Count what a body of unknown length brings; of one that is too long no other answer goes out."""
     got = 0
+
+    def check() -> None:
+        if got > most:
+            raise RefusedError(413, f"a request may have {most} bytes at most")
 
     async def counted() -> Message:
         nonlocal got
         message = await receive()
         got += len(message.get("body", b""))
-        if got > most:
-            raise RefusedError(413, f"a request may have {most} bytes at most")
+        check()
         return message
 
-    return counted
+    async def sending(message: Message) -> None:
+        check()
+        await send(message)
+
+    return counted, sending
 
 
 def _with_headers(send: Send) -> Send:
@@ -189,6 +215,7 @@ async def _refuse(scope: Scope, send: Send, refused: RefusedError) -> None:
         return
     body = json.dumps({"error": "RefusedError", "message": str(refused)}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
+    headers.append((b"connection", b"close"))
     if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})

@@ -1,14 +1,20 @@
 """The server: HTTP in a thread of its own, the models in the one that calls :meth:`Server.run`."""
 
 import asyncio
+import os
 import secrets
+import shutil
 import socket
 import ssl
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
+from socket import gethostname
+from typing import Final
 
 import uvicorn
 
@@ -24,6 +30,12 @@ from airshed.serve.limits import Limits
 from airshed.serve.live import Hub
 from airshed.serve.security import Gate, Guard
 
+_REDIRECT: Final = """<!DOCTYPE html>
+<html><head><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Airshed live</title>
+<meta http-equiv="refresh" content="0; url={url}"></head>
+<body><a href="{url}">Airshed live</a></body></html>
+"""
+
 
 @dataclass(frozen=True)
 class Address:
@@ -32,6 +44,7 @@ class Address:
     port     0 for any that is free
     names    further host names, with ports, of a proxy in front;  origins  of its pages
     certificate, key   files for TLS
+    insecure           whether other machines may come without TLS: the token could be read on its way
     """
 
     host: str = "127.0.0.1"
@@ -40,11 +53,45 @@ class Address:
     origins: tuple[str, ...] = ()
     certificate: Path | None = None
     key: Path | None = None
+    insecure: bool = False
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this machine alone can reach it."""
+        try:
+            found = {each[4][0] for each in socket.getaddrinfo(self.host, None)}
+        except (OSError, UnicodeError):
+            return False
+        return all(ip_address(str(each).partition("%")[0]).is_loopback for each in found)
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether it is reached by every address of this machine."""
+        return self.host in ("0.0.0.0", "::")
 
     @property
     def url_host(self) -> str:
-        """The host as it stands in an address."""
-        return f"[{self.host}]" if ":" in self.host else self.host
+        """The host as it stands in an address that works on this machine."""
+        here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"[{here}]" if ":" in here else here
+
+    def check(self) -> None:
+        """Raise CaseError for no host, and for one that other machines reach without TLS, unless that is wanted."""
+        if not self.host.strip():
+            raise CaseError('--host "" would listen on all addresses; leave it out for this machine alone')
+        if not (self.is_here or self.certificate or self.insecure):
+            raise CaseError(
+                f"--host {self.host} lets other machines in, and the token could be read on its way: give "
+                "--certificate for TLS, or --insecure in a network you trust"
+            )
+
+    def warnings(self, port: int) -> list[str]:
+        """Return what there is to say of an address that other machines reach."""
+        if self.is_here:
+            return []
+        plain = "the token goes over the network in clear text (--insecure)"
+        names = f"other machines are answered by names that --known-as gives, such as --known-as {gethostname()}:{port}"
+        return ([] if self.certificate else [plain]) + ([names] if self.is_anywhere and not self.names else [])
 
 
 @dataclass
@@ -62,6 +109,7 @@ class Server:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
+        self.address.check()
         _check_certificate(self.address)
         self.engine = Engine(Host(self.ranks), self.limits, self.folder)
         self._socket = _listening(self.address)
@@ -79,7 +127,7 @@ class Server:
         config = uvicorn.Config(
             Guard(app, gate), log_level="error", access_log=False, lifespan="off", server_header=False,
             http=bounded(self.limits), ws="websockets-sansio", ws_max_size=self.limits.message_bytes,
-            ws_per_message_deflate=False, timeout_keep_alive=60, timeout_graceful_shutdown=1, proxy_headers=False,
+            ws_per_message_deflate=False, timeout_graceful_shutdown=1, proxy_headers=False,
             ssl_certfile=self.address.certificate, ssl_keyfile=self.address.key,
         )  # fmt: skip
         self._uvicorn = uvicorn.Server(config)
@@ -101,6 +149,22 @@ class Server:
             self._uvicorn.should_exit = True
             thread.join(3.0)
             self._socket.close()
+
+    @contextmanager
+    def page(self) -> Iterator[str]:
+        """Write a page that leads to the address, for its owner alone, and yield its path; it is removed at the end.
+
+        A browser is started with that path: every user of a machine can read the arguments of all programs.
+        """
+        beside = self.folder if self.folder and self.folder.is_dir() else None
+        folder = Path(tempfile.mkdtemp(prefix="airshed-", dir=beside))
+        try:
+            path = folder / "open.html"
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(_REDIRECT.format(url=self.url))
+            yield str(path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def run(self) -> None:
         """Do what clients ask for until :meth:`stop`; the models belong to the thread that calls this."""

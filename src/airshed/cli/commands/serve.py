@@ -1,6 +1,7 @@
 """`airshed serve`: a running model for browsers and programs."""
 
 import secrets
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +43,9 @@ def serve(
     ] = None,
     certificate: Annotated[Path | None, typer.Option(help="Certificate, for TLS.")] = None,
     key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let other machines in without TLS, where --host says so.")
+    ] = False,
     idle: Annotated[
         float, typer.Option(min=0.0, help="Minutes without a client after which sessions end; 0 for never.")
     ] = 0.0,
@@ -69,10 +73,9 @@ def serve(
 
     names = tuple(known_as or ())
     origins = tuple(f"{scheme}://{name}" for name in names for scheme in ("http", "https"))
-    server = Server(
-        world(), Address(host, port, names, origins, certificate, key), Limits(idle=60.0 * idle), _token(token_file),
-        output or _free_folder(loaded.name, resume=resume),
-    )  # fmt: skip
+    address = Address(host, port, names, origins, certificate, key, insecure)
+    folder = output or _free_folder(loaded.name, resume=resume)
+    server = Server(world(), address, Limits(idle=60.0 * idle), _token(token_file), folder)
     use = {"resume": resume, "accept": accept_changed_inputs}
     _serve(server, loaded, use, browser=not no_browser)
 
@@ -82,12 +85,14 @@ def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: 
     from airshed.cli.render import say
     from airshed.serve.asked import EndsError
 
-    with stop_on_interrupt(server.stop), server.listening():
+    with stop_on_interrupt(server.stop), server.listening(), ExitStack() as stack:
         say(server.url)
+        for warning in server.address.warnings(server.port):
+            say(f"airshed: warning: {warning}", err=True)
         main = server.engine.open(case, "main", **use)
         main.add_done_callback(lambda done: server.stop() if done.exception() else _say_notices(server))
         if browser:
-            typer.launch(server.url)
+            typer.launch(stack.enter_context(server.page()))
         server.run()
     error = main.exception() if main.done() else None
     if error is not None and not isinstance(error, EndsError):
