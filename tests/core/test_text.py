@@ -36,7 +36,7 @@ def test_a_suggestion_names_each_once() -> None:
         ("Road", "F_RoadTransport"),
         ("transport", "F_RoadTransport"),
         ("OffRoad", "I_Offroad"),
-        ("Shipping", "G_Shipping"),
+        ("Ship", "G_Shipping"),
     ],
 )
 def test_a_part_of_a_name_tells_which_is_meant(name: str, meant: str) -> None:

@@ -81,7 +81,7 @@ def test_a_token_of_a_file_stays(start: Start, tmp_path: Path) -> None:
     ("options", "told"),
     [
         (["no-such-case"], "there is no case 'no-such-case'"),
-        (["tracer-rotation", "--host", "192.0.2.1"], "cannot listen on 192.0.2.1"),
+        (["tracer-rotation", "--host", "192.0.2.1", "--insecure"], "cannot listen on 192.0.2.1"),
         (["tracer-rotation", "--set", 'chemistry.mechanism="nothing"'], "nothing"),
     ],
 )

@@ -18,7 +18,7 @@ _MOZART: Final = re.compile(r"^[ \t]*SPECIES[ \t]*$[\s\S]{0,2000}?^[ \t]*Solutio
 _F0AM: Final = re.compile(r"\bSpeciesToAdd\b|^[ \t]*Rnames\{", _FLAGS)
 _CHEMKIN: Final = re.compile(r"^[ \t]*ELEM(ENTS)?\b[\s\S]{0,2000}?\bEND\b[\s\S]{0,200}?^[ \t]*SPEC(IES)?\b", _FLAGS)
 _CANTERA: Final = re.compile(
-    r"^cantera-version[ \t]*:|^[ \t]*-[ \t]*\{?[ \t]*equation[ \t]*:|\bthermo[ \t]*:[ \t]*ideal-gas\b", _FLAGS
+    r"^cantera-version[ \t]*:|^[ \t]*-[ \t]*(?:\{[ \t]*)?equation[ \t]*:|\bthermo[ \t]*:[ \t]*ideal-gas\b", _FLAGS
 )
 _BARE: Final = re.compile(r"^[ \t]*(\{\d+\.?\}|<[^<>\n]+>)[^=;#%]{1,400}=[^:;%]{0,400}:[^;]{1,400};", re.MULTILINE)
 

@@ -20,12 +20,7 @@ from airshed.serve.frames import frame
 from airshed.serve.lease import Client
 from airshed.serve.security import Bucket, Gate, RefusedError
 from airshed.serve.session import Copy, Selection
-
-_HELLO: Final = 5.0
-"""Seconds for a client to say who it is."""
-
-_SILENT: Final = 32
-"""Clients at most that have not yet said who they are."""
+from airshed.serve.silent import Silent
 
 _EVENTS: Final = 1000
 """Events that wait for a client at most; older ones are lost, and its log shows that."""
@@ -261,25 +256,13 @@ class Hub:
     gate: Gate
     loop: asyncio.AbstractEventLoop | None = None
     connections: set[Connection] = field(default_factory=set)
-    _silent: deque[asyncio.Timeout] = field(default_factory=deque)
+    _silent: Silent = field(default_factory=Silent)
 
     def told(self, event: types.Event) -> None:
         """Hand an event on; callable from any thread."""
         if self.connections and self.loop is not None and not self.loop.is_closed():
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 self.loop.call_soon_threadsafe(self._tell, event)
-
-    async def _first(self, socket: WebSocket) -> str:
-        """Return the first message; of too many who say nothing, the one that came first ends. Raises TimeoutError."""
-        async with asyncio.timeout(_HELLO) as clock:
-            self._silent.append(clock)
-            if len(self._silent) > _SILENT:
-                self._silent.popleft().reschedule(asyncio.get_running_loop().time())
-            try:
-                return await socket.receive_text()
-            finally:
-                with suppress(ValueError):
-                    self._silent.remove(clock)
 
     def _tell(self, event: types.Event) -> None:
         text = _text(event)
@@ -300,7 +283,7 @@ class Hub:
         await socket.accept()
         connection: Connection | None = None
         try:
-            hello = types.Hello.model_validate_json(await self._first(socket))
+            hello = types.Hello.model_validate_json(await self._silent.first(socket))
             self.gate.check_token(hello.token)
             limits = self.gate.limits
             bucket = Bucket(limits.requests, limits.burst)

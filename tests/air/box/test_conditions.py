@@ -232,5 +232,5 @@ DEEP = {
 @pytest.mark.parametrize(("text", "message"), DEEP.values(), ids=DEEP)
 def test_toml_that_no_one_wrote(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "c.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(CaseError, match=f"c\\.toml cannot be read: .*{message}"):
+    with pytest.raises(CaseError, match=rf"c\.toml(:1:61)?:? .*{message}"):
         BoxConditions.load(tmp_path / "c.toml")
