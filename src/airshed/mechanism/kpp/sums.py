@@ -23,7 +23,7 @@ _TERM: Final = re.compile(
     r"(?:([\d.]+(?:[eEdD][+-]?\d+)?)(?:_\w+)?\s*\*\s*)?(?:C|VAR)\s*\(\s*indf?_(\w+)\s*\)", re.IGNORECASE
 )
 _INDEX: Final = re.compile(r"\bindf?_", re.IGNORECASE)
-_ZERO: Final = re.compile(r"0*\.?0*(?:[eEdD][+-]?\d+)?(?:_\w+)?")
+_ZERO: Final = re.compile(r"0*(?:\.0*)?(?:[eEdD][+-]?\d+)?(?:_\w+)?")
 _MOST: Final = 6
 """Powers of a sum that a rate may have."""
 
