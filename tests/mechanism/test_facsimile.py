@@ -93,3 +93,12 @@ def test_the_side_file_goes_before_the_values_of_the_file_and_of_the_mcm(tmp_pat
 def test_faults_are_told_at_their_place(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(MechanismError, match=f"a\\.fac:{message}"):
         read(tmp_path, f"{TEXT}  {line}")
+
+
+def test_the_sum_of_the_radicals_is_carried_as_a_species(tmp_path: Path) -> None:
+    text = TEXT.replace("% KMT02", "RO2 = CH3O2 + CH3O ;\n% 2*1D-13*RO2*(1-0.4) : CH3O2 = CH3O ;\n% KMT02")
+    network = read(tmp_path, text)
+    assert {name: dict(weights) for name, weights in network.sums.items()} == {"RO2": {"CH3O2": 1.0, "CH3O": 1.0}}
+    assert rates(network, AIR[0])[1] == pytest.approx(1.2e-13)
+    assert dict(network.reactions[1].reactants) == {"CH3O2": 1, "RO2": 1}
+    assert read(tmp_path, text.replace("RO2 = CH3O2 + CH3O", "RO2 = "), "b.fac").sums == {}

@@ -108,6 +108,11 @@ def test_elements_need_no_declaration_where_none_is_given(write) -> None:
     assert net.atoms == ("S", "O")
 
 
+def test_prod_on_the_left_is_a_source(write) -> None:
+    net = load_mechanism(write("#DEFVAR\nA = IGNORE;\n#EQUATIONS\nPROD = A : 0.02;\nA = PROD : 0.05;"))
+    assert [dict(each.reactants) for each in net.reactions] == [{}, {"A": 1}]
+
+
 def test_prod_may_be_a_species(write) -> None:
     net = load_mechanism(write("#DEFVAR\nA = IGNORE; PROD = IGNORE;\n#EQUATIONS\nA = PROD : 1;"))
     assert net.net_stoichiometry == (((0, -1.0), (1, 1.0)),)

@@ -257,7 +257,7 @@ def _reaction(
     check_label("reaction label", label, source.location(equation.offset))
     return Reaction(
         label=label,
-        reactants=_amounts(source, equation.reactants, collection, ignored=(LIGHT,)),
+        reactants=_amounts(source, equation.reactants, collection, ignored=(LIGHT, NOTHING)),
         products=_amounts(source, equation.products, collection, ignored=(LIGHT, NOTHING)),
         rate=_rate(source, equation, meaning),
         text=" ".join(source.text[equation.offset : equation.end].split()),
