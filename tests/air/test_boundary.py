@@ -294,3 +294,10 @@ def test_an_output_that_does_not_fit_is_refused() -> None:
         record_of_a_run(output_of_a_run().drop_vars("TRACER"), np.datetime64("2022-08-31"), SPECIES)
     other = dataset(np.ones(3), ("lat",))
     assert record_of_a_run(other, np.datetime64("2022-08-31"), SPECIES) == (other, "")
+
+
+def test_a_netcdf_file_as_profile_is_named_as_such(tmp_path: Path) -> None:
+    for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
+        dataset(np.ones(3), ("lat",)).to_netcdf(tmp_path / "outer.nc", format=kind)
+        with pytest.raises(DataError, match=r"outer.nc is a netCDF file; the air outside is one profile"):
+            BoundaryProfiles(["O3"], tmp_path / "outer.nc")

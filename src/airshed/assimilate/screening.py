@@ -35,7 +35,7 @@ _MOST: Final = {"mol/mol": 2e-3, "kg/m3": 2e-3, "mol/m3": 0.1, "mol/m2": 1e3}
 _NOISE: Final = {"mol/mol": 5e-9, "kg/m3": 1e-8, "mol/m3": 2e-7, "mol/m2": 5e-5}
 """What instruments show below zero, 5 ppb or 10 ug/m3; used where no value of a species is above zero."""
 
-_GAP: Final = 100.0
+_GAP: Final = 300.0
 _COMMON: Final = 0.7
 """Share of all values that must lie below a gap for those above it to be absurd."""
 
@@ -85,7 +85,7 @@ def reasons(values: Array, errors: Array, unit: str, kind: str) -> list[str]:
 
 
 def _beyond_a_gap(values: Array, plain: Array) -> npt.NDArray[np.bool_]:
-    """Return which values lie a hundredfold above all others, where these are the most by far.
+    """Return which values lie three hundredfold above all others, where these are the most by far.
 
     Errors that are shares of the value let such ones pass the background check.
     """
