@@ -300,4 +300,4 @@ def test_a_netcdf_file_as_profile_is_named_as_such(tmp_path: Path) -> None:
     for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
         dataset(np.ones(3), ("lat",)).to_netcdf(tmp_path / "outer.nc", format=kind)
         with pytest.raises(DataError, match=r"outer.nc is a netCDF file; the air outside is one profile"):
-            BoundaryProfiles(["O3"], tmp_path / "outer.nc")
+            BoundaryProfiles(["O3"], profile=tmp_path / "outer.nc")

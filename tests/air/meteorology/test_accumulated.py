@@ -83,11 +83,22 @@ def test_growing_radiation_evaporation_and_heat_are_those_of_their_hours(
         {"tp": np.zeros(25)},
         {"tp": SHOWERS},
         {"tp": 1e-4 * np.maximum(8.0 - abs(HOURS - 8.0), 0.0)},
+        {"tp": np.where(HOURS < 5.0, 0.0, np.where(HOURS < 8.0, 1e-3 * (HOURS - 4.0) ** 2, 0.0))},
         {"ssrd": SUN},
         {"ssrd": np.where(HOURS < 12.0, SUN, SUN.max())},
         {"e": -1e-4 * SUN / 1e6, "sshf": -0.3 * SUN},
     ],
-    ids=["a shower", "even", "dry", "showers", "a front", "a day of sun", "a morning of sun", "evaporation"],
+    ids=[
+        "a shower",
+        "even",
+        "dry",
+        "showers",
+        "a front",
+        "rain that begins",
+        "a day of sun",
+        "a morning of sun",
+        "evaporation",
+    ],
 )
 def test_sums_of_one_hour_are_taken_as_such(hourly: dict[str, np.ndarray]) -> None:
     assert growing_sums(made_up("model", **{name: (FLAT, field(v)) for name, v in hourly.items()}), 0) == {}

@@ -30,7 +30,10 @@ _GROWING: Final = ("tp", "ssrd")
 _BEFORE, _AFTER = 24, 49
 """Instants before and after the start of the case that are looked at."""
 
-_LEAST_RISES: Final = 3
+_LEAST_RISES: Final = 4
+"""Rain of one hour that begins rises in three intervals now and then; where it stays as it is elsewhere, three will do."""
+_STAYING: Final = 0.2
+_LEAST_RUN: Final = 3
 _ROUND_OFF: Final = 1e-4
 _HOUR: Final = 3600.0
 _RUN: Final = 6.0 * _HOUR
@@ -84,7 +87,13 @@ def _of_field(name: str, values: Array, times: Array, *, forecast: bool) -> Begi
     beyond = most > MOST_IN_AN_HOUR[name]
     if name not in _GROWING:
         return _begins_by_size(values, times, interval) if beyond else None
-    if rises < _LEAST_RISES or any((each - interval) % _RUN for each in begins) or not _apart(begins, interval):
+    wet = values[:-1] > 1e-3 * most
+    staying = float((steps[wet] == 0.0).mean()) if wet.any() else 0.0
+    if (
+        rises < _LEAST_RISES - (staying >= _STAYING)
+        or any((each - interval) % _RUN for each in begins)
+        or not _apart(begins, interval)
+    ):
         return None
     return begins if falling.any() or beyond or name == "tp" else None
 
@@ -95,7 +104,7 @@ def _apart(begins: Begins, interval: float) -> bool:
     if len(order) < 2:
         return True
     gaps = np.diff([*order, order[0] + SECONDS_PER_DAY])
-    return bool(gaps.min() >= _LEAST_RISES * interval)
+    return bool(gaps.min() >= _LEAST_RUN * interval)
 
 
 def _begins_by_size(values: Array, times: Array, interval: float) -> Begins:
