@@ -31,7 +31,7 @@ _BEFORE, _AFTER = 24, 49
 """Instants before and after the start of the case that are looked at."""
 
 _LEAST_RISES: Final = 4
-"""Rain of one hour that begins rises in three intervals now and then; where it stays as it is elsewhere, three will do."""
+"""Rain of one hour rises in three intervals where it begins; where sums stay as they are elsewhere, three will do."""
 _STAYING: Final = 0.2
 _LEAST_RUN: Final = 3
 _ROUND_OFF: Final = 1e-4
