@@ -111,7 +111,7 @@ def test_static_fields_may_have_one_time_of_any_date(tmp_path: Path) -> None:
     xr.Dataset(static, {"time": old, **XY}).to_netcdf(tmp_path / "static.nc")
     found = read_era5([tmp_path / "winds.nc", tmp_path / "static.nc"])
     assert found.zs.dims == found.lsm.dims == ("latitude", "longitude")
-    rain = xr.Dataset({"tp": (flat, np.zeros((1, 3, 4)), {"units": "m"})}, {"time": old, **XY})
+    rain = xr.Dataset({"total_precipitation": (flat, np.zeros((1, 3, 4)), {"units": "m"})}, {"time": old, **XY})
     rain.to_netcdf(tmp_path / "rain.nc")
-    with pytest.raises(DataError, match="tp has no data for time 2022-08-31T00:00"):
+    with pytest.raises(DataError, match="total_precipitation has no data for time 2022-08-31T00:00"):
         read_era5([tmp_path / "winds.nc", tmp_path / "rain.nc"])

@@ -199,6 +199,7 @@ def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
     """Return the parts of a variable as one, in time order; of an instant that comes twice the first is kept."""
     first = parts[0]
     attributes = {"level_kind": first.level_kind, "file": first.path.name, "converted": _told_units(name, parts)}
+    attributes["original"] = first.original
     attributes["steps"] = "of a forecast" if first.axes.get("time") == "step" else ""
     coordinates = dict(first.coordinates)
     if "time" not in first.axes:
@@ -235,7 +236,9 @@ def _check_points(name: str, parts: list[StoredField]) -> None:
         for dim in ("level", "latitude", "longitude"):
             if not np.array_equal(part.coordinates.get(dim, nothing), parts[0].coordinates.get(dim, nothing)):
                 other = parts[0].path.name
-                raise DataError(f"{part.path.name}: {name} has another {dim} than {other}; give files of one area")
+                raise DataError(
+                    f"{part.path.name}: {part.original} has another {dim} than {other}; give files of one area"
+                )
 
 
 def _check_alike(fields: dict[str, xr.DataArray]) -> None:
@@ -244,7 +247,8 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
     for name in ON_LEVELS:
         for dim in _ORDER if name in fields else ():
             if dim not in fields[name].dims:
-                file, what = fields[name].attrs["file"], f"{'the wind ' if name in 'uv' else ''}{name}"
+                file, original = (fields[name].attrs[key] for key in ("file", "original"))
+                what = f"{'the wind ' if name in 'uv' else ''}{original}"
                 raise DataError(f"{file}: {what} has no {dim}; the model needs it on {_listed(_ORDER)}")
     for name, field in fields.items():
         if (
@@ -259,7 +263,7 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
             missing = np.setdiff1d(wind[dim].values, field[dim].values)
             if missing.size:
                 raise DataError(
-                    f"{field.attrs['file']}: {name} has no data for {dim} {coordinate_text(missing[0])}, where the "
+                    f"{field.attrs['file']}: {field.attrs['original']} has no data for {dim} {coordinate_text(missing[0])}, where the "
                     f"wind u of {wind.attrs['file']} has; give both on the same points and times"
                 )
             if field.sizes[dim] > wind.sizes[dim]:

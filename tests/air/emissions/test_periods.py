@@ -93,6 +93,8 @@ def test_months_of_another_year_are_refused_with_the_setting_that_takes_them() -
     with pytest.raises(CaseError, match=r"emissions.any_year = true needs the twelve months of a year"):
         emitted(fields(MONTHS[:5]), "2022-02-01", any_year=True)
     assert emitted(fields(MONTHS[:1]), "2024-02-29", any_year=True) == 1.0  # one field holds always
+    (note,) = GriddedEmissions(fields(MONTHS[:1]), GRID, np.datetime64("2024-02-29")).notes()
+    assert note.endswith("its fields hold for all times: there is one, 2022-01-01")
 
 
 def test_the_spin_up_repeats_the_first_day() -> None:

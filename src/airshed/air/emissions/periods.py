@@ -104,7 +104,8 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
         return Periods(start, nothing, nothing, nothing.astype(np.intp))
     dates = _dates(dataset, where)
     if dates.size == 1:
-        return Periods(start, nothing, nothing, nothing.astype(np.intp))
+        told = f"all times: there is one, {dates[0].astype('datetime64[D]')}"
+        return Periods(start, nothing, nothing, nothing.astype(np.intp), told)
     number = np.arange(dates.size)
     bounds = _bounds(dataset, where)
     if bounds is not None:
