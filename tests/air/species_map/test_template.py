@@ -20,7 +20,7 @@ from airshed.air.species_map import (
     shipped_species_map,
 )
 from airshed.air.species_map.doubts import counted_twice, doubts
-from airshed.air.species_map.families import families, substances
+from airshed.air.species_map.families import families, meanings_of, substances
 from airshed.air.species_map.template import template
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
@@ -206,7 +206,7 @@ def test_carbon_and_nitrogen_that_arrive(tmp_path: Path) -> None:
 
 def test_the_tables_of_families_hold_together() -> None:
     columns = read_profile("clean-air").columns
-    for family in families():
+    for family in (each for base in families() for each in (base, *base.variants)):
         lumped = [row.get("boundary", {}) for row in family.lumped.values()]
         assert {column for row in lumped for column in row} <= set(columns)
         assert set(family.names.values()) <= set(substances())
@@ -218,6 +218,78 @@ def test_the_tables_of_families_hold_together() -> None:
             for way in ways:
                 carbon = sum(factor * family.lumped[name]["carbon"] for name, factor in way.items())
                 assert carbon == pytest.approx(substances()[compound].carbon, rel=1e-3), (family.title, compound)
+
+
+COLUMNS = {
+    "ETHA": 2, "PRPA": 3, "PAR": 1, "ETHY": 2, "ETH": 2, "OLE": 2, "IOLE": 4, "ISOP": 5, "ISPD": 4,
+    "BENZENE": 6, "TOL": 7, "XYLMN": 8, "FORM": 1, "ALD2": 2, "ALDX": 2, "GLY": 2, "MGLY": 3, "MEOH": 1, "ETOH": 2,
+    "ACET": 3, "KET": 1,
+}  # fmt: skip
+"""Atoms of carbon that a mole of a column of the profile holds."""
+
+INORGANIC = "O3 NO NO2 NO3 N2O5 HONO HNO3 HNO4 H2O2 CO CH4 SO2 OH HO2"
+LISTS = {
+    "RADM2": """
+        HO HC3 HC5 HC8 ETH OL2 OLT OLI ISO TOL XYL CSL HCHO ALD KET GLY MGLY DCB ONIT PAN TPAN OP1 OP2 PAA
+        ACO3
+    """,
+    "RACM": """
+        HO HC3 HC5 HC8 ETH ETE OLT OLI DIEN ISO API TOL XYL CSL HCHO ALD KET GLY MGLY MACR PAN TPAN ISOP
+        ACO3
+    """,
+    "RACM2": """
+        HO HC3 HC5 HC8 ETH ETE ACE OLT OLI DIEN ISO API BEN TOL XYM XYP XYO CSL HCHO ACD ALD ACT MEK KET
+        UALD GLY MGLY MACR MVK MOH EOH PAN PPN MPAN ISOP ACO3
+    """,
+    "CB4": """
+        PAR OLE ETH ISOP TOL XYL FORM ALD2 MGLY CRES OPEN PAN PNA NTR C2O3 ROR XO2N
+    """,
+    "CB05": """
+        PAR OLE IOLE ETH ETHA ISOP ISPD TERP TOL XYL FORM ALD2 ALDX MGLY MEOH ETOH CRES PAN PANX PNA NTR
+        C2O3 CXO3
+    """,
+    "CB6": """
+        PAR OLE IOLE ETH ETHA PRPA ETHY ACET KET ISOP ISPD INTR ISPX BENZENE TOL XYLMN FORM ALD2 ALDX GLY
+        MGLY MEOH ETOH PAN PANX OPAN PNA NTR1 NTR2 C2O3 CXO3
+    """,
+    "SAPRC-99": """
+        ALK1 ALK2 ALK3 ALK4 ALK5 ETHENE OLE1 OLE2 ISOPRENE TERP ARO1 ARO2 HCHO CCHO RCHO ACET MEK PROD2 GLY
+        MGLY MEOH METHACRO MVK ISOPROD PAN PAN2 MA_PAN RNO3 RO2_R
+    """,
+    "MOZART": """
+        C2H6 C3H8 BIGALK C2H4 C3H6 BIGENE ISOP TOLUENE XYLENES BENZENE CH2O CH3CHO CH3COCH3 MEK GLYOXAL
+        CH3COCHO CH3OH C2H5OH MACR MVK PAN MPAN ONITR HO2NO2 HYDRALD
+    """,
+    "GEOS-Chem": """
+        C2H6 C3H8 ALK4 C2H4 PRPE ISOP BENZ TOLU XYLE CH2O ALD2 RCHO ACET MEK GLYX MGLY MOH EOH MACR MVK PAN
+        PPN R4N2 HNO2 MP ACTA
+    """,
+    "MCM": """
+        C2H6 C3H8 NC4H10 C2H4 C3H6 C5H8 BENZENE TOLUENE OXYL HCHO CH3CHO CH3COCH3 MEK GLYOX MGLYOX CH3OH
+        C2H5OH MACR MVK PAN MPAN HOCH2CHO CH3CO3H
+    """,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_no_column_counts_twice_and_emitted_carbon_is_kept(name: str, tmp_path: Path) -> None:
+    network = _network(_alone(" ".join(dict.fromkeys(f"{INORGANIC} {LISTS[name]}".split()))), tmp_path)
+    found, known = _map(template(network), tmp_path), meanings_of(network).species
+    counted: dict[str, float] = {}
+    for species, columns in found.boundary.profile.items():
+        meaning = known[species]
+        carbon = substances()[meaning.substance].carbon if meaning.substance else meaning.carbon or 0
+        for column, factor in columns.items():
+            counted[column] = counted.get(column, 0.0) + factor * carbon
+    for column, carbon in COLUMNS.items():
+        assert counted.get(column, 0.0) <= 1.02 * carbon, column
+    for column in ("NO2", "HONO", "PNA", "OH", "O3", "PAN", "PANX"):
+        assert sum(columns.get(column, 0.0) for columns in found.boundary.profile.values()) <= 1.0, column
+    split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
+    organic = {"NMVOC": split["NMVOC"]}
+    assert {each.name for each in organic["NMVOC"]} <= set(found.emissions.becomes)
+    assert "its carbon 100.0 % kept" in kept_notes(organic, found.emissions, network)[0]
+    assert isoprene_notes(found.emissions, network, ["isoprene"])[0].endswith("its carbon 100.0 % kept")
 
 
 def _alone(names: str) -> str:

@@ -8,7 +8,7 @@ mechanism belong to. A composition in the mechanism's file that contradicts a na
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -62,6 +62,7 @@ class Family:
     radicals: frozenset[str]
     lumped: Mapping[str, Mapping[str, Any]]
     emissions: Mapping[str, tuple[Amounts, ...]]
+    variants: tuple["Family", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,9 @@ def recognise(names: Iterable[str]) -> tuple[Family | None, tuple[str, ...]]:
     if not fitting or (len(fitting) > 1 and fitting[0][0] == fitting[1][0]):
         return None, ()
     _, family, marks = fitting[0]
+    for variant in family.variants:
+        if len(variant.marks.intersection(known)) >= variant.least:
+            family, marks = variant, marks | variant.marks.intersection(known)
     return family, tuple(sorted(known[mark] for mark in marks))
 
 
@@ -231,14 +235,32 @@ def _universal_names() -> Mapping[str, str]:
 
 @cache
 def families() -> tuple[Family, ...]:
-    """Return the families of mechanisms."""
-    return tuple(
-        Family(
-            row["title"], frozenset(row["marks"]), row["least"], row.get("names", {}), frozenset(row["radicals"]),
-            row.get("lumped", {}), {name: tuple(ways) for name, ways in row.get("emissions", {}).items()},
-        )
-        for row in _read("families.toml").values()
+    """Return the families of mechanisms, without variants."""
+    rows = _read("families.toml")
+    found = {key: _family(row) for key, row in rows.items() if "variant_of" not in row}
+    for row in rows.values():
+        if "variant_of" in row:
+            base = found[row["variant_of"]]
+            found[row["variant_of"]] = replace(base, variants=(*base.variants, _variant(base, _family(row))))
+    return tuple(found.values())
+
+
+def _family(row: Mapping[str, Any]) -> Family:
+    return Family(
+        row["title"], frozenset(row["marks"]), row["least"], row.get("names", {}), frozenset(row["radicals"]),
+        row.get("lumped", {}), {name: tuple(ways) for name, ways in row.get("emissions", {}).items()},
     )  # fmt: skip
+
+
+def _variant(base: Family, own: Family) -> Family:
+    """Return a variant with what it has, and what its family has besides."""
+    return replace(
+        own,
+        names={**base.names, **own.names},
+        radicals=base.radicals | own.radicals,
+        lumped={**base.lumped, **own.lumped},
+        emissions={**base.emissions, **own.emissions},
+    )
 
 
 def _read(name: str) -> dict[str, Any]:
