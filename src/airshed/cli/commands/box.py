@@ -140,8 +140,9 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TimeElapsedColumn
 
-    with Progress(console=Console(stderr=True, highlight=False), transient=True) as bar:
-        task = bar.add_task("chemistry", total=1.0)
-        yield lambda done: bar.update(task, completed=done)
+    console = Console(stderr=True, highlight=False)
+    with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("reading and compiling the mechanism", total=None)
+        yield lambda done: bar.update(task, description="chemistry", total=1.0, completed=done)
