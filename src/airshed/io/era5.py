@@ -262,9 +262,10 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
                 continue
             missing = np.setdiff1d(wind[dim].values, field[dim].values)
             if missing.size:
+                where, gap = f"{field.attrs['file']}: {field.attrs['original']}", coordinate_text(missing[0])
                 raise DataError(
-                    f"{field.attrs['file']}: {field.attrs['original']} has no data for {dim} {coordinate_text(missing[0])}, where the "
-                    f"wind u of {wind.attrs['file']} has; give both on the same points and times"
+                    f"{where} has no data for {dim} {gap}, where the wind u of {wind.attrs['file']} has; give both on the "
+                    "same points and times"
                 )
             if field.sizes[dim] > wind.sizes[dim]:
                 field = field.sel({dim: wind[dim].values})
