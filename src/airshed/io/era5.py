@@ -264,8 +264,8 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
             if missing.size:
                 where, gap = f"{field.attrs['file']}: {field.attrs['original']}", coordinate_text(missing[0])
                 raise DataError(
-                    f"{where} has no data for {dim} {gap}, where the wind u of {wind.attrs['file']} has; give both on the "
-                    "same points and times"
+                    f"{where} has no data for {dim} {gap}, where the wind u of {wind.attrs['file']} has; give both on "
+                    "the same points and times"
                 )
             if field.sizes[dim] > wind.sizes[dim]:
                 field = field.sel({dim: wind[dim].values})
