@@ -59,6 +59,8 @@ def _expected(error: UnexpectedInput) -> str:
         names = set(error.accepts or error.expected)
     if "$END" in names:
         names = names - {"_COMMA"}  # passed over between statements, and not needed there
+    if "COEFFICIENT" in names and not names & {"LABEL", "_COLON", "_EQUALS"}:
+        names = names - {"SIGN"}  # a second sign before a term is read, but seldom meant
     if "TIMES" in names:
         names = names - {"TIMES", "POWER", "SIGN"} | {"OPERATOR"}
     words = list(dict.fromkeys(words for name, words in _WORDS.items() if name in names))
