@@ -67,6 +67,8 @@ BAD = {
     "initial no number": ("#DEFVAR\nA = IGNORE;\n#INITVALUES\nA = TEMP;", [":4:1:", ">= 0"]),
     "include nothing": ("#INCLUDE\n#DEFVAR\nA = IGNORE;", [":1:9:", "the name of the file"]),
     "include missing": ("#INCLUDE tset.def\n", [":1:9:", "'tset.def'", "did you mean 'test.def'"]),
+    "include absolute": ("#INCLUDE /etc/passwd\n", [":1:9:", "'/etc/passwd'", "is named from the root"]),
+    "include home": ("#INCLUDE ~/atoms\n", [":1:9:", "'~/atoms'", "is named from the root"]),
     "include and text": ("#INCLUDE atoms\nA = IGNORE;", [":2:1:", "expected a command"]),
     "binary": (b"\x7fELF\x02\x01\x00\x00", ["test.def", "not a text file"]),
     "utf-16": ("#DEFVAR\nA = IGNORE;".encode("utf-16"), ["not a text file"]),

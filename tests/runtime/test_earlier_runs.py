@@ -1,6 +1,9 @@
 """An earlier run in the folder: never begun anew in silence where it is resumed, never replaced by other results."""
 
+import json
 import shutil
+import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from airshed.case.toml import write_toml
 from airshed.cli.program import app
 from airshed.core.errors import OutputError
 from airshed.core.files import resource
+from airshed.io.folder import RunFolder
+from airshed.io.strategies.checked import Checked
 
 OFTEN = {"every": "10 min"}
 
@@ -153,3 +158,55 @@ def test_the_program_refuses_and_is_forced(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     assert "time.length was '1 h', now is '30 min'" in refused.stderr
     assert CliRunner().invoke(app, [*shorter, "--force"]).exit_code == 0
+
+
+@pytest.mark.parametrize("strategy", ["gather:async", "files:async", "zarr:async", "mpiio:async"])
+def test_a_full_disk_leaves_no_parts(tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, written = Checked.write, []
+
+    def full(store: Checked, index: int, *given: Any) -> None:
+        written.append(index)
+        if index == 2:
+            time.sleep(0.3)  # meanwhile restarts are handed over
+            raise OutputError("the disk is full")
+        write(store, index, *given)
+
+    monkeypatch.setattr(Checked, "write", full)
+    with pytest.raises(OutputError, match="the disk is full"):
+        run(case_of(output=[{"every": "10 min", "strategy": strategy}]), tmp_path / "run")
+    assert written == [0, 1, 2]
+    assert [path.name for path in (tmp_path / "run").rglob("*.part")] == []
+
+
+def test_without_the_removal_a_part_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control."""
+    monkeypatch.setattr(RunFolder, "_remove_parts", lambda folder: None)
+    with pytest.raises(AssertionError):
+        test_a_full_disk_leaves_no_parts(tmp_path, "zarr:async", monkeypatch)
+
+
+MARKS = ['{"m.def": 3}', '{"m.def": {}}', '{"m.def": {"bytes": "1", "sha256": "x"}}', "[1]", "3"]
+
+
+@pytest.mark.parametrize("inputs", MARKS)
+def test_a_state_of_a_run_that_was_tampered_with_is_refused(tmp_path: Path, inputs: str) -> None:
+    run(case_of(), tmp_path / "run", "20 min")
+    state = tmp_path / "run" / "run.json"
+    state.write_text(json.dumps({**json.loads(state.read_text()), "inputs": json.loads(inputs)}))
+    with pytest.raises(OutputError, match=r"run\.json cannot be read"):
+        run(case_of(), tmp_path / "run", resume=True)
+
+
+def test_a_restart_of_another_model_is_refused(tmp_path: Path) -> None:
+    run(case_of(), tmp_path / "run", "20 min")
+    for path in states(tmp_path / "run"):
+        with zipfile.ZipFile(path) as archive:
+            contents = {name: archive.read(name) for name in archive.namelist() if name != "q.npy"}
+        metadata = json.loads(contents["metadata.json"])
+        metadata.pop("steps")
+        contents["metadata.json"] = json.dumps(metadata).encode()
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in contents.items():
+                archive.writestr(name, content)
+    with pytest.raises(OutputError):
+        run(case_of(), tmp_path / "run", resume=True)

@@ -1,7 +1,11 @@
 """A command that was acknowledged is never dropped without notice, whatever of a session's folder is damaged."""
 
+import json
 import shutil
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.serve.conftest import Start, serving
@@ -9,6 +13,7 @@ from tests.serve.conftest import Start, serving
 import airshed
 from airshed.core.errors import AirshedError
 from airshed.runtime.registry import load_case
+from airshed.serve.asked import DefectError
 from airshed.serve.client import Remote
 from airshed.serve.journal import LOST
 from airshed.serve.limits import Limits
@@ -135,3 +140,43 @@ def test_a_log_has_a_bound_of_bytes(tmp_path: Path) -> None:
         pytest.raises(AirshedError, match="bytes and takes no more"),
     ):
         paint(main, 20)
+
+
+def tampered(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a state holds besides arrays, with checksums that fit."""
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    metadata = json.loads(contents["metadata.json"])
+    change(metadata)
+    contents["metadata.json"] = json.dumps(metadata).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+
+
+TAMPERED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "an entry that is none": lambda found: found["log"].append({"number": 5}),
+    "a command that is none": lambda found: found["log"][0].update(command={"kind": "exec", "code": "x"}),
+    "a command of wrong type": lambda found: found["log"][0]["command"].update(value="much"),
+    "an entry that lacks": lambda found: found["log"].pop(0),
+    "a log that is none": lambda found: found.update(log=3),
+    "no time": lambda found: found.pop("seconds_of_state"),
+    "a time that is none": lambda found: found.update(seconds_of_state="noon"),
+    "a case that is none": lambda found: found.update(case_text="= 3"),
+    "another case": lambda found: found.update(case_text='model = "pasture"'),
+    "steps that are none": lambda found: found.pop("steps"),
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
+def test_a_state_that_was_tampered_with_is_refused_in_a_line(
+    left: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    folder = tmp_path / "live"
+    shutil.copytree(left, folder)
+    for path in states(folder):
+        tampered(path, change)
+    with pytest.raises(AirshedError) as refused:
+        resumed(folder)
+    assert len(str(refused.value)) < 700
+    assert not isinstance(refused.value, DefectError)

@@ -205,8 +205,15 @@ class RunFolder:
         if self._open:
             self._open = False
             self.writer.close(None if self.channel.handle is None else self.channel.abandoned.set)
+            self._remove_parts()
             self.channel.close()
             self._unlock()
+
+    def _remove_parts(self) -> None:
+        """Remove what was being written when a job failed, such as a restart on a full disk, while the lock is held."""
+        if self._lock is not None and self.writer.failed:
+            with suppress(OSError):
+                remove_parts(self.path)
 
     def abandon(self) -> None:
         """End the thread and unlock the folder on this rank alone, without waiting for others; see :meth:`close`."""

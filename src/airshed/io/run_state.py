@@ -47,6 +47,9 @@ def read_state(folder: Path) -> RunState | None:
         state = RunState(**{**content, **sequences})
         if state.state not in get_args(State):
             raise ValueError(f"no run is {state.state!r}")
+        for mark in dict(state.inputs).values():
+            if type(mark["bytes"]) is not int or type(mark["sha256"]) is not str:
+                raise ValueError("a mark of an input file is none")
         if state.case_hash != case_hash(state.case):
             raise ValueError("the case is not the one that was written")
         return state

@@ -1,8 +1,8 @@
 """The records of a run, output files and restarts, in one run folder."""
 
 import sys
-from collections.abc import Callable, Collection, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from airshed.case.case import MACHINE, WRITING, RunCase
 from airshed.case.sections import OutputSection
-from airshed.core.errors import OutputError
+from airshed.core.errors import AirshedError, OutputError
 from airshed.core.every import Every
 from airshed.core.report import Report
 from airshed.core.toml_text import parse_toml
@@ -72,6 +72,21 @@ def check_folder(case: RunCase, use: FolderUse, ranks: Communicator | None = Non
                 check_there(Strategy.parse(text))
 
 
+@contextmanager
+def fitting(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong where a state is taken over into OutputError: it is whole, but not one of this model."""
+    try:
+        yield
+    except AirshedError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        raise OutputError(
+            f"a state in {folder} cannot be resumed ({reason}): it is of another model, or was changed by hand; "
+            "put a copy there, or run anew without --resume"
+        ) from error
+
+
 class RunRecords:
     """Writes output and restarts of a model when they are due, and resumes a run.
 
@@ -114,7 +129,8 @@ class RunRecords:
         """Set the model to the newest restart, if the run is resumed; return the ends of its planned steps."""
         if self._restart is None:
             return []
-        self._model.restore(self._restart)
+        with fitting(self._folder.path / RESTARTS):
+            self._model.restore(self._restart)
         self._saved_at = self._restart.seconds
         self._restarts = self._restart_due.last_until(self._saved_at)
         planned: list[float] = self._restart.metadata.get(PLANNED, [])

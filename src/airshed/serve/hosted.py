@@ -15,6 +15,7 @@ from airshed.core.errors import CaseError, OutputError
 from airshed.core.text import suggestion
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Saved, Snapshot
+from airshed.runtime.records import fitting
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.keeping import FolderKeeper, Keeper, NoKeeper, SessionUse, case_of, log_of
@@ -131,11 +132,12 @@ class Hosted:
         self.notices += keeper.notices
         if restart is None:
             return
-        case = case_of(restart, self.simulation.case)
-        if case == self.simulation.case:
-            self.simulation.restore(restart)
-        else:
-            self._exchange(self.simulation.branch(restart, case))
+        with fitting(folder):
+            case = case_of(restart, self.simulation.case)
+            if case == self.simulation.case:
+                self.simulation.restore(restart)
+            else:
+                self._exchange(self.simulation.branch(restart, case))
         self.log = log_of(restart)
         self.log_bytes = sum(map(_size, self.log))
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from pydantic import TypeAdapter
+
 from airshed.case.case import MACHINE, RunCase
 from airshed.core.atomic import guarded
 from airshed.core.toml_text import parse_toml
@@ -13,12 +15,14 @@ from airshed.io.inputs import Inputs
 from airshed.io.restart import Restart, RestartStore
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Snapshot
+from airshed.runtime.records import fitting
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.journal import Journal
 
 STRATEGY: Final = "gather:async"
 _LOG, _CASE, _SECONDS = "log", "case_text", "seconds_of_state"
+_COMMAND: Final[TypeAdapter[Any]] = TypeAdapter(types.Command)
 _OF_RANKS: Final = ("parallel", "run")
 _MAY_DIFFER = ("title", "description", "output", *MACHINE)
 
@@ -105,17 +109,18 @@ class FolderKeeper:
         try:
             self._store = RestartStore(self._run, simulation.model.domain.held, STRATEGY)
             found = self._store.latest() if self._run.resumed else None
-            at = None if found is None else float(found.metadata[_SECONDS])
-            self._run.begin_at(at)
+            self._count, self.resumed = 0, found
+            with fitting(folder):
+                if found is not None:
+                    own = {**found.metadata, "seconds": float(found.metadata[_SECONDS])}
+                    self._count, self.resumed = int(found.seconds), replace(found, metadata=own)
+                    log_of(found)
+            self._run.begin_at(None if found is None else found.metadata[_SECONDS])
+            self._journal = Journal(folder) if ranks.rank == 0 else None
+            self.notices = self._notices(found, resume=self._run.resumed)
         except BaseException:
             self._run.close()
             raise
-        self._count, self.resumed = 0, found
-        self._journal = Journal(folder) if ranks.rank == 0 else None
-        self.notices = self._notices(found, resume=self._run.resumed)
-        if found is not None:
-            own = {**found.metadata, "seconds": found.metadata[_SECONDS]}
-            self._count, self.resumed = int(found.seconds), replace(found, metadata=own)
 
     def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
         """Keep the state, with the log of commands and the settings of now."""
@@ -170,8 +175,13 @@ class FolderKeeper:
 
 
 def log_of(restart: Restart) -> list[types.LogEntry]:
-    """Return the log that was kept with a state."""
-    return [types.LogEntry.model_validate(each) for each in restart.metadata.get(_LOG, [])]
+    """Return the log that was kept with a state; raises ValueError for one that was changed by hand."""
+    log = [types.LogEntry.model_validate(each) for each in restart.metadata.get(_LOG, [])]
+    for number, entry in enumerate(log):
+        _COMMAND.validate_python(entry.command)
+        if entry.number != number:
+            raise ValueError(f"command {entry.number} of the log stands in the place of {number}")
+    return log
 
 
 def with_machine_of(case: RunCase, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,6 +93,10 @@ def _included(source: SourceFile, section: Section, absent: list[str]) -> Source
         raise error_at(
             here, f"expected the name of the {'model' if section.command == MODEL else 'file to include'}, on this line"
         )
+    if Path(name).is_absolute() or name.startswith("~"):
+        raise error_at(
+            here, f"the file {name[:80]!r} to include is named from the root; name it from this file's folder"
+        )
     name = f"{name}.def" if section.command == MODEL else name
     beside = source.path.parent / name, str(Path(source.name).parent / name)
     shipped = [(resource("mechanisms") / file, file) for file in (name, f"{name}.kpp")]
