@@ -120,7 +120,7 @@ def _no_item(assignment: str, path: KeyPath, items: Sequence[Any]) -> str:
     key, part = _dotted(path[:-1]), path[-1]
     there = f"its items are numbered 0 to {len(items) - 1}" if items else "it has none"
     if isinstance(part, str) and items and isinstance(items[0], dict):
-        there = f"it is a list, so say which item: {key}.0.{part}"
+        there = f"it is a list, so say which item: {key}.0.{shortened(part, 60)}"
     return f"--set {shown(assignment)}: {key} has no item {shown(part)}; {there}"
 
 
