@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.serve.conftest import Start, serving
+from tests.serve.conftest import Start, reached, serving
 
 import airshed
 from airshed.runtime.registry import load_case
@@ -120,3 +120,28 @@ def test_two_ranks_give_the_bits_of_one_whatever_is_commanded(
     for mine, theirs in zip(found, wanted, strict=True):
         assert [name for name in mine if mine[name] != theirs[name]] == []
     assert all(np.isfinite(np.frombuffer(each, np.float32)).any() for state in found for each in state.values())
+
+
+def test_two_ranks_that_share_the_work_on_cells_answer_all(start: Start) -> None:
+    """What balancing did is summed up over ranks: rank 0 alone would wait for ever."""
+    strang = "--set", "chemistry.integrator=strang", "--set", "parallel.balance=true"
+    _, remote = start("-n", "2", *SHORT, *strang, case="west-europe")
+    remote.step(1)
+    assert remote.info().ranks == 2
+    assert any("evened out" in note for note in remote.summary().tables[-1].note.split(";"))
+    assert remote.step(1).step == 2
+
+
+def test_a_session_goes_on_on_other_ranks_with_other_tiles(start: Start) -> None:
+    process, remote = start("--output", "live", "-n", "2", "--set", "parallel.tiles=[1, 2]")
+    remote.step(2)
+    remote.set("transport.diffusion", False)
+    with remote.branch() as branch:
+        branch.step(1)
+    wanted = bits(remote, "TRACER")
+    process.terminate()
+    assert process.wait(60.0) == 0
+    _, again = start("--output", "live", "--resume")
+    assert bits(again, "TRACER") == wanted
+    with reached(again.url, branch.session) as other:
+        assert other.step(1).step == 4

@@ -18,7 +18,7 @@ from airshed.serve.asked import Asked, CommandTo, EndsError, FieldOf, InfoOf, as
 from airshed.serve.folders import MAIN, Began, SessionFolders
 from airshed.serve.gathering import hand_out
 from airshed.serve.goals import Goals
-from airshed.serve.host import Apply, BranchOff, Close, Host, Open, Save, Stop, Summarise
+from airshed.serve.host import Apply, BranchOff, Close, Host, Open, Save, Stop, Summarise, Time
 from airshed.serve.hosted import START, Hosted
 from airshed.serve.keeping import SessionUse
 from airshed.serve.lease import Lease
@@ -264,7 +264,7 @@ class Engine:
 
     def _info(self, name: str) -> types.ModelInfo:
         session = self._session(name)
-        return info_of(self.host.sessions[name], session.shape, session.view())
+        return info_of(self.host.sessions[name], session.shape, session.view(), self.host.give(Time(name)))
 
     def _command(self, asked: CommandTo, reply: "Future[types.Result]") -> None:
         session, command = self._session(asked.session), asked.command

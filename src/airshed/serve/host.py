@@ -14,6 +14,7 @@ from airshed.core.toml_text import parse_toml
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.failure import catching_together, raising_together
 from airshed.parallel.waiting import barrier
+from airshed.runtime.model import Timings
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
@@ -99,6 +100,13 @@ class Summarise:
 
 
 @dataclass(frozen=True)
+class Time:
+    """Return the wall time of the parts of steps."""
+
+    session: str
+
+
+@dataclass(frozen=True)
 class Repeat:
     """Go on with making a session's run again by a batch of steps; gives the step reached, at the end the result."""
 
@@ -117,7 +125,7 @@ class Stop:
     """End all."""
 
 
-Order = Open | Advance | Save | Apply | BranchOff | Gather | Summarise | Repeat | Close | Stop
+Order = Open | Advance | Save | Apply | BranchOff | Gather | Summarise | Time | Repeat | Close | Stop
 
 
 @dataclass
@@ -197,6 +205,10 @@ class Host:
     def _summarise(self, order: Summarise) -> Report:
         return self.sessions[order.session].simulation.summary()
 
+    def _time(self, order: Time) -> Timings:
+        timings: Timings = self.sessions[order.session].simulation.model.timings()
+        return timings
+
     def _repeat(self, order: Repeat) -> int | types.ReplayResult:
         name = order.session
         if name not in self.replays:
@@ -232,6 +244,7 @@ _DONE: Mapping[type, Callable[[Host, Any], Any]] = {
     BranchOff: Host._branch,
     Gather: Host._gather,
     Summarise: Host._summarise,
+    Time: Host._time,
     Repeat: Host._repeat,
     Close: Host._close,
     Stop: Host._stop,

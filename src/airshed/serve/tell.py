@@ -4,6 +4,7 @@ from math import isfinite
 
 from airshed.core.report import Cell, Report
 from airshed.core.version import __version__
+from airshed.runtime.model import Timings
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
@@ -43,10 +44,12 @@ def shape_of(hosted: Hosted) -> Shape:
     return Shape.of(model.fields, model.domain.axes, groups, model.domain.attributes)
 
 
-def info_of(hosted: Hosted, shape: Shape, state: types.SessionState) -> types.ModelInfo:
-    """Return all there is to know about a session's model; for the model's thread, on rank 0."""
+def info_of(hosted: Hosted, shape: Shape, state: types.SessionState, timings: Timings) -> types.ModelInfo:
+    """Return all there is to know about a session's model; for the model's thread, on rank 0.
+
+    timings  of all ranks, which measure them together
+    """
     simulation, model = hosted.simulation, hosted.simulation.model
-    timings = model.timings()
     known = state.error is None  # an error within a step leaves a state of no time
     variables = [_with_value(each, simulation) if known else each for each in shape.variables.values()]
     return types.ModelInfo(
