@@ -89,6 +89,15 @@ describe("the view in the address", () => {
     expect([found.level, found.variable, found.places]).toEqual([0, "", []]);
     expect(found).not.toHaveProperty("unknown");
   });
+
+  test.each([
+    ["unit", 7], ["colours", ["deep"]], ["range", "wide"], ["range", [0]], ["range", [0, null]], ["camera", { lon: 1 }], ["camera", [1, 2]],
+    ["line", [[0, 0]]], ["line", [[0, 0], ["a", 1]]], ["other", {}], ["speed", "fast"], ["speed", Infinity], ["wind", "gale"],
+    ["panel", "secret"], ["places", [[1, 2, 3]]], ["places", [null]], ["variable", "x".repeat(1000)], ["constructor", 1],
+  ])("ignores what %s cannot be: %j", (key, value) => {
+    const found = read(`#view=${encodeURIComponent(`{"version": ${VERSION}, "${key}": ${JSON.stringify(value)}}`)}`)!;
+    expect(found).toEqual(read(`#view={"version":${VERSION}}`));
+  });
 });
 
 describe("settings", () => {

@@ -66,14 +66,30 @@ export function read(hash: string): View | null {
   }
 }
 
+type Check = (value: unknown) => boolean;
+const text: Check = (value) => typeof value === "string" && value.length <= 200;
+const flag: Check = (value) => typeof value === "boolean";
+const number: Check = (value) => typeof value === "number" && Number.isFinite(value);
+const numbers = (count: number): Check => (value) => Array.isArray(value) && value.length === count && value.every(number);
+const among = (...words: string[]): Check => (value) => words.includes(value as string);
+const orNull = (check: Check): Check => (value) => value === null || check(value);
+const place: Check = numbers(2);
+const places = (least: number, most: number): Check => (value) =>
+  Array.isArray(value) && value.length >= least && value.length <= most && value.every(place);
+
+/** What each part of a view can be. */
+const FORM: Record<keyof View, Check> = {
+  version: number, session: text, variable: text, level: number, unit: orNull(text), colours: orNull(text), log: flag,
+  range: orNull(numbers(2)), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
+  camera: orNull(numbers(3)), places: places(0, 100), line: orNull(places(2, 2)), other: orNull(text),
+  compare: among("beside", "difference"), speed: orNull(number),
+  panel: among("view", "place", "steer", "runs", "budget", "about"), theme: among("auto", "light", "dark"),
+};
+
 /** Keep of a document from outside what has the form of a view. */
 function sound(found: Partial<View>): Partial<View> {
-  const kept = Object.entries(found).filter(([key, value]) => {
-    const usual = DEFAULT[key as keyof View];
-    return usual !== undefined && (usual === null || kindOf(value) === kindOf(usual));
-  });
+  const kept = Object.entries(found).filter(([key, value]) => Object.hasOwn(FORM, key) && FORM[key as keyof View](value));
   return Object.fromEntries(kept);
 }
 
-const kindOf = (value: unknown): string => (Array.isArray(value) ? "list" : typeof value);
 const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
