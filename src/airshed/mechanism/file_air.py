@@ -89,10 +89,10 @@ def unclear_air(network: "ReactionNetwork") -> tuple["OpenParameter", ...]:
 
 
 def own_density(network: "ReactionNetwork") -> float | None:
-    """Return the density of air that the file gives [molecules cm-3], None where it gives none."""
+    """Return the density of air that the file gives [molecules cm-3], None where it gives none that may be one."""
     given = {name.upper(): value for name, value in air_of_file(network).items()}
     known = (_folded(network.initial).get("m"), given.get(AIR), given.get("CFACTOR"))
-    return next((value for value in known if value), None)
+    return next((value for value in known if value and _LEAST <= value <= _MOST), None)
 
 
 def _folded(initial: Mapping[str, float]) -> dict[str, float]:

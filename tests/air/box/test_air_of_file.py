@@ -98,6 +98,20 @@ def test_water_of_the_file_in_other_air_is_told(tmp_path: Path) -> None:
     assert "H2O is " not in " ".join(notes_of_air(network, humid.at([0.0])))
 
 
+def test_an_m_of_all_species_is_no_air_where_the_factor_is_that_of_air(tmp_path: Path) -> None:
+    """Of KPP's CBM-IV: CFACTOR is the molecules of a ppb, and M has the value of all species."""
+    text = """#DEFVAR O3P = O; NO2 = N + 2O; NO3 = N + 3O;
+#DEFFIX M = IGNORE;
+#EQUATIONS
+<1> O3P + NO2 = NO3 : FALL(9e-32, 0, -2, 2.2e-11, 0, 0, 0.8);
+#INITVALUES CFACTOR = 2.55e10; ALL_SPEC = 1e-8;
+"""
+    network = network_of(text, tmp_path)
+    assert network.initial["M"] == 255.0
+    assert constants(box(network, temperature="300 K"))[0] == pytest.approx(troe(2.55e19, 300.0), rel=1e-10)
+    assert constants(box(network, temperature="250 K", pressure="300 hPa"))[0] == pytest.approx(troe(ALOFT, 250.0))
+
+
 def test_a_side_file_comes_first(tmp_path: Path) -> None:
     (tmp_path / "m.rates.toml").write_text('AIR = "0.5*M"\n')
     k = constants(box(network_of(SAPRC, tmp_path), temperature="250 K", pressure="300 hPa"))

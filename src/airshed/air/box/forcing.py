@@ -348,7 +348,7 @@ class BoxForcing:
         own = {
             name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
         }
-        own = {"M": density} | own if (density := own_density(self.network)) is not None else own
+        own |= {"M": density} if (density := own_density(self.network)) is not None else {}
         least, most, _ = RANGES["M"]
         if "M" not in self.needed and not least <= own.get("M", least) <= most:
             own = {}  # of a mechanism without units, whose rates do not use it
