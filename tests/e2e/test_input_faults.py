@@ -9,7 +9,7 @@ import pytest
 from tests.started import python
 
 from airshed import Simulation
-from airshed.core.errors import DataError
+from airshed.core.errors import CaseError, DataError
 from airshed.parallel.communicator import Alone
 
 from .conftest import PROGRAM, airshed_here, contents
@@ -76,7 +76,10 @@ def test_what_is_compared_can_differ(weather: Path, sound: dict[str, bytes], tmp
                 simulation.run()
         path.write_bytes(before)
         change(path)
-        Simulation(case(weather, "parallel"), output=tmp_path / "run", resume=True, ranks=Alone()).run()
+        with pytest.raises(CaseError, match=f"{path.name} has changed"):
+            Simulation(case(weather, "parallel"), output=tmp_path / "run", resume=True, ranks=Alone())
+        going_on = {"resume": True, "accept_changed_inputs": True}
+        Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=Alone(), **going_on).run()
     finally:
         path.write_bytes(before)
     found = contents(tmp_path / "run" / "output.nc")
