@@ -1,6 +1,7 @@
 """`airshed assimilate` on a twin of few columns: what it finds, what it leaves behind, Ctrl-C and --resume."""
 
 import re
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,8 @@ def test_it_finds_the_factors_of_the_twin_and_writes_them(done: Path) -> None:
         assert found["withheld_departure_after"].std() < 0.5 * found["withheld_departure_before"].std()
         assert found["area_spread"][noon] < 0.5 * found["area_sigma"][noon]
     assert {path.name for path in done.iterdir()} == {
-        "analysis.nc", "report.txt", "state.npz", "case.toml", "cost.png", "control-area.png", "control-start.png",
+        "analysis.nc", "report.txt", "state.npz", "case.toml", "inputs.json", "cost.png", "control-area.png",
+        "control-start.png",
     }  # fmt: skip
     assert "reduction of the cost of observations [%]" in (done / "report.txt").read_text()
 
@@ -78,7 +80,7 @@ def test_after_ctrl_c_it_goes_on_with_the_same_bits(twin: Path, done: Path, monk
         stopped = airshed(twin, "--output", twin / "resumed")
     assert stopped.exit_code == 130
     assert re.search("stopped after iteration [12];", stopped.output)
-    assert {path.name for path in (twin / "resumed").iterdir()} == {"state.npz", "case.toml"}
+    assert {path.name for path in (twin / "resumed").iterdir()} == {"state.npz", "case.toml", "inputs.json"}
     resumed = airshed(twin, "--output", twin / "resumed", "--resume", "--quiet")
     assert resumed.exit_code == 0, resumed.output
     with xr.open_dataset(done / "analysis.nc") as one, xr.open_dataset(twin / "resumed" / "analysis.nc") as other:
@@ -96,6 +98,16 @@ def test_wrong_input_is_told_in_a_line(twin: Path, done: Path) -> None:
         refused = airshed(*arguments)
         assert (refused.exit_code, refused.output.count("\n")) == (2, 1), refused.output
         assert message in refused.output
+
+
+def test_other_observations_are_refused(twin: Path, done: Path, tmp_path: Path) -> None:
+    shutil.copytree(twin, tmp_path / "case", ignore=shutil.ignore_patterns("resumed", done.name))
+    shutil.copytree(done, tmp_path / "run")
+    seen = tmp_path / "case" / "seen.csv"
+    seen.write_text(f"{seen.read_text()}\n")
+    refused = airshed(tmp_path / "case", "--output", tmp_path / "run", "--resume")
+    assert refused.exit_code == 2
+    assert "seen.csv has changed" in refused.output
 
 
 def test_more_iterations_may_follow(twin: Path, done: Path) -> None:

@@ -31,14 +31,22 @@ def served(
         begun.append(prepare(host, order))
         return begun[-1]
 
-    with mock.patch.object(Host, "prepare", prepared):
+    found: dict[str, str] = {}
+    close = Hosted.close
+
+    def closed(hosted: Hosted) -> None:
+        if hosted is begun[0]:
+            found.update(digests(hosted.simulation))
+        close(hosted)
+
+    with mock.patch.object(Host, "prepare", prepared), mock.patch.object(Hosted, "close", closed):
         if ranks.rank == 0:
             end = case.time.length.value if until is None else to(until, "s", where="until")
             use = steer if row["observer"] == "steering" else partial(watch, end=end, steps=int(row["batch"]))
             serve(case, folder, ranks, use, resume=resume)
         else:
             Host(ranks).follow()
-    return digests(begun[0].simulation)
+    return found
 
 
 def serve(case: Any, folder: Path, ranks: Communicator, use: Callable[[Remote, Any], None], *, resume: bool) -> None:

@@ -1,5 +1,6 @@
 """The folder of an assimilation: its state after each iteration, and the case that it belongs to."""
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -7,9 +8,11 @@ from airshed.air.case import Case
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import CaseError
 from airshed.core.files import read_text
+from airshed.io.inputs import Inputs, in_words
 
 STATE: Final = "state.npz"
 CASE: Final = "case.toml"
+INPUTS: Final = "inputs.json"
 
 _STOPS: Final = ("iterations", "gradient", "decrease", "probes")
 
@@ -31,6 +34,24 @@ def prepared(folder: Path, case: Case, *, resume: bool) -> Path:
     with write_whole(folder / CASE) as part:
         part.write_text(text, encoding="utf-8")
     return state
+
+
+def check_inputs(folder: Path, inputs: Inputs, *, resumed: bool) -> None:
+    """Store the marks of the files that were read, or, to go on, compare them; raises CaseError where some differ."""
+    file = folder / INPUTS
+    if not resumed:
+        with write_whole(file) as part:
+            part.write_text(json.dumps(inputs.marks(), indent=1), encoding="utf-8")
+        return
+    try:
+        differences = inputs.differences(json.loads(read_text(file, "leave --resume away")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise CaseError(f"{file} is damaged; leave --resume away") from None
+    if differences:
+        raise CaseError(
+            f"{folder} holds the assimilation of other files ({in_words(differences)}); restore them, or leave "
+            "--resume away"
+        )
 
 
 def _problem(case: Case) -> str:

@@ -91,6 +91,7 @@ class Study:
 
     def __init__(self, simulation: Simulation, seen: Seen, model: AirFieldModel, domain: Domain) -> None:
         self.case: Any = simulation.case
+        self.input_files = simulation.input_files
         self.seen, self._model, self._domain = seen, model, domain
         self.air_model: AirModel = simulation.model
         self.control: ControlVector = control_vector(self.case, domain.grid)

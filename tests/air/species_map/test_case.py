@@ -120,7 +120,10 @@ def test_the_map_can_be_chosen(smog: Path) -> None:
     assert find_species_map("emep", mechanism, "smog", smog) is shipped_species_map("emep")
     assert find_species_map("auto", "nowhere/EMEP.eqn", "EMEP", smog) is shipped_species_map("emep")
     assert find_species_map("auto", "other", "other", smog) == SpeciesMap()
-    for choice, message in (("emp", r"no species map 'emp'; did you mean emep\?"), ("no.toml", r"no file .*no\.toml")):
+    for choice, message in (
+        ("emp", r"species_map = 'emp': nothing shipped .*; did you mean emep\?"),
+        ("no.toml", r"no file .*no\.toml"),
+    ):
         with pytest.raises(CaseError, match=message):
             assemble(smog_case(smog, "smog.eqn", species_map=choice))
 

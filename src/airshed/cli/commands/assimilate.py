@@ -53,17 +53,24 @@ def assimilate(
 
 
 def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
-    from airshed.assimilate.folder import prepared
+    from airshed.assimilate.folder import check_inputs, prepared
     from airshed.assimilate.results import write_results
     from airshed.assimilate.study import Seen, opened
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say, show
+    from airshed.core.files import noting_inputs
+    from airshed.io.inputs import Inputs
     from airshed.plot.assimilation import plot_assimilation
 
-    seen, teller = Seen.of_case(case), Iterations(quiet=quiet or not is_first())
+    teller = Iterations(quiet=quiet or not is_first())
+    with noting_inputs() as files:
+        seen = Seen.of_case(case)
     state = on_first(partial(prepared, folder, case, resume=resume))
+    resumed = on_first(state.is_file)
     try:
         with stop_on_interrupt(teller.request_stop), opened(case, seen, teller.progress) as study:
+            inputs = Inputs({*files, *study.input_files}, case.base)
+            on_first(partial(check_inputs, folder, inputs, resumed=resumed))
             outcome = _minimised(study, state, teller)
             report = on_first(partial(write_results, folder, study, outcome))
     except StoppedError:
