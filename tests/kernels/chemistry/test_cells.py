@@ -264,21 +264,6 @@ def test_steps_are_no_longer_than_asked(chemistry: Chemistry) -> None:
     assert found.step[0] <= 6.0 * 7.0
 
 
-def test_what_falls_below_zero_is_clipped_and_counted(chemistry: Chemistry) -> None:
-    """A reaction without reactants that uses a species up: y falls by 1e6 s-1 from 1e8, so 2e8 is added in 300 s."""
-    found = negative(chemistry, 1e8)
-    assert found.y[0, 0] == 0.0
-    assert found.clipped[0, 0] == pytest.approx(2e8, rel=1e-9)
-    assert negative(chemistry, 1e9).clipped[0, 0] == 0.0
-
-
-def negative(chemistry: Chemistry, start: float) -> Integrated:
-    kernel = chemistry("tracer")
-    solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3), Sources((0,)))
-    inputs = stack_inputs(kernel, noon(kernel.network), (-1e6,), 1)
-    return integrate_cells(solver, np.full((2, 1), start), inputs, 0.0, LENGTH)
-
-
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 @pytest.mark.parametrize("what", ["y", "TEMP", "M"])
 def test_a_cell_that_holds_no_number_fails_alone(chemistry: Chemistry, wrong: float, what: str) -> None:

@@ -362,6 +362,10 @@ INLINE bool any(mask lanes) {
     return found;
 }
 
+// What becomes of a concentration below zero, see kernels/chemistry/positivity.py.
+INLINE pack below_zero(int n, pack y) { return OVERDRAWN && overdrawn[n] ? pack{} : real(-REFLECTED) * y; }
+INLINE pack above_zero(int n, pack y) { return y < 0 ? below_zero(n, y) : y; }
+
 // The new solution in `next`, and the mean square of its error over the tolerance; returns whether any of it is below zero.
 template <int STAGES> static bool finish(const Cells& s, const Method& method, Lanes& t) {
     if constexpr (STAGES < MOST_STAGES)
@@ -374,9 +378,13 @@ template <int STAGES> static bool finish(const Cells& s, const Method& method, L
             error += real(method.e[i]) * t.stage[i][n];
         }
         // no absolute value: a solution that has run through infinity comes back negative, and would excuse its own error
-        const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
+        const pack inverse = reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
+        pack below = minimum(value, pack{});
+        if (OVERDRAWN && overdrawn[n])   // the error of what is kept
+            error = maximum(value, pack{}) - maximum(value - error, pack{}), below = pack{};
+        const pack ratio = error * inverse, missing = below * inverse;
         t.next[n] = value + pack{};   // no zero with a sign: go_on would take it off or not, as a lane's neighbours are
-        sum += ratio * ratio;
+        sum += ratio * ratio + missing * missing;
         lowest = minimum(value, lowest), pivot = minimum(t.a[diagonal[n]], pivot);
     }
     // A pivot below zero: something grows faster than e^(1/gamma) over the step, beyond the pole of the method's stability
@@ -418,7 +426,7 @@ static mask control(const Cells& s, const Method& method, Lanes& t) {
 static void go_on(Lanes& t, mask accepted, bool below_zero) {
     if (!below_zero && !any(~accepted)) return std::swap(t.y, t.next);
     for (int n = 0; n < NS; n++) {
-        const pack kept = maximum(t.next[n], pack{});
+        const pack kept = above_zero(n, t.next[n]);
         t.clipped[n] += accepted ? kept - t.next[n] : pack{};
         t.y[n] = accepted ? kept : t.y[n];
     }

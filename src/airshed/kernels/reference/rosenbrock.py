@@ -6,7 +6,7 @@ the error over absolute + relative max(y, y new), a step h of a method of order 
     h new = h min(6, max(1/5, 0.9 E^(-1/p))),    not longer than h behind a rejection;    after one: max(1/10, ...)
 
 E is infinite where elimination, in the compiled code's order, meets a pivot below zero. What is left of the interval is
-done in one step, or in two equal ones. Concentrations below zero become zero.
+done in one step, or in two equal ones. Concentrations below zero: see ``kernels.chemistry.positivity``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from airshed.kernels.chemistry import Tolerances
 from airshed.kernels.chemistry.data import MOST_STEPS
+from airshed.kernels.chemistry.positivity import REFLECTED, overdrawn
 from airshed.kernels.chemistry.sparsity import eliminate, pattern_of
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.mechanism.expressions import Environment
@@ -127,14 +128,14 @@ def integrate(
     for _ in range(control.most_steps):
         step = _choose(end - time, min(following, longest))
         new, error = _advance(cell, method, time, step, y, tolerances, order)
-        factor = 0.9 * max(error, 1e-10) ** (-1.0 / method.order)
+        factor = 0.9 * max(error, 1e-10) ** (-1.0 / method.order) if np.isfinite(error) else 0.0
         accepted = error <= 1.0
         if accepted:
             grown = step * min(max(factor, 0.2), 1.0 if rejected else 6.0)
             following = max(grown, min(following, longest)) if step < following else grown
             time = end if step >= end - time else time + step
-            clipped = np.maximum(new, 0.0) - new
-            y = new + clipped
+            y = _above_zero(cell.network, new)
+            clipped = y - new
         else:
             following, clipped = step * max(factor, 0.1), np.zeros_like(y)
         rejected = not accepted
@@ -158,10 +159,20 @@ def _first_step(cell: Cell, y: Array, start: float, end: float, tolerances: Tole
 
 
 def take(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> Array:
-    """Return y after one step of a given length, what is below zero clipped; its complex step is its derivative."""
+    """Return y after one step of a given length, nothing below zero; its complex step is its derivative."""
     stages, _ = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
-    return np.where(new.real < 0.0, 0.0, new)
+    return _above_zero(cell.network, new)
+
+
+def _above_zero(network: ReactionNetwork, y: Array) -> Array:
+    """Return concentrations (species,), those below zero made positive."""
+    return np.where(y.real < 0.0, -REFLECTED * y * ~_is_overdrawn(network), y)
+
+
+def _is_overdrawn(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
+    """Return for each species whether a reaction consumes it without needing it."""
+    return np.isin(np.arange(len(network.species)), list(overdrawn(network)))
 
 
 def _stages(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> tuple[list[Array], Array]:
@@ -186,9 +197,12 @@ def _advance(
     stages, matrix = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     error = sum(e * k for e, k in zip(method.e, stages, strict=True))
-    ratio = error / (tolerances.absolute + tolerances.relative * np.maximum(new, y))
+    limited = _is_overdrawn(cell.network)
+    error = np.where(limited, np.maximum(new, 0.0) - np.maximum(new - error, 0.0), error)
+    below = np.where(limited, 0.0, np.minimum(new, 0.0))
+    tolerated = tolerances.absolute + tolerances.relative * np.maximum(new, y)
     beyond = _has_negative_pivot(matrix[np.ix_(order, order)])
-    return np.asarray(new), np.inf if beyond else float(np.sqrt(np.mean(ratio**2)))
+    return np.asarray(new), np.inf if beyond else float(np.sqrt(np.mean((error**2 + below**2) / tolerated**2)))
 
 
 def _has_negative_pivot(matrix: Array) -> bool:

@@ -85,8 +85,8 @@ static void step_again(const Cells& s, const Method& method, Lanes& t) {
 static void step_reversed(const Cells& s, const Method& method, mask active, Lanes& t, Reversed& b) {
     step_again(s, method, t);
     for (int n = 0; n < NS; n++) {
-        // what was clipped depends on nothing; as it was executed, since what comes here again may have the other sign
-        b.given[n] = active & (b.kept[n] > 0) ? b.bar[n] : pack{};
+        // the sign that the step had, since what comes here again may have the other one
+        b.given[n] = active ? (b.kept[n] > 0 ? b.bar[n] : below_zero(n, b.bar[n])) : pack{};
         b.change[n] = b.drift[n] = pack{};
         for (int64_t i = 0; i < method.stages; i++) b.stage[i][n] = real(method.m[i]) * b.given[n];
     }

@@ -5,7 +5,7 @@
 //     W dK_i = df_i + sum c_ij/h dK_j + d(J(y)) K_i,      df_i = d f(y + sum a_ij K_j),      dy new = dy + sum m_i dK_i
 //
 // The length of a step is what it was. Once more, y is what comes out from other values or rates; of the tangent it is what it
-// was, and so is what was clipped. Inputs do not change over the interval, and nothing is emitted or lost.
+// was, and so is which species came out below zero. Inputs do not change over the interval, and nothing is emitted or lost.
 
 struct Along {             // kernels/cpu/chemistry/tangent/stepper.py mirrors it
     const Record* record;
@@ -57,7 +57,7 @@ static void repeat_step(const Cells& s, const Method& method, mask active, Lanes
     change(s, t, t.y, t.f);
     stages(s, method, t);
     finish<1>(s, method, t);
-    for (int n = 0; n < NS; n++) t.y[n] = active ? maximum(t.next[n], pack{}) : t.y[n];
+    for (int n = 0; n < NS; n++) t.y[n] = active ? above_zero(n, t.next[n]) : t.y[n];
 }
 
 static void step_along(const Cells& s, const Method& method, mask active, const pack* kept, Lanes& t, Changed& d) {
@@ -67,7 +67,7 @@ static void step_along(const Cells& s, const Method& method, mask active, const 
     for (int n = 0; n < NS; n++) {
         pack moved = d.y[n];
         for (int64_t i = 0; i < method.stages; i++) moved += real(method.m[i]) * d.stage[i][n];
-        d.y[n] = active ? (kept[n] > 0 ? moved : pack{}) : d.y[n];   // what was clipped depends on nothing
+        d.y[n] = active ? (kept[n] > 0 ? moved : below_zero(n, moved)) : d.y[n];
     }
 }
 

@@ -1,0 +1,26 @@
+"""What becomes of concentrations that a step leaves below zero.
+
+Reactions keep concentrations positive, steps of Rosenbrock methods do not. Of A + B -> C, both of which are produced, a
+long step makes both negative. At zero, the Jacobian has lost the reaction: the next step does the same again, as every
+step after it does until the end. So a concentration below zero becomes a positive one, :data:`REFLECTED` times its
+size. There, the Jacobian has the reaction, and the next step finds the balance. A quarter is by experiment
+(validation/random_states). What is below zero counts as error, so that it is within the tolerance.
+
+Some mechanisms consume a species without needing it, as "-0.11 PAR" among the products. Its rate may be negative at
+zero: it is overdrawn, whatever the step. It becomes zero, which is no error. Its error is that of what is kept.
+"""
+
+from typing import Final
+
+from airshed.mechanism.network import ReactionNetwork
+
+REFLECTED: Final = 0.25
+"""A concentration of -x becomes so many times x."""
+
+
+def overdrawn(network: ReactionNetwork) -> frozenset[int]:
+    """Return the species that some reaction consumes without needing them."""
+    pairs = zip(network.net_stoichiometry, network.reactant_indices, strict=True)
+    return frozenset(
+        species for net, reactants in pairs for species, change in net if change < 0.0 and species not in reactants
+    )
