@@ -46,7 +46,8 @@ def figures_of(name: str, cells: int, compared: int) -> dict[str, Any]:
         tried = found.accepted + found.rejected
         error = np.sqrt(np.mean(((found.y[:, :compared] - wanted) / tolerated) ** 2, axis=0))[known]
         figures[method.name] = {
-            "stuck": int((found.reached < LENGTH).sum()), "mean steps": float(tried.mean()), "most steps": int(tried.max()),
+            "stuck": int((found.reached < LENGTH).sum()), "mean steps": float(tried.mean()),
+            "most steps": int(tried.max()),
             "compared": int(known.sum()), "median error": float(np.median(error)), "greatest error": float(error.max()),
         }  # fmt: skip
         print(name, method.name, figures[method.name], flush=True)

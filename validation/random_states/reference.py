@@ -1,7 +1,7 @@
 """The same equations solved by SciPy's Radau: implicit, of order five, with code that shares nothing with Airshed's.
 
-A species that reactions consume without needing it stops at zero: what consumes it so does in proportion to y / (y + 1000),
-in molecules cm-3.
+A species that reactions consume without needing it stops at zero: what consumes it so does in proportion to
+y / (y + 1000), in molecules cm-3.
 """
 
 from dataclasses import dataclass

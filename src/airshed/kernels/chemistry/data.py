@@ -141,7 +141,7 @@ class AcceptedSteps:
     first, room  (pack, width): where those of a cell begin, and how many it has
     time, step   [s] when each began, and how long it was, (step,)
     y            (step, species) the state then, in the order of elimination
-    clipped      (step, species) whether the step made it negative, so that it was set to zero: 1, else 0
+    clipped      (step, species) whether the step made it negative, see ``kernels.chemistry.positivity``: 1, else 0
     """
 
     first: Whole

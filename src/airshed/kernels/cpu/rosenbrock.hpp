@@ -30,7 +30,7 @@ struct Cells {             // kernels/cpu/chemistry/arguments.py mirrors it
     // concentrations; species s of pack p at (p / levels) block_stride + (p % levels) level_stride + s species_stride
     const real* y;
     real* result;
-    real* clipped;                         // what was added to keep concentrations from getting negative; may be null
+    real* clipped;                         // what was added where concentrations got negative; may be null
     real* extra;                           // out: species from number `stored` on, which begin at zero, [pack][extra][W]
     int64_t stored, block_stride, level_stride, species_stride;
     // whether they are mixing ratios: they are multiplied by one density of air, the mean over the interval, before and
