@@ -135,7 +135,7 @@ def assemble(
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
     about = {
-        "reactions": network.reactions, "deposition surrogates": species_map.deposition.surrogate,
+        "reactions": network.reactions, "deposition map": species_map.deposition,
         "inventory": inventory, "split": split, "emission map": species_map.emissions,
         "countries apart": case.assimilation.tells_countries_apart,
     }  # fmt: skip

@@ -17,7 +17,7 @@ from airshed.core.errors import CaseError
 from airshed.grid import Grid
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.subdomain import Subdomain
-from airshed.process.bound import Bound, identifier
+from airshed.process.bound import Bound, identifier, refuse_idle
 from airshed.process.discovery import processes_of
 from airshed.process.place import MARGIN, Place
 from airshed.process.processes import Processes
@@ -30,13 +30,15 @@ def processes_in(case: Case, place: Place) -> Processes:
 
     Those in files of the case run only where the user lets them.
     """
-    built_in = (each(getattr(case, each.section), place) for each in processes_of(processes))
+    built_in = [(each.section, each(getattr(case, each.section), place)) for each in processes_of(processes)]
     files = OwnFiles(case.process, case.base, case.allow_code, "Case.allowing_code()")
     asked = list(files.asked())
     _check_weather(asked)
     _check_names(asked)
-    own = (each.at(place, case.chemistry.mechanism) for each in asked)
-    return Processes(Bound(each) for each in (*built_in, *own) if each.is_on())
+    own = [(each.where, each.at(place, case.chemistry.mechanism)) for each in asked]
+    for where, each in (*built_in, *own):
+        refuse_idle(where, each)
+    return Processes(Bound(each) for _, each in (*built_in, *own) if each.is_on())
 
 
 def _check_weather(asked: Sequence[Asked]) -> None:

@@ -22,6 +22,7 @@ from airshed.process.release import Source
 Array = npt.NDArray[np.float64]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+OF_SPECIES: Final[tuple[Kind, ...]] = ("loss", "source", "sinking")
 HORIZONTAL: Final[tuple[Kind, ...]] = ("face_exchange", "face_flux")
 
 _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
@@ -262,6 +263,18 @@ class Bound:
             return trace(rates, inputs).outputs
         except FormulaError as error:
             raise CaseError(f"process {type(self.process).__name__}: {name}() cannot become code: {error}") from None
+
+
+def refuse_idle(where: str, process: Process) -> None:
+    """Raise CaseError for a process that is asked for and acts on nothing; where: its key in the case."""
+    reason = process.idle_reason()
+    if not reason and process.is_on():
+        by_species = {name for name, act in process.declaration.acts.items() if act.kind in OF_SPECIES}
+        found = species_of_functions(process)
+        if idle := [name for name in by_species if not found[name]]:
+            reason = f"{min(idle)}() acts on no species of the mechanism; name some in its tables, or leave it out"
+    if reason:
+        raise CaseError(f"{where}: {reason}")
 
 
 def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:

@@ -48,7 +48,8 @@ class Process:
     model    that section, where it is written by hand; None: it is made of the settings that the class declares
 
     An instance is a process of a case: its settings are its attributes, as the section holds them, and ``place`` is
-    what it is told of the case, see :class:`airshed.process.place.Place`; it has none in a model of points.
+    what it is told of the case, see :class:`airshed.process.place.Place`; it has none in a model of points. ``given``
+    names the settings that the section itself gives.
     """
 
     place: Place
@@ -75,6 +76,7 @@ class Process:
     def __init__(self, settings: Section, place: Place | None = None) -> None:
         if place is not None:
             self.place = place
+        self.given = frozenset(settings.model_fields_set)
         vars(self).update({name: getattr(settings, name) for name in type(settings).model_fields})
         self.prepare()
 
@@ -85,6 +87,10 @@ class Process:
         """Whether the case asks for the process; by default where a table by species, which it has, is not empty."""
         tables = [name for name, each in self.declaration.settings.items() if each.by_species]
         return not tables or any(getattr(self, name) for name in tables)
+
+    def idle_reason(self) -> str:
+        """Return why the process acts on nothing although its settings ask for it; empty where it acts, or is off."""
+        return ""
 
     @property
     def species(self) -> tuple[str, ...]:

@@ -22,14 +22,14 @@ from airshed.core.errors import CaseError
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
 from airshed.kernels.step.operators import AIR, Kind
-from airshed.process.bound import Bound
+from airshed.process.bound import OF_SPECIES, Bound, refuse_idle
 from airshed.process.kinds import PLACE, Weather, arguments
 
 Array = npt.NDArray[np.float64]
 Rate = tuple[str, int, Array]
 """A part of "deposition" [1/s] or "emission" [molecules cm-3 s-1], the number of its species, and (cell, time)."""
 
-IN_A_BOX: Final[tuple[Kind, ...]] = ("loss", "source", "sinking")
+IN_A_BOX: Final = OF_SPECIES
 """Kinds of operators that mean something in one cell."""
 
 _CUBIC_CENTIMETRES: Final = 1e6
@@ -89,6 +89,8 @@ class BoxProcess:
         self._asked, self._boxes, self._own, self._sky = asked, boxes, asked.process.declaration, Sky()
         self._bound = lru_cache(_KEPT)(self._bind)
         bound = self._bound(1)
+        if any(act.kind in IN_A_BOX for act in self._own.acts.values()):
+            refuse_idle(asked.where, bound.process)
         self.is_on = bound.process.is_on()
         self.reactions = bound.reactions if self.is_on else ()
         self.operators = bound.operators if self.is_on and not asked.process.margin else ()

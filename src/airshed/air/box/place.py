@@ -17,6 +17,7 @@ import numpy.typing as npt
 from airshed.air.box.conditions import BoxConditions, BoxEnvironment, Location
 from airshed.air.fields import SURFACE, WEATHER
 from airshed.air.species_map.find import species_map_of
+from airshed.air.species_map.parts import DepositionMap
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -87,20 +88,19 @@ class Boxes:
         return Place(
             network.names, grid, grid, np.broadcast_to(land, (1, columns)), sky.at, _midnight(environment.location), {},
             grid, window, {species.name: species.molar_mass for species in network.species},
-            {"reactions": network.reactions, "deposition surrogates": self._surrogates},
+            {"reactions": network.reactions, "deposition map": self._deposition},
         )  # fmt: skip
 
     @cached_property
-    def _surrogates(self) -> Mapping[str, str] | None:
-        """As which substances species go into rain, by the mechanism's species map; None without one."""
+    def _deposition(self) -> DepositionMap:
+        """As which substances species deposit, by the mechanism's species map."""
         network = self.network
         file = network.sources[0] if network.sources else ""
         found = species_map_of(file if Path(file).is_file() else network.name, network.name)
-        if not found.source:
-            return None
-        known = {name.casefold(): name for name in network.names}
-        named = found.deposition.surrogate.items()
-        return {known[name.casefold()]: substance for name, substance in named if name.casefold() in known}
+        known, given = {name.casefold(): name for name in network.names}, found.deposition
+        named = {known[name.casefold()]: each for name, each in given.surrogate.items() if name.casefold() in known}
+        none = frozenset(known[name.casefold()] for name in given.none if name.casefold() in known)
+        return DepositionMap(named, none, given.others)
 
 
 class BoxWeather:

@@ -166,6 +166,11 @@ class Convection(Process, section="convection", order=25):
         """Whether the case asks for it."""
         return bool(self.mass_flux)
 
+    def idle_reason(self) -> str:
+        """Return why nothing is carried: clouds carry between layers."""
+        flat = self.mass_flux and self.place.whole.shape[0] == 1
+        return "mass_flux carries nothing in a single layer; leave it out" if flat else ""
+
     @at_instant("mol/s", "matrix", by_species=False)
     def brought(self, met: "MetState", seconds: float) -> Array:
         """Air that each layer brings to each other one."""

@@ -33,13 +33,19 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
         self.scheme_of_velocities = Velocities(
             place.species, scheme=self.scheme,
             velocities={name: value.value for name, value in self.velocities.items()},
-            surrogates=place.about["deposition surrogates"], reference_height=float(place.whole.level[0]),
+            surrogates=place.about["deposition map"].surrogate, reference_height=float(place.whole.level[0]),
             season=season(month, float(place.whole.lat.mean())),
         )  # fmt: skip
 
     def is_on(self) -> bool:
         """Whether some species deposits."""
         return bool(self.species)
+
+    def idle_reason(self) -> str:
+        """Return why no species deposits, where the case itself names a scheme."""
+        if self.species or self.scheme == "none" or "scheme" not in self.given:
+            return ""
+        return 'no species of the mechanism deposits, by its species map; give velocities, or scheme = "none"'
 
     @property
     def species(self) -> tuple[str, ...]:

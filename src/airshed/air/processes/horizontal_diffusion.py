@@ -147,6 +147,11 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
         """Whether there is a diffusivity."""
         return bool(self.diffusivity != "none")
 
+    def idle_reason(self) -> str:
+        """Return why nothing is exchanged: it is between columns."""
+        single = self.is_on() and self.place.whole.shape[1:] == (1, 1)
+        return "diffusivity exchanges nothing in a single column; leave it out" if single else ""
+
     @at_instant("mol/s", "west faces", by_species=False)
     def west_air(self, met: "MetState", seconds: float) -> Array:
         """Air exchanged through west faces."""

@@ -172,12 +172,21 @@ class WetDeposition(Process, section="wet_deposition", order=40):
         self.numbers = Numbers(
             self.place.species, scheme=self.scheme, ph=self.ph,
             coefficients={name: value.value for name, value in coefficients.items()},
-            surrogates=self.place.about["deposition surrogates"],
+            surrogates=self.place.about["deposition map"].substances(self.place.species),
         )  # fmt: skip
 
     def is_on(self) -> bool:
         """Whether some species goes into rain."""
         return bool(self.species)
+
+    def idle_reason(self) -> str:
+        """Return why no species goes into rain, where the case has a scheme."""
+        if self.species or self.scheme == "none":
+            return ""
+        return (
+            f'scheme = "{self.scheme}" knows no species of the mechanism as soluble, by its species map or by name; '
+            'give coefficients, such as { HNO3 = "1e-4 1/s" }, or scheme = "none"'
+        )
 
     @property
     def species(self) -> tuple[str, ...]:

@@ -88,6 +88,10 @@ class DepositionMap:
     def __contains__(self, species: str) -> bool:
         return self.others or species in self.none or species in self.surrogate
 
+    def substances(self, species: Iterable[str]) -> dict[str, str]:
+        """Return as which substances species deposit: one that the map does not name, under its own name."""
+        return {name: self.surrogate.get(name, name) for name in species if name in self.surrogate or name not in self}
+
 
 @dataclass(frozen=True)
 class SpeciesMap:
