@@ -36,14 +36,14 @@ def advice(
     *settings: str, drift: Sequence[float] = (0.0, 0.0), clipped: Sequence[float] = (0.0, 0.0), emitted: float = 1000.0
 ) -> str:
     model = Model(Parts(Case.load("west-europe", settings), load_mechanism("emep")))
-    terms = {"drift": drift, "clipped": clipped, "emitted": [emitted, emitted]}
+    terms = {"drift": drift, "clipped": clipped, "emitted": [emitted, emitted], "throughput": [200.0, 200.0]}
     budget = BudgetTable(NAMES, {name: np.array(values) for name, values in terms.items()})
     return _advice(model, budget)  # type: ignore[arg-type]
 
 
 def test_below_the_limits_there_is_none() -> None:
     assert advice() == ""
-    assert advice(drift=(4.9, -4.9), clipped=(0.09, 0.09)) == ""
+    assert advice(drift=(4.9, -4.9), clipped=(0.009, 0.009)) == ""
     assert advice(drift=(7.0, 7.0), emitted=0.0) == "", "nothing emitted to compare the drift with"
 
 
@@ -61,11 +61,11 @@ def test_clipping_asks_for_a_smaller_courant_number() -> None:
     assert advice(drift=(6.0, 0.0), clipped=(0.2, 0.0)).count("; take") == 2
 
 
-@pytest.mark.parametrize(("clipped", "says"), [(0.011, "0.11 % of the TRACER2"), (0.009, "")])
+@pytest.mark.parametrize(("clipped", "says"), [(0.0011, "0.011 % of the TRACER2"), (0.0009, "")])
 def test_where_nothing_reacts_tracers_are_looked_at(clipped: float, says: str) -> None:
     network = load_mechanism("tracer")
     model = Model(Parts(Case.load("tracer-rotation"), network), (), {"TRACER": 100.0, "TRACER2": 10.0})
-    terms = {"drift": [0.0, 0.0], "clipped": [0.0, clipped], "emitted": [0.0, 0.0]}
+    terms = {"drift": [0.0, 0.0], "clipped": [0.0, clipped], "emitted": [0.0, 0.0], "throughput": [200.0, 20.0]}
     budget = BudgetTable(tuple(network.names), {name: np.array(values) for name, values in terms.items()})
     said = _advice(model, budget)  # type: ignore[arg-type]
     assert says in said

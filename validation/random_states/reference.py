@@ -4,8 +4,10 @@ A species that reactions consume without needing it stops at zero: what consumes
 y / (y + 1000), in molecules cm-3.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from itertools import count
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,9 @@ Array = npt.NDArray[np.float64]
 RELATIVE: Final = 1e-7
 ABSOLUTE: Final = 1e-3
 """Tolerances of Radau; the absolute one in molecules cm-3."""
+
+MOST_CALLS: Final = 30_000
+"""Evaluations of dy/dt; a species that is cut off at zero may let Radau take any number."""
 
 _FEW: Final = 1e3
 
@@ -71,11 +76,26 @@ def _share(y: Array) -> Array:
 
 
 def solve(states: States, cell: int, length: float) -> Array:
-    """Return the state (species,) of a cell after some seconds; not a number where Radau fails."""
+    """Return the state (species,) of a cell after some seconds; not a number where Radau fails or takes too long."""
     equations = Equations.of(states.network)
     k = rates(states.network, {name: float(value[cell]) for name, value in states.values.items()})
-    found = solve_ivp(
-        lambda t, y: equations.change(k, y), (0.0, length), states.y[:, cell], "Radau", rtol=RELATIVE, atol=ABSOLUTE,
+    calls = count()
+
+    def change(t: float, y: Array) -> Array:
+        if next(calls) > MOST_CALLS:
+            raise TimeoutError
+        return equations.change(k, y)
+
+    nothing = np.full(len(states.y), np.nan)
+    try:
+        found = _radau(change, equations, k, states.y[:, cell], length)
+    except TimeoutError:
+        return nothing
+    return found.y[:, -1] if found.success else nothing
+
+
+def _radau(change: Callable[[float, Array], Array], equations: Equations, k: Array, y: Array, length: float) -> Any:
+    return solve_ivp(
+        change, (0.0, length), y, "Radau", rtol=RELATIVE, atol=ABSOLUTE,
         jac=lambda t, y: equations.jacobian(k, y), t_eval=[length],
     )  # fmt: skip
-    return found.y[:, -1] if found.success else np.full(len(states.y), np.nan)

@@ -150,12 +150,19 @@ def assemble(
     notes += [("mechanism", note) for note in doubts(species_map, network, needs.compounds)]
     notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
     notes += [("emission", note) for note in isoprene_notes(species_map.emissions, network, needs.compounds)]
+    notes += [("deposition", note) for note in _of_deposition(case, species_map)]
     sources = processes.sources(air)
     own = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
     return Parts(
         case, whole, subdomain, grid, network, land, air, light, processes, _boundary(case, names, species_map),
         sources, own, attributes, notes,
     )  # fmt: skip
+
+
+def _of_deposition(case: Case, species_map: SpeciesMap) -> list[str]:
+    """Return that no species deposits, where a scheme is on and the species map lets all of them stay in the air."""
+    none = case.deposition.scheme != "none" and not species_map.deposition.surrogate and not case.deposition.velocities
+    return ["no species deposits: the species map lets all of them stay in the air"] if none else []
 
 
 def _refuse_own_names(network: ReactionNetwork, whole: Grid) -> None:

@@ -27,7 +27,7 @@ _EXTREMES: Final = "Extremes at the end [ppb]"
 _MILLION: Final = 1e-6
 _DRIFT_BY: Final = {"imex": "the unconverged iteration", "strang": "round-off"}
 _MUCH_DRIFT: Final = 5e-3
-_MUCH_CLIPPED: Final = 1e-3
+_MUCH_CLIPPED: Final = 1e-4
 _ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
 
 
@@ -203,16 +203,17 @@ def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequenc
 def _advice(model: Reported, budget: BudgetTable) -> str:
     """What to set otherwise where the iteration drifts or clipping adds mass; nothing where neither does much.
 
-    Much is a drift of 0.5 % of what was emitted of a family, and clipping of 0.1 % of what there is of a family, or of
-    a tracer where nothing reacts.
+    Much is a drift of 0.5 % of what was emitted of a family, and clipping of 1e-4 of what there is of a family, or of
+    what there is and moved of a species.
     """
-    time, network, amounts = model.parts.case.time, model.parts.network, model.amounts()
+    time, network = model.parts.case.time, model.parts.network
+    amounts = model.amounts()
     held = {FAMILIES[element]: float(amounts @ atom_counts(network, element)) for element in model.families}
-    emitted = {name: budget.value("emitted", name) for name in held}
-    if not network.reactions:
-        held |= dict(zip(network.names, amounts.tolist(), strict=True))
+    species = [name for name in network.names if name in budget.labels]
+    held |= dict(zip(species, (0.5 * budget.values("throughput", species)).tolist(), strict=True))
     shorter = "a shorter time.longest" if time.step == "auto" else "a shorter time.step"
     advice = []
+    emitted = {FAMILIES[element]: budget.value("emitted", FAMILIES[element]) for element in model.families}
     if drifting := _largest_share(budget, "drift", emitted, _MUCH_DRIFT):
         sweeps, start = model.parts.case.chemistry.sweeps + 2, "" if time.spinup.value else ", or a time.spinup"
         advice.append(f"the iteration drifts by {drifting} emitted; take chemistry.sweeps = {sweeps}, {shorter}{start}")

@@ -92,6 +92,10 @@ class Stepper(Protocol):
         """Change the mixing ratios outside the area (species, level) and above it (species,) from the next step on."""
         ...
 
+    def total(self, sums: Array) -> Array:
+        """Return sums (block, ...) over all blocks, those of other ranks too: (...)."""
+        ...
+
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
         ...

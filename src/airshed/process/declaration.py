@@ -48,8 +48,7 @@ class Process:
     model    that section, where it is written by hand; None: it is made of the settings that the class declares
 
     An instance is a process of a case: its settings are its attributes, as the section holds them, and ``place`` is
-    what it is told of the case, see :class:`airshed.process.place.Place`; it has none in a model of points. ``given``
-    names the settings that the section itself gives.
+    what it is told of the case, see :class:`airshed.process.place.Place`; it has none in a model of points.
     """
 
     place: Place
@@ -76,7 +75,6 @@ class Process:
     def __init__(self, settings: Section, place: Place | None = None) -> None:
         if place is not None:
             self.place = place
-        self.given = frozenset(settings.model_fields_set)
         vars(self).update({name: getattr(settings, name) for name in type(settings).model_fields})
         self.prepare()
 

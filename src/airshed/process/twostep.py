@@ -92,10 +92,17 @@ def weight_of_jump(step: float, previous: float) -> float:
     return step / (step + previous)
 
 
-def one_step_weights(step: float) -> tuple[TwoStepWeights, TwoStepWeights]:
-    """Return the weights of both stages of a step [s]: the first ends at GAMMA of it, the second at its end."""
+def one_step_weights(step: float, *, again: bool = False) -> tuple[TwoStepWeights, TwoStepWeights]:
+    """Return the weights of both stages of a step [s]: the first ends at GAMMA of it, the second at its end.
+
+    again  whether the second one is backward Euler along columns, from the end of the first: first order and positive.
+           Transport has the weights of ARS(2,2,2).
+    """
     own = GAMMA * step
     first = TwoStepWeights(c0=1.0, c1=0.0, t0=own, t1=0.0, g=own, s0=1.0, s1=0.0)
+    if again:
+        t0, t1 = step * (1.0 - _DELTA), step * (_DELTA - GAMMA)
+        return first, TwoStepWeights(c0=1.0, c1=0.0, t0=t0, t1=t1, g=step - own, s0=1.0, s1=0.0)
     c0 = (1.0 - GAMMA) / GAMMA
     second = TwoStepWeights(
         c0=c0, c1=1.0 - c0, t0=step * (1.0 - _DELTA), t1=step * (_DELTA - 1.0 + GAMMA), g=own, s0=1.0, s1=0.0

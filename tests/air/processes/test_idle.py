@@ -1,4 +1,4 @@
-"""A process that a case asks for and that acts on nothing is an error; species without an entry count by their names."""
+"""A process that is asked for and acts on nothing is an error; species without an entry count by their names."""
 
 from pathlib import Path
 from typing import Any
@@ -36,14 +36,12 @@ def test_species_go_into_rain_by_their_own_names_where_no_map_names_them(tmp_pat
         [bound] = [each for each in parts.processes if each.process.section == "wet_deposition"]
         assert bound.process.species == ("HNO3", "SO2")
         state = parts.meteorology.at(0.0)
-        rate = bound.at(state, 0.0, lambda _: state)["wet_deposition_rate"][:, 0, 0, 0]
+        rate = bound.at(state, 0.0, lambda _, known=state: known)["wet_deposition_rate"][:, 0, 0, 0]
         np.testing.assert_allclose(3600.0 * rate, [0.5, 0.15], rtol=1e-12)
 
 
 IDLE: dict[str, tuple[dict[str, Any], str]] = {
     "rain": ({"wet_deposition": {"scheme": "ratios"}}, 'wet_deposition: scheme = "ratios" knows no species'),
-    "ground": ({"deposition": {"scheme": "constant"}}, "deposition: no species of the mechanism deposits"),
-    "vegetation": ({"emissions": {"biogenic": True}}, "emissions: biogenic = true emits nothing"),
     "one column": (
         {"horizontal_diffusion": {"diffusivity": "100 m2/s"}},
         "horizontal_diffusion: diffusivity exchanges nothing in a single column",
@@ -61,6 +59,16 @@ def test_what_acts_on_nothing_is_refused(tmp_path: Path, name: str) -> None:
         parts_of(tmp_path, **{**SMALL, **more})
     assert str(raised.value).startswith(message)
     assert parts_of(tmp_path, **SMALL).processes  # nothing of it is asked for
+
+
+def test_what_the_species_map_leaves_out_is_noted(tmp_path: Path) -> None:
+    """One setting chooses another mechanism: what its map leaves out by intent is no error."""
+    (tmp_path / "soluble.species.toml").write_text(MAP, encoding="utf-8")
+    parts = parts_of(tmp_path, deposition={"scheme": "constant"}, emissions={"biogenic": True})
+    said = [text for _, text in parts.notes]
+    assert any("isoprene of vegetation: left out" in text for text in said)
+    assert any("no species deposits" in text for text in said)
+    assert not any("left out" in text or "no species" in text for _, text in parts_of(tmp_path).notes)
 
 
 def test_it_is_refused_in_a_box_too(tmp_path: Path) -> None:

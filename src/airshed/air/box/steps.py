@@ -50,7 +50,7 @@ def steps(conditions: BoxConditions, kinks: Iterable[float] = ()) -> Iterator[Bo
     begin, previous = conditions.time.start.value, None
     for event in events(conditions, kinks):
         end = event.at
-        count = ceil((end - begin) / longest - 1e-9)
+        count = max(1, ceil((end - begin) / longest - 1e-9))
         length = (end - begin) / count
         for number in range(1, count + 1):
             last = number == count

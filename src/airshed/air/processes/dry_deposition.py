@@ -41,12 +41,6 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
         """Whether some species deposits."""
         return bool(self.species)
 
-    def idle_reason(self) -> str:
-        """Return why no species deposits, where the case itself names a scheme."""
-        if self.species or self.scheme == "none" or "scheme" not in self.given:
-            return ""
-        return 'no species of the mechanism deposits, by its species map; give velocities, or scheme = "none"'
-
     @property
     def species(self) -> tuple[str, ...]:
         """Those that have a velocity."""

@@ -32,18 +32,6 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         """Whether the case names something that emits."""
         return bool(self.inventory is not None or self.biogenic or self.gridded or self.point or self.area)
 
-    def idle_reason(self) -> str:
-        """Return why something of the case emits no species of the mechanism."""
-        from airshed.air.species_map.parts import ISOPRENE
-
-        taken, why = self.place.about["emission map"], "emits nothing: the species map of the mechanism"
-        if self.biogenic and not taken.of(ISOPRENE):
-            return f"biogenic = true {why} makes no species of isoprene; leave it out"
-        split = self.place.about["split"].values()
-        if self.inventory is not None and not any(taken.of(each.name) for parts in split for each in parts):
-            return f"inventory {why} makes no species of its compounds; leave it out"
-        return ""
-
     @releases
     def emitted(self, weather: "Meteorology") -> Iterator[Source]:
         """Vegetation in the columns held here, and the other sources in the whole area."""

@@ -5,12 +5,16 @@ in as many pieces as the Courant number asks for: all of it together, or horizon
 columns. Every species moves by itself, and without vertical transport every level does. Air is advanced by the same
 fluxes, so that a uniform mixing ratio stays uniform; after one of two parts it differs from the given air by the
 divergence of that part, after both by round-off, since the formula is exact for fluxes that are linear in time.
+
+The formula is of second order, so that it cannot be positive at every step (Bolley & Crouzeix 1978): of a layer that
+mixes fast, or whose content is lost fast, the second stage takes more than there is. Where that makes more than
+:data:`MOST_CLIPPED` of a species, the stage is made again, by backward Euler along columns: first order, positive.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +25,35 @@ from airshed.air.schemes.taken import Taken
 from airshed.air.sources import PackedSources
 from airshed.core.report import Table
 from airshed.kernels.backend import Stepper
+from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import ColumnForcing, Directions, StepForcing, TwoStepWeights
+from airshed.kernels.step.data import TERMS, ColumnForcing, Directions, StepForcing, TwoStepWeights
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.twostep import GAMMA, one_step_weights
 
 Array = npt.NDArray[np.float64]
 
+MOST_CLIPPED: Final = 1e-5
+"""Of a species, what the second stage of a piece may add by clipping; where it is more, that stage is made again."""
+
 
 def without_reactions(network: ReactionNetwork, species: slice = slice(None)) -> ReactionNetwork:
     """Return the species of a network alone, or some of them, for what moves them."""
     return replace(network, name=f"{network.name}-moved", species=network.species[species], reactions=())
+
+
+def used_lanes(layout: Layout) -> Array:
+    """Return 1 for each lane that holds a column, else 0, (block, 1, W)."""
+    lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
+    return lanes.astype(np.float64)
+
+
+def sums_of(packed: AnyArray, amounts: Array) -> Array:
+    """Return sums over cells, (block, species): mixing ratios [lat][block][species][level][W] times air [mol]."""
+    columns = amounts.reshape(amounts.shape[0] * amounts.shape[1], -1, 1)
+    blocks = packed.reshape(len(columns), packed.shape[2], columns.shape[1])
+    # block by block, the way they lie in memory, in double
+    return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns)[..., 0])
 
 
 @dataclass(frozen=True)
@@ -87,6 +109,7 @@ class Mover:
     light     of the columns, for processes that ask for it; None where none does
     emitted   numbers of the species of `sources`, which horizontal transport alone does not ask
     courant   largest sum of Courant numbers of a piece of transport, over the directions in which it goes
+    any_rank  whether something holds for any rank that moves some of the species
     tells     whether stages are told with what they were given
     """
 
@@ -94,8 +117,9 @@ class Mover:
 
     def __init__(
         self, stepper: Stepper, forcing: Forcing, sources: PackedSources, light: PackedLight | None, *,
-        emitted: Sequence[int], courant: float,
+        emitted: Sequence[int], courant: float, any_rank: Callable[[bool], bool] = bool,
     ) -> None:  # fmt: skip
+        self._any_rank = any_rank
         self.stepper, self.forcing, self.sources, self._light = stepper, forcing, sources, light
         self._emitted, self._courant = list(emitted), courant
         self._species, self._shape = len(stepper.kernel.network.species), stepper.kernel.shape
@@ -143,16 +167,34 @@ class Mover:
         return self.forcing.outflow_rate(seconds, directions.get((self._shape.horizontal, self._shape.vertical), "all"))
 
     def _move_once(self, begin: float, step: float) -> list[Moved]:
-        inside = begin + 0.5 * step
+        inside, middle, end = begin + 0.5 * step, begin + GAMMA * step, begin + step
         packed, emission = self.emission(begin, step) if self._shape.vertical else (None, np.zeros(self._species))
-        starts, ends = (begin, begin + GAMMA * step), (begin + GAMMA * step, begin + step)
-        done = []
-        for weights, start, end in zip(one_step_weights(step), starts, ends, strict=True):
-            column = None if packed is None else self._column(end, inside, packed)
+        state, weights = self.stepper.state, one_step_weights(step)
+
+        def stage(start: float, until: float, weights: TwoStepWeights) -> Moved:
+            column = None if packed is None else self._column(until, inside, packed)
             forcing = StepForcing(weights, self.forcing.transport_within(start, inside), column)
             sums = self.stepper.step(weights, forcing.transport, column)
-            done.append(Moved(weights, sums, emission, self._taken(start, end, inside, forcing)))
-        return done
+            return Moved(weights, sums, emission, self._taken(start, until, inside, forcing))
+
+        first = stage(begin, middle, weights[0])
+        if packed is None:
+            return [first, stage(middle, end, weights[1])]
+        kept = state.tendency.copy(), state.air_tendency.copy()
+        second = stage(middle, end, weights[1])
+        if self._any_rank(self._clips_much(second.sums)):
+            state.rotate()  # the levels before the second stage, of which the older one is not asked any more
+            state.tendency[...], state.air_tendency[...] = kept
+            second = stage(middle, end, one_step_weights(step, again=True)[1])
+        return [first, second]
+
+    def _clips_much(self, sums: Array) -> bool:
+        """Whether more of a species was made by clipping than :data:`MOST_CLIPPED` of what there is."""
+        clipped = sums[TERMS.index("clipped")]
+        if not clipped.any():
+            return False
+        state, used = self.stepper.state, used_lanes(self.stepper.layout)
+        return bool(np.any(clipped > MOST_CLIPPED * self.stepper.total(sums_of(state.q, state.air * used))))
 
     def _taken(self, begin: float, end: float, inside: float, forcing: StepForcing) -> Taken | None:
         if not self.tells:

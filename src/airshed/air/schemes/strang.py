@@ -30,14 +30,14 @@ from airshed.air.budget import Budget
 from airshed.air.cell_chemistry import Air, CellChemistry, CellCounts
 from airshed.air.repeated_chemistry import Integrated, integrate_again, without_states
 from airshed.air.schemes.added import Added
-from airshed.air.schemes.moving import Moved, Mover, Moving
+from airshed.air.schemes.moving import Moved, Mover, Moving, sums_of, used_lanes
 from airshed.air.schemes.scheme import BALANCE, ELSEWHERE, Given, Kept, Setup, of_stepper
 from airshed.air.schemes.taken import AirBetween, Both, Carried, Note, Reacted, SplitTaken
 from airshed.air.stepping import number_per_mole
 from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.report import Table
 from airshed.grid.box import Box
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.memory import aligned_copy
 from airshed.parallel.balance import Balance
 
 Array = npt.NDArray[np.float64]
@@ -69,8 +69,7 @@ class Strang:
         self._lengths = False
         layout = setup.stepper.layout
         self.density_factor = number_per_mole(setup.parts.grid).T[:, None, :, None]  # [molecules cm-3] by mole
-        lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
-        self._in_use = lanes.astype(np.float64)
+        self._in_use = used_lanes(layout)
 
     def longest_step(self, seconds: float, until: float) -> float:
         """Return the step [s] of the case, or the longest one; transport is cut into pieces as the wind asks for."""
@@ -188,7 +187,7 @@ class Strang:
         added.begin_again()
         self._parts = [Both(columns, self._follow(self.moving.finish(begin, end), budget))]
         sums = added.add_up()
-        clipped = self._total(_sums(np.maximum(-sums, 0.0), state.air * self._in_use))
+        clipped = self._total(sums_of(np.maximum(-sums, 0.0), state.air * self._in_use))
         budget.add_chemistry(np.zeros(self._species), clipped, np.zeros_like(budget.imbalance))
 
     def _move(self, begin: float, middle: float, end: float, budget: Budget) -> None:
@@ -219,7 +218,7 @@ class Strang:
         amounts = state.air * self._in_use
         followed = chemistry.extra.reshape(*amounts.shape[:3], chemistry.extra.shape[1], amounts.shape[3])
         packed = state.q_other, state.q, state.tendency, np.moveaxis(followed, 3, 2)
-        sums = self._total(np.concatenate([_sums(each, amounts) for each in packed], axis=1))
+        sums = self._total(np.concatenate([sums_of(each, amounts) for each in packed], axis=1))
         after, before, clipped, made = np.split(sums, np.cumsum([self._species] * 3))
         state.q, state.q_other = state.q_other, state.q
         budget.add_chemistry(after - before - clipped, clipped, made[0::2] - made[1::2])
@@ -237,11 +236,3 @@ class Strang:
         weight, pair = interval.weight(seconds), interval.pair
         sun = self._light.at([seconds], pair("cloud"), [weight])[0]
         return AirBetween(pair("temperature"), pair("water"), pair("parameters"), weight, sun)
-
-
-def _sums(packed: AnyArray, amounts: Array) -> Array:
-    """Sums over the cells of a block: mixing ratios [lat][block][species][level][W] times air, (block, species)."""
-    columns = amounts.reshape(amounts.shape[0] * amounts.shape[1], -1, 1)
-    blocks = packed.reshape(len(columns), packed.shape[2], columns.shape[1])
-    # block by block, the way they lie in memory, in double
-    return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns)[..., 0])

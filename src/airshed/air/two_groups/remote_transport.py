@@ -82,11 +82,12 @@ class RemoteTransport:
             self.exchange.to_chemistry(self._here.q, state.q, self._here.air, state.air)
         pieces = self._mover.pieces(begin, end)
         mine = (None, 0.0) if self._here is None else (self._here.sums, self._here.seconds)
-        sums = iter(self.exchange.share_sums(2 * len(pieces), len(self._mover.stepper.kernel.terms), *mine))
+        sums = iter(self.exchange.share_sums(3 * len(pieces), len(self._mover.stepper.kernel.terms), *mine))
         moved = []
         for start, step in pieces:
-            emission = self._mover.emitted(start, step)
-            moved += [Moved(weights, next(sums), emission) for weights in one_step_weights(step)]
+            emission, both = self._mover.emitted(start, step), [next(sums), next(sums)]
+            weights = one_step_weights(step, again=bool(next(sums).any()))
+            moved += [Moved(each, own, emission) for each, own in zip(weights, both, strict=True)]
         return moved
 
     def reload(self) -> None:
@@ -127,7 +128,8 @@ class TransportedSpecies:
     Forcing and emission are made by several ranks together, each of its tile, which they tell each other.
 
     exchange  made here, unless this rank is in both groups and has one
-    sums      (term, species) of each stage of the last move, or (term, species, level);  seconds  that it took
+    sums      (term, species) of both stages of each piece of the last move, or (term, species, level), and behind them
+              ones where the second was made again, else zeros;  seconds  that it took
     """
 
     def __init__(
@@ -162,8 +164,9 @@ class TransportedSpecies:
         air = tile.pack(self._forcing.instant(0).air)
         self._stepper.state.air[...] = self._gathering.whole([(air, own.levels)])[0]
         self._mover = Mover(
-            self._stepper, self._forcing, self._sources, None, emitted=emitted[1], courant=case.time.courant
-        )
+            self._stepper, self._forcing, self._sources, None, emitted=emitted[1], courant=case.time.courant,
+            any_rank=lambda here: bool(groups.own.total(np.array([int(here)]))[0]),
+        )  # fmt: skip
         self.exchange, self._own_exchange = exchange or make_exchange(parts, groups, layout), exchange is None
         self.sums: list[Array] = []
         self.seconds = 0.0
@@ -181,7 +184,11 @@ class TransportedSpecies:
     def move(self, begin: float, end: float) -> None:
         """Move the species from one time to another [s]."""
         began = time.perf_counter()
-        self.sums = [each.sums for each in self._mover.finish(begin, end)]
+        self.sums = []
+        moved = self._mover.finish(begin, end)
+        for first, second in zip(moved[::2], moved[1::2], strict=True):
+            again = np.full_like(second.sums, float(second.weights.c1 == 0.0))
+            self.sums += [first.sums, second.sums, again]
         self._forcing.read_ahead(begin, self._stepper.pool)
         self._sources.read_ahead(begin, self._stepper.pool)
         self.seconds = time.perf_counter() - began

@@ -105,6 +105,10 @@ class Stepper:
         """Change the mixing ratios outside the area (species, level) and above it (species,)."""
         self._table.set_outside(ghosts, top)
 
+    def total(self, sums: Array) -> Array:
+        """Return sums (block, ...) over all blocks, those of other ranks too: (...)."""
+        return self._total(np.ascontiguousarray(sums))
+
     def by_term(self, totals: Array) -> tuple[Array, Array]:
         """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
         count = prod(self._terms)
