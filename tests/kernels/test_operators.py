@@ -11,6 +11,7 @@ from airshed.core.errors import KernelError
 from airshed.formula import log
 from airshed.kernels.cpu.emit import emit
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.reference.operators import Reading, explicit_tendency
 from airshed.kernels.reference.step import Stepped
 from airshed.kernels.reference.transport import Outside
 from airshed.kernels.reference.trial import (
@@ -255,6 +256,23 @@ def test_a_logarithm_that_is_none_is_told(by_hand: MechanismKernel, sign: float)
     assert np.isnan(step.sums[by_hand.terms.index("lost"), 0])
     assert np.isfinite(step.fields.q[1]).all()
     assert np.isfinite(step.sums[:, 1]).all()
+
+
+def test_plain_numbers_are_rates_in_the_reference_too() -> None:
+    """Exchange of 2 mol/s through all faces, inside and at the edges, and matrices of ones, by hand."""
+    q = np.arange(2.0 * 3.0 * 2.0 * 4.0).reshape(2, 3, 2, 4) ** 2
+    reading = Reading({}, {}, {})
+    both = Operator("both", "face_exchange", tuple(rate(lambda: 2.0)[0] for _ in range(2)))
+    found = explicit_tendency((both,), reading, q)
+    east, north = 2.0 * np.diff(q, axis=3), 2.0 * np.diff(q, axis=2)
+    wanted = np.zeros_like(q)
+    wanted[..., :-1] += east
+    wanted[..., 1:] -= east
+    wanted[..., :-1, :] += north
+    wanted[..., 1:, :] -= north
+    np.testing.assert_array_equal(found, wanted)
+    ones = Operator("ones", "column_matrix", rate(lambda: 1.0))
+    np.testing.assert_array_equal(explicit_tendency((ones,), reading, q), np.tile(q.sum(1, keepdims=True), (3, 1, 1)))
 
 
 # ---- the same bits ---------------------------------------------------------------------------------------------------

@@ -110,3 +110,12 @@ def test_a_rank_alone_keeps_what_it_wants_of_its_fields():
     found = team.whole([(cells, slice(1, 3)), (east, [0, 4]), (north, slice(5))])
     for one, other in zip(found, (cells[:, :, 1:3], east[:, :, [0, 4]], north), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_nothing_that_is_wanted_is_not_gathered():
+    """As of weather that does not change, where levels move each by itself: there are no upward fluxes."""
+
+    class Ranks(Alone):
+        handle = object()  # any message would fail
+
+    assert Allgather(Ranks(), 3, 13, 8).whole([]) == []

@@ -8,7 +8,8 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.core.errors import AirshedError, CaseError, OutputError
+from airshed.air import air_check
+from airshed.core.errors import AirshedError, CaseError, NumericalError, OutputError
 from airshed.runtime.simulation import StepInfo
 
 DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
@@ -446,11 +447,29 @@ def test_a_wind_faster_than_any_is_refused():
         airshed.Simulation(make(meteorology={"kind": "uniform", "rotation": "1 min"}))
 
 
-def test_more_than_all_air_is_told():
+@pytest.mark.parametrize("integrator", ["imex", "strang"])
+def test_more_than_all_air_ends_the_run_with_its_source(integrator, monkeypatch):
+    """The message has species, cell, time and source; ordinary emission costs a look an hour."""
     rate = {"species": "TRACER", "lon": 0.0, "lat": 0.0, "rate": "1e10 mol/s"}
-    with airshed.Simulation(make(emissions={"point": [rate] * 50}), STEADY) as simulation:
-        simulation.run(until="1 h")
-        assert "TRACER" in simulation.summary(brief=True).facts["more than all air"]
+    chosen = {"chemistry": {"mechanism": "tracer", "integrator": integrator}}
+    with airshed.Simulation(make(emissions={"point": [rate] * 50}, **chosen), STEADY) as simulation:
+        message = r"TRACER is \S+ mol/mol, more than all air, in the cell at lon .*, level 0 .* at \S+ s; point sources"
+        with pytest.raises(NumericalError, match=message):
+            simulation.run(until="1 h")
+    looks = []
+    monkeypatch.setattr(air_check.AirCheck, "_refuse", lambda check, seconds: looks.append(seconds))
+    monkeypatch.setattr(air_check, "MOST", -1.0)  # each look would refuse
+    ordinary = make(emissions={"point": [rate | {"rate": "1 mol/s"}]}, **chosen)
+    with airshed.Simulation(ordinary, STEADY) as run:
+        for number in range(60):
+            run.model._check.after(60.0 * number, 60.0 * (number + 1))
+        assert len(looks) == 1
+
+
+def test_air_that_is_painted_is_looked_at_after_the_next_step():
     with airshed.Simulation(make(), STEADY) as simulation:
-        simulation.run(until="1 h")
-        assert "more than all air" not in simulation.summary().facts
+        simulation.step()
+        simulation.model.stepper.state.q[...] = 2.0
+        simulation.model._check.forget()
+        with pytest.raises(NumericalError, match=r"more than all air.*nothing is emitted there"):
+            simulation.step()

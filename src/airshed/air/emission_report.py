@@ -32,6 +32,11 @@ _GROUPS: Final = {
 """Sectors of the GNFR nomenclature, by their first letter, as they stand together where there is little room."""
 
 
+def kind_of(source: Source) -> str:
+    """Return what a source is, in words."""
+    return "the inventory's sources" if isinstance(source, Inventory) else _KINDS.get(type(source), "sources")
+
+
 def emission_rows(
     sources: Sequence[Source], network: ReactionNetwork, first: float, last: float, start: np.datetime64
 ) -> list[SectorAmount]:

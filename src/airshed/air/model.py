@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.air.air_check import AirCheck
 from airshed.air.assembly import Parts, assemble, initial_state
 from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
@@ -106,6 +107,7 @@ class AirModel:
             self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud,
             times=batch,
         )  # fmt: skip
+        self._check = AirCheck(self.parts, self.stepper, self.sources)
         setup = Setup(self.parts, self.stepper, self.forcing, self.sources, light, self.budget)
         self.scheme: Scheme = make_strang(setup, self.families, meteorology, groups, threads) if split else Imex(setup)
         self._set_initial(initial)
@@ -133,8 +135,10 @@ class AirModel:
 
     def step_through(self, ends: Sequence[float]) -> None:
         """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
-        for end in self.scheme.advance(self.seconds, ends):
+        begin = self.seconds
+        for end in self.scheme.advance(begin, ends):
             self._finish_step(end)
+        self._check.after(begin, self.seconds)
 
     @property
     def pace(self) -> Pace:
@@ -198,6 +202,7 @@ class AirModel:
             raise CaseError(f"{name} cannot change while ranks are in groups (parallel.groups)")
         if name not in self.settable:
             self._set_species(name, value)
+            self._check.forget()
             self.scheme.begin_anew()
         elif self.settable.set(name, value):
             self.forcing.renew()
@@ -238,6 +243,7 @@ class AirModel:
         """Begin with mixing ratios (species, level, lat, lon) [mol/mol], before the first step."""
         state = self.stepper.state
         state.q[...] = state.q_other[...] = self.layout.pack(q)
+        self._check.forget()
         self.begin_budget()
 
     def set_outside(self, ghosts: Array, top: Array) -> None:
@@ -269,6 +275,7 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.scheme.restore(saved, held)
+        self._check.forget()
         if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # what is emitted or lost jumps
             self.scheme.begin_anew()
         self.settable.restore(metadata.get("settable", {}))

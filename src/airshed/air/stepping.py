@@ -85,7 +85,7 @@ def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, t
     kernel = backend().compile_chemistry(follow(network, families), chosen.precision, width=layout.width)
     tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)
     solver = kernel.solver(method(chosen.solver), tolerances, threads=threads)
-    place = partial(_words_for_cell, parts.grid)
+    place = partial(words_for_cell, parts.grid)
     return CellChemistry(solver, network, layout, parts.grid.shape[0], place, _make_balance(parts))
 
 
@@ -96,7 +96,8 @@ def _make_balance(parts: Parts) -> Balance | None:
     return Balance(ranks, message_costs(ranks) if wanted == "auto" else None)
 
 
-def _words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:
+def words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:
+    """Return where a cell is, for messages."""
     return (
         f"the cell at lon {grid.lon[column]:.6g}, lat {grid.lat[row]:.6g}, level {level} "
         f"({grid.layer_faces[level]:g} to {grid.layer_faces[level + 1]:g} m)"

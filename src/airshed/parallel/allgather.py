@@ -45,6 +45,8 @@ class Allgather:
         fields  packed ones [lat][block][n]... of one type, of this rank's tile, with the faces around it or without;
                 and which n are wanted here, which may differ from rank to rank
         """
+        if not fields:  # all that is wanted is known: the same on all ranks
+            return []
         if self.ranks.handle is None:
             return [self._of_all([part], part, wanted) for part, wanted in fields]
         own = np.concatenate([_first(part, self._shape(self._own, part)) for part, _ in fields])

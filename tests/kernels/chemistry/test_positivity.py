@@ -4,11 +4,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
+from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, positivity, stack_inputs
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells
 from airshed.kernels.chemistry.positivity import overdrawn
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
-from airshed.kernels.reference import rosenbrock as reference
 from airshed.kernels.reference.rosenbrock import Cell, Step, StepControl, integrate
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork, load_mechanism
@@ -56,7 +55,7 @@ def test_no_cell_gets_stuck_where_two_species_consume_each_other(
             last = by_reference(network, METHODS[name], rate)[-1]
             assert last.time == LENGTH, (name, rate)
             assert np.all(last.y[:2] < 1e4)
-    monkeypatch.setattr(reference, "REFLECTED", 0.0)
+    monkeypatch.setattr(positivity, "REFLECTED", 0.0)
     stuck = [rate for rate in RATES if by_reference(network, METHODS["ros3"], rate)[-1].time < LENGTH]
     assert stuck == list(RATES)
 

@@ -18,13 +18,13 @@ from airshed.kernels.chemistry import (
     METHODS,
     Tableau,
     Tolerances,
+    positivity,
 )
 from airshed.kernels.cpu.chemistry import ChemistryKernel
 from airshed.kernels.cpu.chemistry.derivatives import ChemistryDerivative, compile_reverse
 from airshed.kernels.cpu.chemistry.emit import ChemistrySource
 from airshed.kernels.cpu.chemistry.reverse.emit import ReverseWriter, emit_reverse
 from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
-from airshed.kernels.reference import rosenbrock as reference
 
 from ..planted import DECLARATION, acting, without
 from .reversal import EXACT, SINGLE, TINY, Chemistry, adjoints, recorded, taken, trial, worst
@@ -83,7 +83,7 @@ def test_what_comes_out_below_zero_is_reversed_as_it_was_made_positive(
     each = replace(each, tolerances=Tolerances(0.9, 1e12))
     assert recorded(each, 1, first=300.0)[0].clipped.any()
     assert worst(each, 1, first=300.0) < EXACT
-    monkeypatch.setattr(reference, "REFLECTED", 0.0)
+    monkeypatch.setattr(positivity, "REFLECTED", 0.0)
     assert worst(each, 1, first=300.0) > 1e-3
 
 

@@ -10,7 +10,10 @@ Some mechanisms consume a species without needing it, as "-0.11 PAR" among the p
 zero: it is overdrawn, whatever the step. It becomes zero, which is no error. Its error is that of what is kept.
 """
 
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from airshed.mechanism.network import ReactionNetwork
 
@@ -24,3 +27,16 @@ def overdrawn(network: ReactionNetwork) -> frozenset[int]:
     return frozenset(
         species for net, reactants in pairs for species, change in net if change < 0.0 and species not in reactants
     )
+
+
+def is_overdrawn(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
+    """Return the same as a mask, (species,)."""
+    return np.isin(np.arange(len(network.species)), list(overdrawn(network)))
+
+
+def above_zero(network: ReactionNetwork, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return concentrations (species,), those below zero made positive, as the compiled code does it.
+
+    They may be complex: their imaginary parts are derivatives.
+    """
+    return np.where(y.real < 0.0, -REFLECTED * y * ~is_overdrawn(network), y)

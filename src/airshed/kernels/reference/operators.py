@@ -87,17 +87,26 @@ def exchange(operators: Sequence[Operator], reading: Reading, shape: tuple[int, 
 
 
 def explicit_tendency(operators: Sequence[Operator], reading: Reading, q: Array) -> Array:
-    """Return what exchange through west and south faces and matrices of columns do to mixing ratios [mol/s]."""
+    """Return what exchange through west and south faces and matrices of columns do to mixing ratios [mol/s].
+
+    A rate may be a plain number: the same everywhere.
+    """
     change = np.zeros_like(q)
+    levels, rows, columns = q.shape[1:]
     for operator in operators:
         if operator.kind == "face_exchange":
-            west, south = (_value(operator, rate, reading, 0, slice(None)) for rate in operator.rate)
+            faces = (levels, rows, columns + 1), (levels, rows + 1, columns)
+            west, south = (
+                np.broadcast_to(_value(operator, rate, reading, 0, slice(None)), shape)
+                for rate, shape in zip(operator.rate, faces, strict=True)
+            )
             eastward = np.zeros((*q.shape[:-1], q.shape[-1] + 1), np.result_type(q, west))
             eastward[..., 1:-1] = -west[..., 1:-1] * np.diff(q, axis=3)
             northward = np.zeros((*q.shape[:-2], q.shape[-2] + 1, q.shape[-1]), np.result_type(q, south))
             northward[..., 1:-1, :] = -south[..., 1:-1, :] * np.diff(q, axis=2)
             change = change - (np.diff(eastward, axis=3) + np.diff(northward, axis=2))
         elif operator.kind == "column_matrix":
-            matrix = _value(operator, operator.rate[0], reading, 0, slice(None))
+            given = _value(operator, operator.rate[0], reading, 0, slice(None))
+            matrix = np.broadcast_to(given, (levels, levels, rows, columns))
             change = change + np.einsum("klyx,slyx->skyx", matrix, q)
     return change

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from airshed.kernels.chemistry import Tolerances
 from airshed.kernels.chemistry.data import MOST_STEPS
-from airshed.kernels.chemistry.positivity import REFLECTED, overdrawn
+from airshed.kernels.chemistry.positivity import above_zero, is_overdrawn
 from airshed.kernels.chemistry.sparsity import eliminate, pattern_of
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.mechanism.expressions import Environment
@@ -134,7 +134,7 @@ def integrate(
             grown = step * min(max(factor, 0.2), 1.0 if rejected else 6.0)
             following = max(grown, min(following, longest)) if step < following else grown
             time = end if step >= end - time else time + step
-            y = _above_zero(cell.network, new)
+            y = above_zero(cell.network, new)
             clipped = y - new
         else:
             following, clipped = step * max(factor, 0.1), np.zeros_like(y)
@@ -162,17 +162,7 @@ def take(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> Arr
     """Return y after one step of a given length, nothing below zero; its complex step is its derivative."""
     stages, _ = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
-    return _above_zero(cell.network, new)
-
-
-def _above_zero(network: ReactionNetwork, y: Array) -> Array:
-    """Return concentrations (species,), those below zero made positive."""
-    return np.where(y.real < 0.0, -REFLECTED * y * ~_is_overdrawn(network), y)
-
-
-def _is_overdrawn(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
-    """Return for each species whether a reaction consumes it without needing it."""
-    return np.isin(np.arange(len(network.species)), list(overdrawn(network)))
+    return above_zero(cell.network, new)
 
 
 def _stages(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> tuple[list[Array], Array]:
@@ -197,7 +187,7 @@ def _advance(
     stages, matrix = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     error = sum(e * k for e, k in zip(method.e, stages, strict=True))
-    limited = _is_overdrawn(cell.network)
+    limited = is_overdrawn(cell.network)
     error = np.where(limited, np.maximum(new, 0.0) - np.maximum(new - error, 0.0), error)
     below = np.where(limited, 0.0, np.minimum(new, 0.0))
     tolerated = tolerances.absolute + tolerances.relative * np.maximum(new, y)
