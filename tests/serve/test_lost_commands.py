@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.serve.conftest import Start, serving
+from tests.serve.conftest import Start, refused, serving
 
 import airshed
 from airshed.core.errors import AirshedError
@@ -180,3 +180,13 @@ def test_a_state_that_was_tampered_with_is_refused_in_a_line(
         resumed(folder)
     assert len(str(refused.value)) < 700
     assert not isinstance(refused.value, DefectError)
+
+
+def test_a_new_server_replaces_no_session_with_commands(left: Path, tmp_path: Path, start: Start) -> None:
+    shutil.copytree(left, tmp_path / "live")
+    before = {path: path.read_bytes() for path in (tmp_path / "live").rglob("*") if path.is_file()}
+    told = refused(Path("tracer-rotation"), "--output", tmp_path / "live").stderr
+    assert "holds sessions with commands (main)" in told
+    assert all(path.read_bytes() == content for path, content in before.items())
+    _, main = start("--output", "live", "--force")
+    assert main.state.log_entries == 0

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from airshed.case.case import RunCase
 from airshed.core.atomic import write_whole
-from airshed.core.errors import AirshedError, DataError
+from airshed.core.errors import AirshedError, DataError, OutputError
 from airshed.core.files import read_text
 from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RESTARTS
 from airshed.io.strategies.states import found_states
 from airshed.runtime.registry import model_kind
+from airshed.serve.journal import JOURNAL
 from airshed.serve.keeping import with_machine_of
 
 MAIN: Final = "main"
@@ -64,6 +65,15 @@ class SessionFolders:
         if self.folder is not None:
             self.forget(name)
             shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def check_new(self) -> None:
+        """Raise OutputError where sessions with commands are kept, which a new server would replace."""
+        kept = [] if self.folder is None else [each for each in self.folder.glob(f"*/{JOURNAL}") if each.stat().st_size]
+        if kept:
+            raise OutputError(
+                f"{self.folder} holds sessions with commands ({kept[0].parent.name}); go on with them by --resume, "
+                "take another --output, or replace them by --force"
+            )
 
     def others(self, main: RunCase) -> Iterator[Began | str]:
         """Yield the sessions besides the main one that have a state here, or why one cannot come back.

@@ -33,7 +33,7 @@ class Journal:
         if after:
             text = "".join(f"{entry.model_dump_json()}\n" for entry in after)
             self._lost.write_text(text, encoding="utf-8")
-        self.restart()
+        self.restart(log)
         if not after:
             return []
         shown = listed([f"{each.command.get('kind')} at step {each.step} by {each.author[:40]}" for each in after], 5)
@@ -42,9 +42,11 @@ class Journal:
             f"{self._lost} holds what was commanded"
         ]
 
-    def restart(self) -> None:
-        """Remove the lines: the log of the next state holds all."""
+    def restart(self, log: Sequence[types.LogEntry] = ()) -> None:
+        """Begin with the commands of a log."""
         self._path.unlink(missing_ok=True)
+        for entry in log:
+            self.add(entry)
 
     def _entries(self) -> list[types.LogEntry]:
         """Return the commands of whole lines; the last line may have been cut."""

@@ -31,6 +31,9 @@ def serve(
         bool, typer.Option("--resume", help="Go on from the last state in the folder; without one, begin.")
     ] = False,
     accept_changed_inputs: AcceptChangedInputs = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace sessions in the folder, also those with commands.")
+    ] = False,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token, made if it is missing; by default it is new each time.")
     ] = None,
@@ -68,13 +71,16 @@ def serve(
         with stop_on_interrupt(lambda: None):  # rank 0 tells
             Host(world()).follow()
         return
+    from airshed.serve.folders import SessionFolders
     from airshed.serve.limits import Limits
     from airshed.serve.server import Address, Server
 
     names = tuple(known_as or ())
     origins = tuple(f"{scheme}://{name}" for name in names for scheme in ("http", "https"))
     address = Address(host, port, names, origins, certificate, key, insecure)
-    folder = output or _free_folder(loaded.name, resume=resume)
+    folder = output or _free_folder(loaded.name, resume=resume or force)
+    if not (resume or force):
+        SessionFolders(folder).check_new()
     server = Server(world(), address, Limits(idle=60.0 * idle), _token(token_file), folder)
     use = {"resume": resume, "accept": accept_changed_inputs}
     _serve(server, loaded, use, browser=not no_browser)
@@ -124,9 +130,13 @@ def _token(file: Path | None) -> str:
 
 
 def _free_folder(name: str, *, resume: bool) -> Path:
-    """Return runs/live/NAME, or with a number where a server uses that already; to resume it must be free."""
+    """Return runs/live/NAME, or with a number where a server uses that already, or sessions with commands are in it.
+
+    resume  whether those there are wanted: then it must be free
+    """
     from airshed.core.errors import OutputError
     from airshed.io.folder import RUNS, RunFolder
+    from airshed.serve.folders import SessionFolders
 
     for number in count(1):
         folder = RUNS / "live" / (name if number == 1 else f"{name}-{number}")
@@ -134,6 +144,7 @@ def _free_folder(name: str, *, resume: bool) -> Path:
             return folder
         try:
             with RunFolder.locked(folder / "main"):
+                SessionFolders(folder).check_new()
                 return folder
         except OutputError:
             continue
