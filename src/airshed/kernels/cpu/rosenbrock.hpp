@@ -378,21 +378,25 @@ template <int STAGES> static bool finish(const Cells& s, const Method& method, L
             error += real(method.e[i]) * t.stage[i][n];
         }
         // no absolute value: a solution that has run through infinity comes back negative, and would excuse its own error
-        const pack inverse = reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
-        pack below = minimum(value, pack{});
-        if (OVERDRAWN && overdrawn[n])   // the error of what is kept
-            error = maximum(value, pack{}) - maximum(value - error, pack{}), below = pack{};
-        const pack ratio = error * inverse, missing = below * inverse;
+        if (OVERDRAWN && overdrawn[n]) error = maximum(value, pack{}) - maximum(value - error, pack{});   // of what is kept
+        const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
         t.next[n] = value + pack{};   // no zero with a sign: go_on would take it off or not, as a lane's neighbours are
-        sum += ratio * ratio + missing * missing;
+        sum += ratio * ratio;
         lowest = minimum(value, lowest), pivot = minimum(t.a[diagonal[n]], pivot);
+    }
+    const bool below_zero = any(lowest < 0);
+    for (int n = 0; below_zero && n < NS; n++) {   // what is below zero is an error; rare, so that it has a loop of its own
+        if (OVERDRAWN && overdrawn[n]) continue;
+        const pack missing = minimum(t.next[n], pack{})
+            * reciprocal(t.absolute[n] + real(s.relative) * maximum(t.next[n], t.y[n]));
+        sum += missing * missing;
     }
     // A pivot below zero: something grows faster than e^(1/gamma) over the step, beyond the pole of the method's stability
     // function, where its error estimate may look fine on the other side of infinity.
     sum = pivot < 0 ? splat(real(__builtin_inf())) : sum;
     for (int lane = 0; lane < W; lane += D)
         *(dpack*)(t.error + lane) = (1.0 / NS) * __builtin_convertvector(*(const narrow*)((const real*)&sum + lane), dpack);
-    return any(lowest < 0);
+    return below_zero;
 }
 
 // Accept or reject lane by lane, and say which are done: at their end, or hopeless, with too many steps or rejected at steps
