@@ -14,6 +14,8 @@ from airshed.adjoint.dot_products import dot_products
 from airshed.adjoint.recording import recorded
 from airshed.air.schemes import moving
 
+pytestmark = pytest.mark.standard
+
 EXACT = 1e-12
 
 

@@ -10,6 +10,8 @@ import airshed
 from airshed.air.assembly import Parts, assemble
 from airshed.core.errors import CaseError
 
+pytestmark = pytest.mark.standard
+
 MAP = '[emissions]\nnone = "others"\n[boundary]\nzero = "others"\n[deposition]\nnone = "others"\n'
 
 

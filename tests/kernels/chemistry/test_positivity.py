@@ -12,6 +12,8 @@ from airshed.kernels.reference.rosenbrock import Cell, Step, StepControl, integr
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
+pytestmark = pytest.mark.standard
+
 Array = npt.NDArray[np.float64]
 
 LENGTH, MOST = 3600.0, 300
