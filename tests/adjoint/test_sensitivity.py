@@ -14,6 +14,7 @@ from airshed.adjoint import CostOfFunction, Options, gradient, sensitivity
 from airshed.adjoint.options import Watcher
 from airshed.adjoint.stores.store import MemoryStore
 from airshed.core.errors import CaseError
+from airshed.grid import Grid
 
 from .small import RECEPTOR, SOURCE, changed_rates, measured, small, uneven
 
@@ -240,6 +241,19 @@ def test_a_place_is_a_city_a_country_or_a_box(folder: Path) -> None:
     part = Receptor.of({"species": "O3", "lon": [7, 7.3], "lat": [50, 50.2]}, 3600.0).weights(grid)
     assert part[0, 0, :3] == pytest.approx([2 / 3, 1 / 3, 0.0])
     assert Receptor.of({"species": "O3", "place": "Cologne"}, 3600.0).title == "O3 in Cologne"
+
+
+def test_a_receptor_lies_in_the_area_whatever_turn_its_longitude_has() -> None:
+    from airshed.adjoint.receptor import Receptor
+
+    for area, lon, column in (((175.0, 190.0), -175.5, 9), ((-10.0, 10.0), 355.5, 5), ((350.0, 370.0), -4.5, 5)):
+        grid = Grid.regular(area, (46.0, 54.0), 1.0, [20.0])
+        for place in (lon, [lon - 0.5, lon + 0.5]):
+            found = Receptor.of({"species": "O3", "lon": place, "lat": [50, 51]}, 3600.0).weights(grid)
+            assert np.argwhere(found).tolist() == [[0, 4, column]]
+    shown = Receptor.of({"species": "O3", "place": "Germany"}, 3600.0)
+    far, near = (Grid.regular(lon, (46.0, 56.0), 1.0, [20.0]) for lon in ((365.0, 376.0), (5.0, 16.0)))
+    assert shown.weights(far) == pytest.approx(shown.weights(near), abs=1e-12)
 
 
 class Looking(Watcher):

@@ -92,7 +92,8 @@ class Receptor:
         """The share of each cell that is in the place (lat, lon)."""
         place = self.place
         if not place.outline:
-            across, along = _covered(grid.lat_faces, place.lat, "lat"), _covered(grid.lon_faces, place.lon, "lon")
+            lon = _turned(place.lon, grid)
+            across, along = _covered(grid.lat_faces, place.lat, "lat"), _covered(grid.lon_faces, lon, "lon")
             return across[:, None] * along[None, :]
         near = [each for each in place.outline if _meets(each, grid)]
         shares = _share_of(near, grid) if near else np.zeros(grid.shape[1:])
@@ -152,9 +153,17 @@ def _place(asked: Mapping[str, Any]) -> Place:
     return Place(f"{north} N, {east} E", lon, lat)
 
 
+def _turned(lon: tuple[float, float], grid: Grid) -> tuple[float, float]:
+    """Return two longitudes by the turn that brings them into a grid, if one does."""
+    (west, east), (first, last) = lon, grid.lon_faces[[0, -1]]
+    turn = next((each for each in (0.0, 360.0, -360.0) if east + each >= first and west + each <= last), 0.0)
+    return west + turn, east + turn
+
+
 def _meets(polygon: Polygon, grid: Grid) -> bool:
     west, south = polygon[0].min(axis=0)
     east, north = polygon[0].max(axis=0)
+    west, east = _turned((float(west), float(east)), grid)
     across = west < grid.lon_faces[-1] and east > grid.lon_faces[0]
     return bool(across and south < grid.lat_faces[-1] and north > grid.lat_faces[0])
 
