@@ -105,8 +105,7 @@ def test_a_cold_start_at_noon_is_advised_against_and_one_at_night_is_not(start: 
     with airshed.Simulation(case) as sim:
         sim.run(until="20 min")
         facts = sim.summary(brief=True).facts
-    assert ("advice" in facts) == advised
-    if advised:
-        assert str(facts["advice"]).startswith("the iteration drifts by ")
-        instead = "take chemistry.sweeps = 4, a shorter time.step, or a time.spinup"
-        assert str(facts["advice"]).endswith(f" % of the nitrogen emitted; {instead}")
+    advice = str(facts.get("advice", ""))
+    assert advice.startswith("the iteration drifts by ") == advised
+    instead = "take chemistry.sweeps = 4, a shorter time.step, or a time.spinup"
+    assert (f" % of the nitrogen emitted; {instead}" in advice) == advised

@@ -117,12 +117,12 @@ def many_runs(ranks: Communicator) -> None:
 
     from airshed.air.case import Case
     from airshed.io.folder import RunFolder
-    from airshed.runtime.records import check_folder
+    from airshed.runtime.records import FolderUse, check_folder
 
     kept = [MPI.COMM_SELF.Dup() for _ in range(2000)]
     case, place = Case.from_dict(TRACERS), Path(ranks.broadcast(tempfile.mkdtemp()))
     for number in range(40):
-        check_folder(case, place / str(number), resume=False, ranks=ranks)
+        check_folder(case, FolderUse(place / str(number)), ranks)
         RunFolder(place / str(number), "", ranks=ranks).close()
     ranks.barrier()
     if ranks.rank == 0:
