@@ -21,7 +21,8 @@ def test_steps_on_arm_equal_their_references() -> None:
     lacking = [each for each in COMMANDS if shutil.which(each) is None]
     if lacking or os.geteuid() != 0:
         pytest.skip(f"emulation of ARM needs root and {', '.join(lacking) or 'nothing more'}")
-    done = subprocess.run(["validation/arm/run", os.environ["AIRSHED_ARM"]], cwd=ROOT, capture_output=True, text=True, check=False)
+    command = ["validation/arm/run", os.environ["AIRSHED_ARM"]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["machine"] == "aarch64"
