@@ -12,7 +12,7 @@ from airshed.mechanism.describe import environment_of
 TEXT = """\
 * A comment; it ends with its line * ;
 * without a semicolon on its line
-  it ends with the first ;;
+* likewise ;;
 VARIABLE
  HCHO CH3O2 NO NO2 O3
  O CH3O HO2 ;
@@ -87,6 +87,9 @@ def test_the_side_file_goes_before_the_values_of_the_file_and_of_the_mcm(tmp_pat
         ("% foo(2, 3) : NO = NO2 ;", "22:5: no formula gives 'foo"),
         ("M = 2.5D19 ;", "22:6: M is given by the air of the run"),
         ("COMPILE INITIAL ;", "22:3: expected a reaction .* not 'COMPILE INITIAL'"),
+        ("RO2 = 0.5*CH3O2 + CH3O ;", "22:3: RO2 is read as a sum of species, .* without '0.5\\*CH3O2'"),
+        ("RO2 = CH3O2 - CH3O ;", "22:3: RO2 is read as a sum"),
+        ("RO2 = CH3O2 ; RO2 = CH3O ;", "22:17: RO2 stands a second time"),
         ("% 1.0 : NO = NO2", "22:3: this statement has no ';'"),
     ],
 )
@@ -102,3 +105,7 @@ def test_the_sum_of_the_radicals_is_carried_as_a_species(tmp_path: Path) -> None
     assert rates(network, AIR[0])[1] == pytest.approx(1.2e-13)
     assert dict(network.reactions[1].reactants) == {"CH3O2": 1, "RO2": 1}
     assert read(tmp_path, text.replace("RO2 = CH3O2 + CH3O", "RO2 = "), "b.fac").sums == {}
+
+
+def test_a_comment_without_a_semicolon_takes_no_reaction_with_it(tmp_path: Path) -> None:
+    assert len(read(tmp_path, TEXT.replace("% KMT02", "* a remark\n% KMT02")).reactions) == 5

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import airshed
+from airshed.adjoint import box_sensitivity
 from airshed.air.assembly import assemble
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.forcing import BoxForcing
@@ -149,6 +151,12 @@ def test_check_says_so_and_converts(tmp_path: Path) -> None:
         ("RO2 = C(ind_A) - C(ind_B)", None),
         ("RO2 = RO2 + C(ind_A)", None),
         ("RO2 = C(ind_A) + K", None),
+        ("RO2 = C(ind_A)\n RO2 = RO2*0.5", None),
+        ("RO2 = C(ind_A)\n RO2 = 1e8", None),
+        ("RO2 = C(ind_A)\n RO2 = MAX(RO2, 1e9)", None),
+        ("RO2 = C(ind_A)\n IF (TEMP > 200) RO2 = RO2 + C(ind_B)", None),
+        ("IF (TEMP > 200) THEN\n RO2 = C(ind_A)\n ELSE\n RO2 = C(ind_B)\n END IF", None),
+        ("RO2 = C(ind_A); RO2 += C(ind_B);", None),
     ],
 )
 def test_sums_in_code(code: str, weights: dict[str, float] | None) -> None:
@@ -217,3 +225,39 @@ def test_an_air_of_the_files_own_code_is_no_species(tmp_path: Path) -> None:
         ]
         with pytest.raises(MechanismError, match="a rate cannot depend on H2O"):
             network_of(tmp_path, f"{code}\n{text.replace('*H2O', '*C(ind_H2O)')}")
+
+
+def test_a_solver_that_does_not_keep_sums_is_refused(tmp_path: Path) -> None:
+    network = network_of(tmp_path)
+    with pytest.raises(CaseError, match="lets RO2 and the species of that sum drift apart; take ros2"):
+        airshed.box(network, box_of("gauss-seidel"))
+
+
+def test_gradients_of_sums_are_refused(tmp_path: Path) -> None:
+    network = network_of(tmp_path)
+    with pytest.raises(CaseError, match="gradient of NO: RO2 of mcm is a sum of species"):
+        box_sensitivity(network, box_of("rodas3"), "NO")
+
+
+def box_of(method: str) -> dict[str, object]:
+    air = {"temperature": "290 K", "pressure": "1000 hPa", "humidity": "50 %"}
+    time = {"start": "0 s", "length": "60 s", "output_every": "60 s"}
+    return {"time": time, "environment": air, "solver": {"method": method}}
+
+
+def test_a_species_that_code_computes_is_no_part_of_the_air(tmp_path: Path) -> None:
+    text = "#INLINE F90_RCONST\n H2O = C(ind_H2O)\n#ENDINLINE\n#DEFVAR\nA = IGNORE; H2O = IGNORE;\n"
+    with pytest.raises(MechanismError, match="cannot depend on H2O, a variable species"):
+        network_of(tmp_path, f"{text}#EQUATIONS\nA = PROD : 1e-19*H2O;\n")
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("#DEFVAR\nA = IGNORE; CFACTOR = IGNORE;\n", "cannot depend on CFACTOR, a variable species"),
+        ("#INLINE F90_INIT\n CFACTOR = 2.46D13\n#ENDINLINE\n#DEFVAR\nA = IGNORE;\n", "inlined code gives CFACTOR"),
+    ],
+)
+def test_a_factor_that_is_not_that_of_the_file_is_refused(tmp_path: Path, head: str, message: str) -> None:
+    with pytest.raises(MechanismError, match=message):
+        network_of(tmp_path, f"{head}#EQUATIONS\nA = PROD : 1e-16*CFACTOR;\n")

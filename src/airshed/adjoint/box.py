@@ -16,9 +16,9 @@ from airshed.adjoint.box_ranking import KINDS
 from airshed.air.box import BoxConditions, BoxRun
 from airshed.air.box.run import Conditions, States, prepare
 from airshed.core.errors import CaseError, DataError
-from airshed.core.text import suggestion
+from airshed.core.text import listed, suggestion
 from airshed.core.units import quantity
-from airshed.mechanism import ReactionNetwork
+from airshed.mechanism import ReactionNetwork, load_mechanism
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,12 +56,18 @@ def box_sensitivity(
     Raises what :func:`airshed.box` raises, CaseError in single precision and for many boxes by gauss-seidel, DataError
     where value is 0.
     """
-    asked = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
+    network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
+    if network.sums:
+        raise CaseError(
+            f"gradient of {of}: {listed(sorted(network.sums))} of {network.name} is a sum of species, which a gradient"
+            " would take for a species of its own; write each such reaction once for each species of the sum"
+        )
+    asked = prepare(network, conditions, states, threads, allow_code=allow_code)
     target = _target(asked, of, at)
     if target.at < _end(asked.conditions):
         shorter = _until(asked.conditions, target.at)
         asked.close()
-        asked = prepare(mechanism, shorter, states, threads, allow_code=allow_code)
+        asked = prepare(network, shorter, states, threads, allow_code=allow_code)
     try:
         asked.keep_tape()
         series = asked.run()

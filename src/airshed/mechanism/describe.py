@@ -120,6 +120,9 @@ def convert(mechanism: str, output: Path) -> Report:
         "written": ", ".join(map(str, written)),
         "read back": "the same network" if not lost else f"not the same: {'; '.join(lost[:10])}",
     }
+    if network.sums:
+        names = ", ".join(network.sums)
+        facts["note"] = f"{names} is an ordinary species in it: give it the sum of its species at the start of each run"
     return Report("Conversion", [], facts, ok=not lost)
 
 

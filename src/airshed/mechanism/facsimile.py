@@ -1,6 +1,6 @@
 """Reads mechanisms in FACSIMILE's language, as the Master Chemical Mechanism (MCM) and AtChem export them (.fac).
 
-    * A comment ends with its line, or with the first semicolon if its line has none ;
+    * A comment ends with its line ;
     VARIABLE
      HCHO CH3O2 NO NO2 ;                          species; without it those of the reactions
     KRO2NO = 2.7D-12*EXP(360/TEMP) ;              a value; @ is the power
@@ -119,9 +119,7 @@ class _Text:
         elif _VARIABLE.match(statement):
             self.species += [(offset + each.start(), each[0]) for each in _SPECIES.finditer(statement, len("VARIABLE"))]
         elif value and value[1].upper() == SUM:
-            self.radicals = [each[0] for each in _SPECIES.finditer(statement, value.end())]
-            if not self.radicals:
-                self._define(SUM, offset, "0")
+            self._add_up(offset, statement[value.end() :])
         elif value:
             self._define(value[1], offset + value.end(), statement[value.end() :])
         else:
@@ -130,6 +128,19 @@ class _Text:
                 "expected a reaction (% rate : A + B = C ;), a value (NAME = formula ;), VARIABLE with species, or a"
                 f" comment (* ... ;), not {short(' '.join(statement.split()))!r}",
             )
+
+    def _add_up(self, offset: int, text: str) -> None:
+        """Take the radicals of the sum; raise MisplacedError for anything but A + B + C, and for a second sum."""
+        if self.radicals or SUM.casefold() in self.values:
+            raise MisplacedError(offset, f"{SUM} stands a second time")
+        if not text.strip():
+            self._define(SUM, offset, "0")
+            return
+        parts = [part.strip() for part in text.split("+")]
+        wrong = next((part for part in parts if not _SPECIES.fullmatch(part)), None)
+        if wrong is not None:
+            raise MisplacedError(offset, f"{SUM} is read as a sum of species, A + B + C, without {short(wrong)!r}")
+        self.radicals = parts
 
     def _define(self, name: str, offset: int, text: str) -> None:
         if name.upper() in KNOWN:
@@ -182,9 +193,9 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         end = text.find(";", at)
         if text[at] == "*":
             line_end = text.find("\n", at)
-            if end < 0 or line_end < 0:
+            if line_end < 0:
                 return
-            at = line_end if end < line_end else end + 1
+            at = line_end
         elif end < 0:
             raise MisplacedError(at, "this statement has no ';' at its end")
         else:

@@ -18,6 +18,7 @@ from airshed.air.box.states import CellStates
 from airshed.air.box.steps import JUST_BEFORE, Event, events, steps
 from airshed.air.box.tape import Tape
 from airshed.core.errors import CaseError, NumericalError
+from airshed.core.text import listed
 from airshed.kernels.backend import backend
 from airshed.mechanism.file_air import notes_of_air
 from airshed.mechanism.network import ReactionNetwork
@@ -70,6 +71,11 @@ class BoxRun:
             kernel = backend().compile_chemistry(self.network, precision)
             self.compile_seconds = kernel.seconds["compile"]
             self._rosenbrock = RosenbrockCells(kernel, self.forcing, self.conditions, threads)
+        elif self.network.sums:
+            raise CaseError(
+                f"solver.method gauss-seidel lets {listed(sorted(self.network.sums))} and the species of that sum"
+                f" drift apart; take {', '.join(METHODS)}"
+            )
         else:
             column = compile_box(self.forcing, precision)
             self.compile_seconds = column.seconds["compile"]

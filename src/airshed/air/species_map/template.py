@@ -210,15 +210,15 @@ def _boundary(names: Iterable[str], meanings: Meanings) -> _Section:
         else:
             left = {column: factor for n, (column, factor) in enumerate(value.items()) if n == 0 or column not in taken}
             section.take(name, _table(left) if left else None, guess)
-    _refuse_twice(section, entries)
+    _refuse_twice(section, {name: value for name, (value, _) in entries.items() if name not in own.profile})
     return section
 
 
-def _refuse_twice(section: _Section, entries: Mapping[str, tuple[Amounts | str, str]]) -> None:
+def _refuse_twice(section: _Section, entries: Mapping[str, Amounts | str]) -> None:
     """Turn entries into questions where several species have the same column as their own, as alike isomers do."""
     first: dict[str, list[str]] = {}
-    for name, (value, _) in entries.items():
-        if isinstance(value, Mapping) and value and next(iter(value.values())) >= 1.0:
+    for name, value in entries.items():
+        if isinstance(value, Mapping) and value:
             first.setdefault(next(iter(value)), []).append(name)
     for column, species in first.items():
         if len(species) > 1:

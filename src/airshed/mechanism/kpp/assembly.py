@@ -8,7 +8,7 @@ from typing import Final
 
 from airshed.core.constants import ATOMIC_WEIGHTS
 from airshed.core.errors import MechanismError
-from airshed.core.text import counted, printable
+from airshed.core.text import printable
 from airshed.formula.tree import Expression, Number
 from airshed.mechanism.kpp.dialects import MissingFormulasError
 from airshed.mechanism.kpp.faults import Faults, first_places, missing_formulas, of_species, unexplained
@@ -114,6 +114,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         factor=factor,
         given=frozenset().union(*(source.given_by_code for source in collection.sources)),
         imports=any(source.imports for source in collection.sources),
+        computed=frozenset().union(*(source.sums_in_code for source in collection.sources)),
     )
     sums = _sums(collection, meaning)
     meaning.sums = {each.casefold(): each for each in sums}
@@ -130,7 +131,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         name=name,
         species=(
             *collection.declared(fixed=False),
-            *(Species(each, text=f"sum of {counted(len(sums[each]), 'species')}") for each in sums),
+            *(Species(each, text=f"sum of {len(sums[each])} species") for each in sums),
         ),
         fixed=collection.declared(fixed=True),
         reactions=followed(reactions, sums),

@@ -72,6 +72,7 @@ class Meaning:
     fixed        the same of fixed species
     assigned     names, case folded, that the model's own code gives a value
     given        what else that code gives, or declares: not the species of the same name
+    computed     what that code computes from concentrations
     imports      whether that code uses modules, which may give any name of the air
     sums         those of sums of variable species, case folded -> as written: parameters of a rate as it is read
     factor       CFACTOR of the file [molecules cm-3 per unit of its initial values], None where it is silent
@@ -83,6 +84,7 @@ class Meaning:
     fixed: Mapping[str, str] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
     imports: bool = False
     sums: Mapping[str, str] = field(default_factory=dict)
     factor: float | None = None
@@ -129,10 +131,11 @@ class Meaning:
         if key in arguments:
             return arguments[key]
         if name.name.upper() in _KPP_SYMBOLS:
-            if not self.imports and key not in self.given:
+            if key in self.computed or not (self.imports or key in self.given):
                 self._refuse_variable(name)
             return Symbol(_KPP_SYMBOLS[name.name.upper()])
         if key == "cfactor":
+            self._refuse_variable(name)
             return self._factor(name.offset)
         if key in self.sums:
             return Parameter(self.sums[key])
@@ -164,6 +167,8 @@ class Meaning:
 
     def _factor(self, offset: int) -> Expression:
         """Return CFACTOR in a rate: a part of the air of the run where it is one of the file's air, else 1."""
+        if self.factor is None and "cfactor" in self.assigned:
+            raise MisplacedError(offset, "inlined code gives CFACTOR, which is not read; write it under #INITVALUES")
         if self.factor is None or self.factor == 1.0:
             return Number(1.0)
         part = part_of_air(self.factor)

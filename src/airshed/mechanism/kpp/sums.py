@@ -23,6 +23,8 @@ _TERM: Final = re.compile(
     r"(?:([\d.]+(?:[eEdD][+-]?\d+)?)(?:_\w+)?\s*\*\s*)?(?:C|VAR)\s*\(\s*indf?_(\w+)\s*\)", re.IGNORECASE
 )
 _INDEX: Final = re.compile(r"\bindf?_", re.IGNORECASE)
+_BLOCK: Final = re.compile(r"(?:else\b|end|\}|if\b|do\b|for\b|while\b|where\b|select\b)", re.IGNORECASE)
+"""How a statement begins whose assignments do not always happen, or that ends such a block."""
 _ZERO: Final = re.compile(r"0*(?:\.0*)?(?:[eEdD][+-]?\d+)?(?:_\w+)?")
 _MOST: Final = 6
 """Powers of a sum that a rate may have."""
@@ -50,9 +52,13 @@ def sums_of(code: str) -> dict[str, CodeSum]:
     """Return what a piece of inlined code computes from concentrations, by its names with the case folded."""
     found: dict[str, CodeSum] = {}
     zeros: set[str] = set()
-    for statement in re.split(r"[\n;]", _REMARK.sub("", _CONTINUED.sub(" ", code))):
-        match = _ASSIGNMENT.fullmatch(statement.strip())
+    statements = [each.strip() for each in re.split(r"[\n;]", _REMARK.sub("", _CONTINUED.sub(" ", code)))]
+    is_plain = not any(_BLOCK.match(each) for each in statements)
+    for statement in statements:
+        match = _ASSIGNMENT.fullmatch(statement)
         if match is None:
+            for key in _assigned_otherwise(statement, found):
+                found[key] = CodeSum(found[key].name, None)
             continue
         name, value = match[1], match[2].strip()
         key = name.casefold()
@@ -61,8 +67,16 @@ def sums_of(code: str) -> dict[str, CodeSum]:
             zeros.add(key)
             found.pop(key, None)
         elif _INDEX.search(value):
-            found[key] = CodeSum(name, _weights(value, key, before))
+            found[key] = CodeSum(name, _weights(value, key, before) if is_plain else None)
+        elif key in found:
+            found[key] = CodeSum(name, None)
     return found
+
+
+def _assigned_otherwise(statement: str, names: Iterable[str]) -> list[str]:
+    """Return those of some names that a statement changes in another way, as by ``RO2 += x`` or ``IF (..) RO2 = x``."""
+    text = statement.casefold()
+    return [name for name in names if re.search(rf"\b{re.escape(name)}\s*[-+*/]?=(?!=)", text)]
 
 
 def _weights(value: str, key: str, before: CodeSum | None) -> dict[str, float] | None:
