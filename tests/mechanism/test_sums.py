@@ -106,7 +106,7 @@ def test_a_box_begins_with_the_sum_of_what_its_conditions_give(tmp_path: Path) -
     data = {
         "time": {"length": "1 h", "output_every": "1 h"},
         "environment": {"temperature": "290 K", "pressure": "1000 hPa"},
-        "initial": {"CH3O2": "7e8 molecules/cm3", "RO2": "1 molecules/cm3"},
+        "initial": {"CH3O2": "7e8 molecules/cm3"},
     }
     network = network_of(tmp_path)
     forcing = BoxForcing(BoxConditions.from_dict(data), network)
@@ -231,6 +231,13 @@ def test_a_solver_that_does_not_keep_sums_is_refused(tmp_path: Path) -> None:
     network = network_of(tmp_path)
     with pytest.raises(CaseError, match="lets RO2 and the species of that sum drift apart; take ros2"):
         airshed.box(network, box_of("gauss-seidel"))
+
+
+def test_a_start_value_of_a_sum_is_refused(tmp_path: Path) -> None:
+    conditions = box_of("rodas3") | {"initial": {"RO2": "1 ppb"}}
+    forcing = BoxForcing(BoxConditions.from_dict(conditions), network_of(tmp_path))
+    with pytest.raises(CaseError, match=r"initial\.RO2 is the sum of its species at the start"):
+        forcing.start(0.0, {"M": np.array([2.4e19])})
 
 
 def test_gradients_of_sums_are_refused(tmp_path: Path) -> None:

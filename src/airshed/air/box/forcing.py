@@ -188,6 +188,8 @@ class BoxForcing:
             densities[self.network.index(name)] = own[name.casefold()]
         for number, value in self.initial.items():
             key = f"initial.{self.network.names[number]}"
+            if self.network.names[number] in self.network.sums:
+                raise CaseError(f"{key} is the sum of its species at the start; give those, and leave this line out")
             if isinstance(value, FromCsv):
                 knots = read_knots(value, self._conditions.folder, key=key)
                 amount, unit = knots.at(time)[None], knots.unit
