@@ -9,6 +9,7 @@ import xarray as xr
 from tests.adjoint.test_box import air_of
 from typer.testing import CliRunner
 
+from airshed.adjoint import box
 from airshed.adjoint.box_ranking import ranked, ranking_table, write_sensitivity
 from airshed.air.box import run
 from airshed.case.toml import write_toml
@@ -68,7 +69,8 @@ def test_bars_are_as_long_as_the_sensitivities(found: xr.Dataset, tmp_path: Path
 
 def test_the_command_writes_ranking_and_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     air = air_of("small", tmp_path)
-    monkeypatch.setattr(run, "load_mechanism", lambda *given, **options: air.network)  # the one of the catalogue
+    for module in (run, box):
+        monkeypatch.setattr(module, "load_mechanism", lambda *given, **options: air.network)  # the one of the catalogue
     (tmp_path / "box.toml").write_text(write_toml({**air.day, "solver": {}}))
     given = ["box", "small", "--conditions", str(tmp_path / "box.toml"), "--output", str(tmp_path / "o.csv")]
     outcome = CliRunner().invoke(app, [*given, "--plot", str(tmp_path / "o.png"), "--gradient", "o3", "--at", "4 h"])
