@@ -7,7 +7,7 @@ import numpy as np
 from tests.laws.cases import small_case
 
 from airshed.air.case import Case
-from airshed.assimilate.observations import Observation, Observations
+from airshed.observations.observation import Observation, Observations
 
 CONTROLS: list[dict[str, Any]] = [
     {"name": "cells", "species": ["NO"], "length": "200 km"},

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from airshed.assimilate.column_file import REQUIRED
-from airshed.assimilate.station_table import COLUMNS
+from airshed.observations.column_file import REQUIRED
+from airshed.observations.station_table import COLUMNS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "assimilation.md").read_text(encoding="utf-8")
 

@@ -10,7 +10,7 @@ from airshed.air.case import Case, check_species, idle_settings
 from airshed.assimilate.from_case import control_vector, fourdvar, read_observations, stop_rules
 from airshed.core.errors import CaseError
 
-from .test_reading import HEADER, line
+from ..observations.test_reading import HEADER, line
 from .toys import Matrix
 
 CONTROL = {"name": "nox", "species": ["NO", "NO2"], "parts_of_day": 4, "time": "6 h"}
@@ -50,16 +50,16 @@ def test_blocks_have_the_axes_of_what_they_act_on() -> None:
 def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + line() + line(station="B", flag="7"), encoding="utf-8")
     given = case(tmp_path, iterations=7, gradient=0.01)
-    observations, passed_over = read_observations(given, given.make_grid())
+    observations, rejected = read_observations(given, given.make_grid())
     assert observations.value.tolist() == [21.0]
-    assert [(row.place, row.station, row.reason) for row in passed_over] == [("line 3", "B", "flag '7'")]
+    assert [(row.place, row.station, row.reason) for row in rejected] == [("line 3", "B", "flag '7'")]
     assert (stop_rules(given).iterations, stop_rules(given).gradient) == (7, 0.01)
     other = {**OBSERVED, "flags": ["7"], "outside": "skip", "averaging": "2 h", "representativeness": 0.0, "names": {}}
     given = case(tmp_path, observations=other)
     (tmp_path / "b.csv").write_text(HEADER + line(flag="7", lon="30"), encoding="utf-8")
     (tmp_path / "c.csv").write_text(HEADER + line(flag="7", averaging="", error=""), encoding="utf-8")
-    observations, passed_over = read_observations(given, given.make_grid())
-    assert {row.reason for row in passed_over} == {"flag ''", "outside the domain"}
+    observations, rejected = read_observations(given, given.make_grid())
+    assert {row.reason for row in rejected} == {"flag ''", "outside the domain"}
     assert observations.end[1] - observations.begin[1] == 7200.0
     assert observations.sigma[1] == pytest.approx(2.1)
     with pytest.raises(CaseError, match="there is no such file"):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from airshed.assimilate.interpolation import bilinear, layer_weights, mean_weights
-from airshed.assimilate.observations import Kernel, Observation, Observations
 from airshed.assimilate.operator import Domain, Operator
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import CaseError
+from airshed.observations.observation import Kernel, Observation, Observations
 
 from .toys import GRID, SPECIES, TIMES, column, many, observation
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.thorough
 def test_the_truth_is_as_near_to_its_stations_as_their_errors_say() -> None:
     case = load_case("assimilation-twin")
     seen = Seen.of_case(case)
-    assert (len(seen.observations), seen.passed_over) == (60 * 18, ())
+    assert (len(seen.observations), seen.rejected) == (60 * 18, ())
     assert seen.withheld is not None
     with opened(case, seen) as study:
         true = truth(study.case, study.control)

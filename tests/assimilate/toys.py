@@ -9,9 +9,9 @@ import numpy.typing as npt
 from airshed.assimilate.control import Block, ControlVector
 from airshed.assimilate.correlation import axis_root
 from airshed.assimilate.covariance import Covariance
-from airshed.assimilate.observations import Kernel, Observation, Observations
 from airshed.assimilate.seam import Controls, Force, Pullback, See
 from airshed.grid import Grid
+from airshed.observations.observation import Kernel, Observation, Observations
 
 Array = npt.NDArray[np.float64]
 RANDOM = np.random.default_rng(7)

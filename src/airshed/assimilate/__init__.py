@@ -6,9 +6,9 @@
 from airshed.assimilate.control import Block, ControlVector
 from airshed.assimilate.covariance import Covariance
 from airshed.assimilate.fourdvar import Analysis, FourDVar, Stop
-from airshed.assimilate.observations import Observations
 from airshed.assimilate.operator import Domain, Operator
 from airshed.assimilate.seam import FieldModel, Observed, Sampled
+from airshed.observations.observation import Observations
 
 __all__ = [
     "Analysis", "Block", "ControlVector", "Covariance", "Domain", "FieldModel", "FourDVar", "Observations", "Observed",

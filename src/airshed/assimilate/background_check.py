@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from airshed.assimilate.observations import Observations
 from airshed.core.errors import CaseError
 from airshed.core.report import Table
+from airshed.observations.observation import Observations
 
 Array = npt.NDArray[np.float64]
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.assimilate.control import ControlVector
-from airshed.assimilate.observations import Observations
 from airshed.assimilate.seam import Observed, Pullback
 from airshed.core.errors import NumericalError
+from airshed.observations.observation import Observations
 
 Array = npt.NDArray[np.float64]
 

@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from airshed.assimilate.control import ControlVector
 from airshed.assimilate.fourdvar import Analysis
-from airshed.assimilate.observations import Observations
 from airshed.assimilate.posterior import Posterior
 from airshed.assimilate.state_file import Record
 from airshed.core.report import Cell, Report, Table
+from airshed.observations.observation import Observations
 
 Array = npt.NDArray[np.float64]
 

@@ -13,10 +13,10 @@ from airshed.assimilate.background_check import check_background
 from airshed.assimilate.control import ControlVector
 from airshed.assimilate.cost import Cost, Evaluation
 from airshed.assimilate.lbfgs import Memory, begin, iterate
-from airshed.assimilate.observations import Observations
 from airshed.assimilate.seam import Observed
 from airshed.assimilate.state_file import Record, Saved
 from airshed.core.errors import CaseError, NumericalError
+from airshed.observations.observation import Observations
 
 Array = npt.NDArray[np.float64]
 Why = Literal["gradient", "cost", "iterations", "no step"]

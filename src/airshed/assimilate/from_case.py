@@ -8,17 +8,17 @@ import numpy.typing as npt
 
 from airshed.air.case import Case
 from airshed.air.case.assimilation import ControlSection
-from airshed.assimilate.column_file import read_columns
 from airshed.assimilate.control import Block, ControlVector
 from airshed.assimilate.correlation import axis_root, lat_root, lon_root
 from airshed.assimilate.covariance import Covariance
 from airshed.assimilate.fourdvar import FourDVar, Stop
-from airshed.assimilate.observations import ErrorModel, Observations
 from airshed.assimilate.seam import Observed
-from airshed.assimilate.station_table import read_stations
-from airshed.assimilate.taking import Choice, PassedOver, Taking
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.grid import Grid
+from airshed.observations.column_file import read_columns
+from airshed.observations.observation import ErrorModel, Observations
+from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules
+from airshed.observations.station_table import read_stations
 
 Array = npt.NDArray[np.float64]
 
@@ -60,27 +60,27 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
 
 
-def read_observations(case: Case, grid: Grid) -> tuple[Observations, list[PassedOver]]:
+def read_observations(case: Case, grid: Grid) -> tuple[Observations, list[RejectedRow]]:
     """Return the observations of a case, and the rows that were passed over.
 
     raises  CaseError for a file that is not there, DataError for one that cannot be used
     """
-    observed, taking = case.assimilation.observations, _taking(case, grid)
+    observed, selection = case.assimilation.observations, _selection(case, grid)
     for path in case.files(observed.stations, "assimilation.observations.stations"):
-        read_stations(path, case.start, taking, averaging=observed.averaging.value)
+        read_stations(path, case.start, selection, averaging=observed.averaging.value)
     for path in case.files(observed.columns, "assimilation.observations.columns"):
-        read_columns(path, case.start, taking)
-    return taking.observations(), taking.passed
+        read_columns(path, case.start, selection)
+    return selection.observations(), selection.rejected
 
 
-def read_withheld(case: Case, grid: Grid) -> tuple[Observations | None, list[PassedOver]]:
+def read_withheld(case: Case, grid: Grid) -> tuple[Observations | None, list[RejectedRow]]:
     """Return the observations that are compared but not assimilated, None without any; as :func:`read_observations`."""
-    observed, taking = case.assimilation.observations, _taking(case, grid)
+    observed, selection = case.assimilation.observations, _selection(case, grid)
     if not observed.withheld:
         return None, []
     for path in case.files(observed.withheld, "assimilation.observations.withheld"):
-        read_stations(path, case.start, taking, averaging=observed.averaging.value)
-    return taking.observations(), taking.passed
+        read_stations(path, case.start, selection, averaging=observed.averaging.value)
+    return selection.observations(), selection.rejected
 
 
 def window_of(case: Case) -> float:
@@ -89,11 +89,11 @@ def window_of(case: Case) -> float:
     return float((case.time.length if section.window == "auto" else section.window).value)
 
 
-def _taking(case: Case, grid: Grid) -> Taking:
+def _selection(case: Case, grid: Grid) -> ObservationSelection:
     observed = case.assimilation.observations
     errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
-    choice = Choice(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
-    return Taking(grid, window_of(case), observed.species, choice)
+    choice = SelectionRules(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
+    return ObservationSelection(grid, window_of(case), observed.species, choice)
 
 
 def fourdvar(case: Case, model: Observed, observations: Observations, file: Path | None = None) -> FourDVar:

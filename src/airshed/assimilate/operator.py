@@ -9,9 +9,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from airshed.assimilate.interpolation import bilinear, layer_weights, mean_weights
-from airshed.assimilate.observations import STANDARD, Observations, Volume, observed_unit
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
+from airshed.observations.observation import STANDARD, Observations, Volume, observed_unit
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]

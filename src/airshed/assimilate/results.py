@@ -11,11 +11,11 @@ import numpy.typing as npt
 from airshed.assimilate.background_check import check_background
 from airshed.assimilate.control import Block
 from airshed.assimilate.diagnostics import report as diagnostics_report
-from airshed.assimilate.observations import Observations
 from airshed.assimilate.study import Outcome, Study
 from airshed.assimilate.twin import truth, twin_facts
 from airshed.core.atomic import write_whole
 from airshed.core.report import Cell, Report, Table
+from airshed.observations.observation import Observations
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +35,7 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
     facts: dict[str, Cell] = {
         **found.facts, "cost of observations before": before, "cost of observations after": after,
         "reduction of the cost of observations [%]": 100.0 * (1.0 - after / before),
-        "rows passed over": len(study.seen.passed_over), **_withheld(study, outcome),
+        "rows passed over": len(study.seen.rejected), **_withheld(study, outcome),
     }  # fmt: skip
     clipped = {
         f"control {name} is clipped at zero [% of cells]": 100.0 * share for name, share in outcome.clipped.items()

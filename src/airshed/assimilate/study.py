@@ -17,13 +17,13 @@ from airshed.assimilate.control import ControlVector
 from airshed.assimilate.diagnostics import control_table
 from airshed.assimilate.fourdvar import Analysis, FourDVar, See
 from airshed.assimilate.from_case import control_vector, fourdvar, read_observations, read_withheld
-from airshed.assimilate.observations import Observations
 from airshed.assimilate.operator import Domain, Operator
 from airshed.assimilate.posterior import Posterior, estimate, exact, hessian
 from airshed.assimilate.seam import Controls, Sampled
-from airshed.assimilate.taking import PassedOver, passed_over_table
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
+from airshed.observations.observation import Observations
+from airshed.observations.selection import RejectedRow, rejected_rows_table
 from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation
 
@@ -42,7 +42,7 @@ class Seen:
 
     observations: Observations
     withheld: Observations | None
-    passed_over: tuple[PassedOver, ...]
+    rejected: tuple[RejectedRow, ...]
     length: float = SHOWN_EVERY
 
     @classmethod
@@ -50,14 +50,14 @@ class Seen:
         """Read them; raises CaseError for a case without 4D-Var, CaseError and DataError for what cannot be used."""
         check_case(case)
         grid = case.make_grid()
-        observations, passed_over = read_observations(case, grid)
+        observations, rejected = read_observations(case, grid)
         _check_moments(case, observations)
         withheld, also = read_withheld(case, grid)
-        return cls(observations, withheld, (*passed_over, *also), case.time.length.value)
+        return cls(observations, withheld, (*rejected, *also), case.time.length.value)
 
     def tables(self) -> list[Table]:
         """Return the table of rows that were passed over, where there are any."""
-        return [passed_over_table(self.passed_over)] if self.passed_over else []
+        return [rejected_rows_table(self.rejected)] if self.rejected else []
 
     @property
     def instants(self) -> Array:
@@ -103,7 +103,7 @@ class Study:
         groups = [(name, int(rows.size)) for name, rows in seen.observations.groups().items()]
         facts: dict[str, Cell] = {
             "observations": len(seen.observations), "withheld": len(seen.withheld) if seen.withheld else 0,
-            "rows passed over": len(seen.passed_over),
+            "rows passed over": len(seen.rejected),
             "instants": len(self._domain.times), "controls": self.control.size,
             "most iterations": section.iterations,
         }  # fmt: skip

@@ -13,13 +13,13 @@ from airshed.air.case import Case
 from airshed.air.landcover import land_fraction
 from airshed.assimilate.control import ControlVector
 from airshed.assimilate.from_case import window_of
-from airshed.assimilate.observations import Observation, Observations
 from airshed.assimilate.seam import Controls
 from airshed.assimilate.study import Outcome, Seen, Study, check_case, opened
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Table
 from airshed.grid import Grid
+from airshed.observations.observation import Observation, Observations
 
 Array = npt.NDArray[np.float64]
 

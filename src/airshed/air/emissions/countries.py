@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from airshed.air.emissions.tables import Row, read_table, unique
 from airshed.core.errors import DataError
 from airshed.core.text import suggestion
 from airshed.core.topojson import Polygon, decode
+from airshed.io.tables import Row, read_table, unique
 
 _CODE: Final = re.compile("[A-Z]{2}")
 

@@ -13,7 +13,6 @@ from airshed.air.emissions.coverage import Window, coverage
 from airshed.air.emissions.places import read_cities, read_fuels, read_plants
 from airshed.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised
 from airshed.air.emissions.regrid import Regridder
-from airshed.air.emissions.tables import MISSING
 from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
 from airshed.core.files import plain_file
@@ -21,6 +20,7 @@ from airshed.core.topojson import Polygon
 from airshed.grid import Grid
 from airshed.grid.places import in_degrees
 from airshed.io.netcdf import load_netcdf
+from airshed.io.tables import MISSING
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.air.emissions.tables import Row, read_table, unique
 from airshed.core.constants import EARTH_RADIUS
+from airshed.io.tables import Row, read_table, unique
 
 Array = NDArray[np.float64]
 

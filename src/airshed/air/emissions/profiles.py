@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.air.emissions.regrid import overlap_fractions
-from airshed.air.emissions.tables import header, read_table, unique
 from airshed.core.errors import DataError
+from airshed.io.tables import header, read_table, unique
 
 Array = NDArray[np.float64]
 

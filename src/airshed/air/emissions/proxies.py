@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from airshed.air.emissions.coverage import Window
 from airshed.air.emissions.neighbours import smoothed, within
 from airshed.air.emissions.places import UNKNOWN_CAPACITY, Cities, Plant
-from airshed.air.emissions.tables import Row, read_table, unique
 from airshed.air.emissions.urban import spread
 from airshed.core.errors import DataError
+from airshed.io.tables import Row, read_table, unique
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from airshed.air.emissions.tables import Row, read_table
 from airshed.air.species_map.parts import Compound, EmissionMap
 from airshed.core.errors import CaseError, DataError
+from airshed.io.tables import Row, read_table
 
 COLUMNS = ("pollutant", "species", "mass_share", "molar_mass_g_mol")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from airshed.air.emissions.settings import MEMO_ITEMS, InventorySettings
-from airshed.air.emissions.tables import Row, read_table, unique
 from airshed.core.errors import DataError
 from airshed.core.text import suggestion
+from airshed.io.tables import Row, read_table, unique
 
 COLUMNS = ("iso2", "year", "sector", "pollutant", "unit", "value")
 

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.assimilate.observations import observed_unit
+from airshed.observations.observation import observed_unit
 
 Array = npt.NDArray[np.float64]
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from airshed.assimilate.column_file import read_columns
-from airshed.assimilate.observations import ErrorModel, Observations
-from airshed.assimilate.screening import BELOW_ZERO, BEYOND, CENSORED, MISSING, NO_VALUE
-from airshed.assimilate.station_table import read_stations
-from airshed.assimilate.taking import Choice, Taking, passed_over_table
 from airshed.core.errors import DataError
+from airshed.observations.column_file import read_columns
+from airshed.observations.observation import ErrorModel, Observations
+from airshed.observations.screening import BELOW_ZERO, BEYOND, CENSORED, MISSING, NO_VALUE
+from airshed.observations.selection import ObservationSelection, SelectionRules, rejected_rows_table
+from airshed.observations.station_table import read_stations
 
-from .toys import GRID
+from ..assimilate.toys import GRID
 
 START = np.datetime64("2022-08-31T00:00:00")
 HEADER = "station,lon,lat,species,value,unit,time,averaging,error,flag\n"
@@ -28,14 +28,16 @@ def line(**changes: str) -> str:
     return ",".join({**ROW, **changes}.values()) + "\n"
 
 
-def taking(choice: Choice | None = None) -> Taking:
-    return Taking(GRID, 6 * 3600.0, ["NO2", "O3"], choice)
+def selection(choice: SelectionRules | None = None) -> ObservationSelection:
+    return ObservationSelection(GRID, 6 * 3600.0, ["NO2", "O3"], choice)
 
 
-def stations(folder: Path, text: str, choice: Choice | None = None) -> tuple[Observations, Taking]:
+def stations(
+    folder: Path, text: str, choice: SelectionRules | None = None
+) -> tuple[Observations, ObservationSelection]:
     file = folder / "stations.csv"
     file.write_text(text, encoding="utf-8")
-    into = taking(choice)
+    into = selection(choice)
     read_stations(file, START, into)
     return into.observations(), into
 
@@ -64,7 +66,7 @@ def test_columns_of_openaq_are_known(tmp_path: Path) -> None:
 
 
 def test_names_of_species_can_be_given(tmp_path: Path) -> None:
-    found, _ = stations(tmp_path, HEADER + line(species="nitrogen"), Choice(names={"nitrogen": "NO2"}))
+    found, _ = stations(tmp_path, HEADER + line(species="nitrogen"), SelectionRules(names={"nitrogen": "NO2"}))
     assert found.species.tolist() == ["NO2"]
 
 
@@ -72,14 +74,14 @@ def test_flagged_rows_are_passed_over_and_counted(tmp_path: Path) -> None:
     text = HEADER + line() + line(flag="9", value="") + line(flag="9", station="B") + line(station="C", flag="valid")
     found, into = stations(tmp_path, text)
     assert len(found) == 2
-    assert into.passed_over == {"flag '9'": 2}
+    assert into.rejected_by_reason == {"flag '9'": 2}
 
 
 def test_rows_elsewhere_and_of_others_can_be_passed_over(tmp_path: Path) -> None:
     text = HEADER + line() + line(lon="99") + line(time="2022-09-03T00:00Z") + line(species="pm25")
-    found, into = stations(tmp_path, text, Choice(outside="skip", unknown="skip"))
+    found, into = stations(tmp_path, text, SelectionRules(outside="skip", unknown="skip"))
     assert len(found) == 1
-    assert into.passed_over == {"outside the domain": 1, "outside the window": 1, "another species": 1}
+    assert into.rejected_by_reason == {"outside the domain": 1, "outside the window": 1, "another species": 1}
 
 
 @pytest.mark.parametrize(
@@ -137,11 +139,11 @@ def test_one_bad_row_is_passed_over_and_shown(tmp_path: Path, changes: dict[str,
     found, into = stations(tmp_path, head + good[0] + bad + good[1])
     assert found.station.tolist() == ["first", "second"]
     assert found.sigma == pytest.approx([21 * np.hypot(0.1, 0.2)] * 2)
-    (passed,) = into.passed
+    (passed,) = into.rejected
     assert reason in passed.reason
     assert (passed.file, passed.place) == (str(tmp_path / "stations.csv"), "line 3")
     assert passed.station == changes.get("station", "NL1")
-    assert passed_over_table(into.passed).rows[0][3] == "line 3"
+    assert rejected_rows_table(into.rejected).rows[0][3] == "line 3"
 
 
 def test_values_that_may_be_measured_stay(tmp_path: Path) -> None:
@@ -149,26 +151,26 @@ def test_values_that_may_be_measured_stay(tmp_path: Path) -> None:
     texts = ["21", "0", "-0.4", "-2", "-0.999", "90", "99", "99.9", "9.99"]
     found, into = stations(tmp_path, HEADER + "".join(line(station=f"S{n}", value=v) for n, v in enumerate(texts)))
     assert found.value.tolist() == [float(text) for text in texts]
-    assert not into.passed
+    assert not into.rejected
     carbon = ["6000", "9999", "999"]
     found, into = stations(tmp_path, HEADER + "".join(line(station=f"S{n}", value=v) for n, v in enumerate(carbon)))
-    assert (len(found), into.passed) == (3, [])
+    assert (len(found), into.rejected) == (3, [])
 
 
 def test_a_value_far_above_all_others_is_absurd(tmp_path: Path) -> None:
     """Its error would be a share of it, and the background check would let it pass."""
     common = ["9", "20", "25", "0.1", "14", "11", "3", "1"]
 
-    def read(*more: str) -> tuple[Observations, Taking]:
+    def read(*more: str) -> tuple[Observations, ObservationSelection]:
         lines = (line(station=f"S{n}", value=value) for n, value in enumerate([*common, *more]))
         return stations(tmp_path, HEADER + "".join(lines))
 
     for absurd in (["9000"], ["1e5", "120000"]):
         found, into = read(*absurd)
         assert found.value.tolist() == [float(value) for value in common]
-        assert into.passed_over == {BEYOND: len(absurd)}
+        assert into.rejected_by_reason == {BEYOND: len(absurd)}
     for plausible in (["300"], ["7400"]):
-        assert read(*plausible)[1].passed == []
+        assert read(*plausible)[1].rejected == []
 
 
 def test_five_standard_errors_below_zero_are_noise(tmp_path: Path) -> None:
@@ -188,7 +190,7 @@ def test_what_is_no_measurement_takes_no_part_in_errors(tmp_path: Path) -> None:
 def test_rows_passed_over_are_grouped_by_file_and_reason(tmp_path: Path) -> None:
     text = HEADER + line() + "".join(line(station=f"S{n}", value="-999") for n in range(7)) + "cut,4.9\n"
     _, into = stations(tmp_path, text)
-    table = passed_over_table(into.passed)
+    table = rejected_rows_table(into.rejected)
     file = str(tmp_path / "stations.csv")
     assert sorted(map(tuple, table.rows)) == [
         (file, "2 cells, but 10 columns", 1, "line 10", "", ""),
@@ -207,7 +209,7 @@ def test_flags_are_the_same_in_other_spellings(tmp_path: Path) -> None:
     rows = [line(station=f"S{n}", flag=flag) for n, flag in enumerate(("0.000", "VALID", " 0", "1", "-1"))]
     found, into = stations(tmp_path, HEADER.replace("flag", "Validity") + "".join(rows))
     assert found.station.tolist() == ["S0", "S1", "S2"]
-    assert into.passed_over == {"flag '1'": 1, "flag '-1'": 1}
+    assert into.rejected_by_reason == {"flag '1'": 1, "flag '-1'": 1}
 
 
 def test_the_end_of_a_day_and_units_without_blanks_are_read(tmp_path: Path) -> None:
@@ -261,13 +263,13 @@ def test_a_table_of_another_layout_is_named(tmp_path: Path, text: str, message: 
 def test_the_names_of_the_european_environment_agency_are_known(tmp_path: Path) -> None:
     head = "AirQualityStation,AirPollutant,Concentration,UnitOfMeasurement,DatetimeBegin,DatetimeEnd,Longitude,Latitude"
     row = "A,NO2,23.5,µg/m3,2022-08-31 04:00:00 +02:00,2022-08-31 05:00:00 +02:00,4.9,47.4"
-    found, _ = stations(tmp_path, f"{head},Validity\n{row},1\n{row},-1\n", Choice(good=("1",)))
+    found, _ = stations(tmp_path, f"{head},Validity\n{row},1\n{row},-1\n", SelectionRules(good=("1",)))
     assert (found.value.tolist(), found.end.tolist()) == ([23.5], [3 * 3600.0])
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file"):
-        read_stations(tmp_path / "none.csv", START, taking())
+        read_stations(tmp_path / "none.csv", START, selection())
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
@@ -288,7 +290,7 @@ def columns(**changes: Any) -> xr.Dataset:
 
 def read(folder: Path, data: xr.Dataset) -> Observations:
     data.to_netcdf(folder / "columns.nc")
-    into = taking()
+    into = selection()
     read_columns(folder / "columns.nc", START, into)
     return into.observations()
 
@@ -335,10 +337,10 @@ def test_wrong_columns_are_refused(tmp_path: Path, changes: dict[str, Any], mess
 )
 def test_one_bad_column_is_passed_over(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     columns(**changes).to_netcdf(tmp_path / "columns.nc")
-    into = taking()
+    into = selection()
     read_columns(tmp_path / "columns.nc", START, into)
     assert into.observations().value.tolist() == [5e15]
-    (passed,) = into.passed
+    (passed,) = into.rejected
     assert (passed.place, passed.file) == ("observation 1", str(tmp_path / "columns.nc"))
     assert reason in passed.reason
 
@@ -346,4 +348,4 @@ def test_one_bad_column_is_passed_over(tmp_path: Path, changes: dict[str, Any], 
 def test_what_is_no_netcdf_is_refused(tmp_path: Path) -> None:
     (tmp_path / "columns.nc").write_text("station\n", encoding="utf-8")
     with pytest.raises(DataError, match="is not a netCDF file"):
-        read_columns(tmp_path / "columns.nc", START, taking())
+        read_columns(tmp_path / "columns.nc", START, selection())

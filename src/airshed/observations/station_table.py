@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from airshed.air.emissions.tables import Row, read_table
-from airshed.assimilate.screening import number_of
-from airshed.assimilate.taking import Candidate, Taking
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import plain_file, read_text
 from airshed.core.units import to
+from airshed.io.tables import Row, read_table
+from airshed.observations.screening import number_of
+from airshed.observations.selection import Candidate, ObservationSelection
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "station": ("station", "location_id", "location", "locationId", "AirQualityStation", "Samplingpoint"),
@@ -46,7 +46,7 @@ _OFFSET: Final = re.compile(r" ([-+][0-9]{2}:?[0-9]{2})$")
 _OPTIONAL: Final = frozenset({"averaging", "error", "representativeness", "flag"})
 
 
-def read_stations(path: Path, start: np.datetime64, into: Taking, *, averaging: float = 3600.0) -> None:
+def read_stations(path: Path, start: np.datetime64, into: ObservationSelection, *, averaging: float = 3600.0) -> None:
     """Take the observations of a CSV file.
 
     start      of the window, UTC
@@ -56,17 +56,17 @@ def read_stations(path: Path, start: np.datetime64, into: Taking, *, averaging: 
     """
     _check_layout(path)
     names: dict[str, str] = {}
-    before = len(into.passed)
-    for row in read_table(plain_file(path), (), bad=into.pass_over):
+    before = len(into.rejected)
+    for row in read_table(plain_file(path), (), bad=into.reject):
         names = names or _columns(path, row.columns)
         try:
             candidate = _candidate(row, names, start, averaging)
         except DataError as error:
             station, value = (row.text(names[what])[:40] for what in ("station", "value"))
-            into.pass_over(row.where, str(error).removeprefix(f"{row.where}: "), station, value)
+            into.reject(row.where, str(error).removeprefix(f"{row.where}: "), station, value)
         else:
-            into.take(candidate)
-    if not names and len(into.passed) == before:
+            into.add(candidate)
+    if not names and len(into.rejected) == before:
         raise DataError(f"{path} has no rows; get a fresh copy of the file, or leave it out")
 
 

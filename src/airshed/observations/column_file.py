@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.assimilate.observations import Kernel, observed_unit
-from airshed.assimilate.taking import Candidate, Taking
 from airshed.core.errors import CaseError, DataError
 from airshed.io.netcdf import load_netcdf
+from airshed.observations.observation import Kernel, observed_unit
+from airshed.observations.selection import Candidate, ObservationSelection
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,7 +28,7 @@ REQUIRED: Final = {
 """The variables of such a file, and their dimensions; `a_priori` (as `kernel`) and `flag` (as `value`) may be there."""
 
 
-def read_columns(path: Path, start: np.datetime64, into: Taking) -> None:
+def read_columns(path: Path, start: np.datetime64, into: ObservationSelection) -> None:
     """Take the columns of a netCDF file, at instants.
 
     start   of the window, UTC
@@ -52,9 +52,9 @@ def read_columns(path: Path, start: np.datetime64, into: Taking) -> None:
         try:
             candidate = _candidate(data, index, start, where, (species, unit))
         except DataError as error:
-            into.pass_over(where, str(error).removeprefix(f"{where}: "))
+            into.reject(where, str(error).removeprefix(f"{where}: "))
         else:
-            into.take(candidate)
+            into.add(candidate)
 
 
 def _opened(path: Path) -> "xr.Dataset":

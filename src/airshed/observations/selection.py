@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from airshed.assimilate.observations import ErrorModel, Kernel, Observation, Observations, observed_unit
-from airshed.assimilate.screening import NO_VALUE, reasons
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
 from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
 from airshed.grid.places import turned_into
+from airshed.observations.observation import ErrorModel, Kernel, Observation, Observations, observed_unit
+from airshed.observations.screening import NO_VALUE, reasons
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class PassedOver:
+class RejectedRow:
     """A row that is not taken: its file, its place there, its station and value as far as they are known, and why."""
 
     file: str
@@ -49,9 +49,9 @@ class PassedOver:
     reason: str
 
 
-def passed_over_table(rows: Sequence[PassedOver]) -> Table:
+def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
     """Return how many rows of each file were passed over for each reason, with the first places and values."""
-    groups: dict[tuple[str, str], list[PassedOver]] = {}
+    groups: dict[tuple[str, str], list[RejectedRow]] = {}
     for row in rows:
         groups.setdefault((row.file, row.reason), []).append(row)
 
@@ -66,7 +66,7 @@ def passed_over_table(rows: Sequence[PassedOver]) -> Table:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SelectionRules:
     """Which observations are taken.
 
     good      flags of which a row is taken; others are passed over. 0.00 is the flag 0, and VALID is valid
@@ -81,26 +81,26 @@ class Choice:
     errors: ErrorModel = field(default_factory=ErrorModel)
 
 
-class Taking:
+class ObservationSelection:
     """Observations within a grid and a window of ``length`` [s] of some species, from any number of files.
 
     passed  the rows that are not taken; those that only all others show to be no measurement after `observations`
     """
 
-    def __init__(self, grid: Grid, length: float, species: Sequence[str], choice: Choice | None = None) -> None:
-        self._grid, self._length, self._choice = grid, length, choice or Choice()
+    def __init__(self, grid: Grid, length: float, species: Sequence[str], choice: SelectionRules | None = None) -> None:
+        self._grid, self._length, self._choice = grid, length, choice or SelectionRules()
         self._good = {_plain_flag(flag) for flag in self._choice.good}
         self._species = {name.casefold(): name for name in species}
         self._species |= {parameter.casefold(): name for parameter, name in self._choice.names.items()}
         self._taken: dict[tuple[object, ...], tuple[Candidate, Observation]] = {}
-        self.passed: list[PassedOver] = []
+        self.rejected: list[RejectedRow] = []
 
     @property
-    def passed_over(self) -> Counter[str]:
+    def rejected_by_reason(self) -> Counter[str]:
         """The number of rows that were passed over, by reason."""
-        return Counter(row.reason for row in self.passed)
+        return Counter(row.reason for row in self.rejected)
 
-    def take(self, each: Candidate) -> None:
+    def add(self, each: Candidate) -> None:
         """Check an observation, and keep it or pass it over.
 
         Raises DataError with its place for one of another species, outside the domain or the window, where the choice
@@ -108,7 +108,7 @@ class Taking:
         """
         reason = self._reason_to_pass(each)
         if reason:
-            self.pass_over(each.where, reason, each.station, "" if np.isnan(each.value) else f"{each.value:g}")
+            self.reject(each.where, reason, each.station, "" if np.isnan(each.value) else f"{each.value:g}")
             return
         species = self._species[each.parameter.casefold()]
         row = Observation(
@@ -117,14 +117,14 @@ class Taking:
         )  # fmt: skip
         key = (each.station, each.kind, species, each.lon, each.lat, each.begin, each.end)
         if key in self._taken:
-            self.pass_over(each.where, "the same observation stands before", each.station, f"{each.value:g}")
+            self.reject(each.where, "the same observation stands before", each.station, f"{each.value:g}")
             return
         self._taken[key] = each, row
 
-    def pass_over(self, where: str, reason: str, station: str = "", value: str = "") -> None:
+    def reject(self, where: str, reason: str, station: str = "", value: str = "") -> None:
         """Note a row that is not taken; ``where`` is "file, place in it"."""
         file, _, place = where.rpartition(", ")
-        self.passed.append(PassedOver(file, place, station, value, reason))
+        self.rejected.append(RejectedRow(file, place, station, value, reason))
 
     def observations(self) -> Observations:
         """Return all that was taken and is a measurement, with the errors of those that tell none.
@@ -154,17 +154,17 @@ class Taking:
             found = reasons(np.array([row.value for _, row in of]), errors, unit, kind)
             for index, (given, row), reason in zip(numbers, of, found, strict=True):
                 if reason:
-                    self.pass_over(given.where, reason, given.station, f"{row.value:g}")
+                    self.reject(given.where, reason, given.station, f"{row.value:g}")
                     del self._taken[items[index][0]]
 
     def _nothing_left(self) -> str:
         """Return the message where no observation is left, with the most frequent reason and its first place."""
         text = "no observation is left in the domain and the window"
-        if not self.passed:
+        if not self.rejected:
             return f"{text}; look at the files"
-        reason, number = self.passed_over.most_common(1)[0]
-        first = next(row for row in self.passed if row.reason == reason)
-        told = f"{counted(number, 'row')} of {len(self.passed)} passed over: {reason} ({first.file}, {first.place})"
+        reason, number = self.rejected_by_reason.most_common(1)[0]
+        first = next(row for row in self.rejected if row.reason == reason)
+        told = f"{counted(number, 'row')} of {len(self.rejected)} passed over: {reason} ({first.file}, {first.place})"
         hint = "; assimilation.observations.flags lists those that are taken" if reason.startswith("flag ") else ""
         return f"{text}: {told}{hint}"
 
@@ -176,7 +176,7 @@ class Taking:
         sigma = float(np.hypot(instrument, other))
         if sigma > 0.0:
             return replace(row, sigma=sigma)
-        self.pass_over(row.where, "its error comes out as 0; give a column error", row.station, f"{row.value:g}")
+        self.reject(row.where, "its error comes out as 0; give a column error", row.station, f"{row.value:g}")
         return None
 
     def _reason_to_pass(self, each: Candidate) -> str:

@@ -1,0 +1,1 @@
+"""Evaluation of runs against observations: pairing, statistics, ensemble scores, and the report."""
