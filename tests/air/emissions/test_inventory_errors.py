@@ -137,9 +137,9 @@ def test_a_pollutant_without_totals(folder, build):
 
 def test_countries_in_the_area_that_report_less_are_told(folder, build):
     totals = folder / "national_totals.csv"
-    whole = totals.read_text()
+    whole = "".join(line for line in totals.read_text().splitlines(keepends=True) if ",2020," not in line)
     for old, new, notice in (
-        ("\nBE,2022", "\nBE,2032", "BE has 128 totals of other years alone (NOx of A_PublicPower of 2032, line 2)"),
+        ("\nBE,2022", "\nBE,2032", "BE has 64 totals of other years alone (NOx of A_PublicPower of 2032, line 2)"),
         ("BE,2022,A_PublicPower,NOx", "BE,2021,A_PublicPower,NOx", "BE has a total of other years alone (NOx of A_Pub"),
         (",NOx,Gg", ",PM10,Gg", "BE has no totals of NOx"),
     ):
