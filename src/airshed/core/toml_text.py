@@ -13,14 +13,21 @@ DEEPEST: Final = 30
 _BARE: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
+class LongKeyError(tomllib.TOMLDecodeError):
+    """A dotted key of too many parts; its message names line and column."""
+
+    def __init__(self, message: str) -> None:
+        ValueError.__init__(self, message)  # from Python 3.14 on, TOMLDecodeError takes a text and a position
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text.
 
-    Raises tomllib.TOMLDecodeError with line and column, also for a key of too many parts; RecursionError and ValueError
-    as ``tomllib.loads`` does for brackets in brackets and numbers of thousands of digits.
+    Raises tomllib.TOMLDecodeError with line and column, of the class LongKeyError for a key of too many parts;
+    RecursionError and ValueError as ``tomllib.loads`` does for brackets in brackets and numbers of thousands of digits.
     """
     for line, column, parts in _long_keys(text):
-        raise tomllib.TOMLDecodeError(
+        raise LongKeyError(
             f"A key has {parts} parts or more, and {DEEPEST} are allowed (at line {line}, column {column})"
         )
     return tomllib.loads(text)
