@@ -12,6 +12,7 @@ from airshed.runtime.registry import register
 if TYPE_CHECKING:
     from airshed import adjoint as adjoint
     from airshed import assimilate as assimilate
+    from airshed import evaluate as evaluate
     from airshed import mechanism as mechanism
     from airshed.air.box.run import box as box
     from airshed.air.case import Case as Case
@@ -30,7 +31,7 @@ _LAZY = {
     "connect": "airshed.serve.client", "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
     "only_transports": "airshed.air.two_groups.ranks", "transport_for_others": "airshed.air.two_groups.ranks",
 }  # fmt: skip
-_PACKAGES = ("adjoint", "assimilate", "mechanism")
+_PACKAGES = ("adjoint", "assimilate", "evaluate", "mechanism")
 
 
 def __getattr__(name: str) -> Any:

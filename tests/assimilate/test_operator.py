@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airshed.assimilate.interpolation import bilinear, layer_weights, mean_weights
 from airshed.assimilate.operator import Domain, Operator
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import CaseError
+from airshed.observations.interpolation import bilinear, layer_weights, mean_weights
 from airshed.observations.observation import Kernel, Observation, Observations
 
 from .toys import GRID, SPECIES, TIMES, column, many, observation

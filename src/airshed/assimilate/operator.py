@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from airshed.assimilate.interpolation import bilinear, layer_weights, mean_weights
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.observations.observation import STANDARD, Observations, Volume, observed_unit
+from airshed.observations.interpolation import bilinear, layer_weights, mean_weights
+from airshed.observations.observation import STANDARD, Observations, Volume, observed_unit, size_of_mole_fraction
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -120,9 +120,8 @@ def _conversion(observations: Observations, domain: Domain) -> tuple[Array, npt.
     for row, (unit, kind, species) in enumerate(zip(*columns, strict=True)):
         found = observed_unit(unit, kind)
         by_air[row] = found.si != "mol/mol" and (kind == "column" or domain.volume == "ambient")
-        air = 1.0 if by_air[row] or found.si == "mol/mol" else STANDARD
-        mass = _mass(species, domain, str(observations.where[row])) if found.si == "kg/m3" else 1.0
-        factors[row] = air * mass / found.size
+        mass = _mass(species, domain, str(observations.where[row])) if found.si == "kg/m3" else None
+        factors[row] = size_of_mole_fraction(unit, kind, mass, air=1.0 if by_air[row] else STANDARD)
     if by_air.any() and domain.air is None:
         raise CaseError("columns, and volumes of ambient air, need the model's air [mol/m3]")
     return factors, by_air

@@ -21,6 +21,7 @@ from airshed.cli.commands.bench import (
     bench_serve,
 )
 from airshed.cli.commands.box import box
+from airshed.cli.commands.evaluate import evaluate
 from airshed.cli.commands.installation import doctor, verify
 from airshed.cli.commands.kernel import show_kernel
 from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
@@ -42,7 +43,7 @@ benchmarks = typer.Typer(invoke_without_command=True)
 pasture = typer.Typer(no_args_is_help=True, help="Soil water and pasture growth: inputs, and runs at a station.")
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
-for command in (run, serve, adjoint, assimilate, show, box, plot, merge, verify, doctor):
+for command in (run, serve, adjoint, assimilate, evaluate, show, box, plot, merge, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")

@@ -46,6 +46,22 @@ def observed_unit(unit: str, kind: str) -> ObservedUnit:
     return ObservedUnit(found.value, found.unit)
 
 
+def size_of_mole_fraction(unit: str, kind: str, molar_mass: float | None, air: float = STANDARD) -> float:
+    """Return how much a mixing ratio of 1 mol/mol is in a unit of observations.
+
+    molar_mass  [kg/mol], needed for a mass
+    air         [mol/m3] in a volume, not used for a unit of mixing ratio
+    raises      ValueError where a mass is observed and the molar mass is not known
+    """
+    found = observed_unit(unit, kind)
+    if found.si == "mol/mol":
+        return 1.0 / found.size
+    if found.si == "kg/m3" and molar_mass is None:
+        raise ValueError(f"{unit} needs a molar mass")
+    mass = molar_mass if found.si == "kg/m3" and molar_mass is not None else 1.0
+    return air * mass / found.size
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """How a satellite's column sees the layers of its retrieval:  y = sum a_l x_l + (1 - a_l) x_a,l.

@@ -22,6 +22,15 @@ def bilinear(grid: Grid, lon: Array, lat: Array) -> tuple[Numbers, Array]:
     return columns, weights
 
 
+def containing(grid: Grid, lon: Array, lat: Array) -> Numbers:
+    """Return the column (row * nlon + number) of the cell that contains each place (p,), or of the nearest cell."""
+    i, j = (
+        np.clip(np.searchsorted(faces, places, side="right") - 1, 0, faces.size - 2)
+        for faces, places in ((grid.lon_faces, lon), (grid.lat_faces, lat))
+    )
+    return np.asarray(j * grid.shape[2] + i, np.intp)
+
+
 def _between(centres: Array, places: Array) -> tuple[tuple[Numbers, Array], tuple[Numbers, Array]]:
     """Return the centre before and the one after each place, each with its weight."""
     last = centres.size - 1
@@ -54,6 +63,18 @@ def _hat_integrals(times: Array, until: Array) -> Array:
     integrals[:, 0] += np.minimum(until - times[0], 0.0)
     integrals[:, -1] += np.maximum(until - times[-1], 0.0)
     return integrals
+
+
+def overlap_weights(bounds: Array, begin: Array, end: Array) -> Array:
+    """Return weights (p, n) on means over intervals (n, 2) that give the mean from ``begin`` to ``end`` (p,).
+
+    A weight is the share of the interval from ``begin`` to ``end`` that a mean covers. The weights of an interval that
+    the means cover whole sum to 1.
+    """
+    upper = np.minimum(bounds[None, :, 1], end[:, None])
+    lower = np.maximum(bounds[None, :, 0], begin[:, None])
+    span = (end - begin)[:, None]
+    return np.asarray(np.maximum(upper - lower, 0.0) / np.where(span > 0.0, span, 1.0))
 
 
 def layer_weights(faces: Array, edges: Array, weights: Array) -> Array:

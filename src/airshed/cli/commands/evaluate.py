@@ -1,0 +1,51 @@
+"""`airshed evaluate`: finished runs against observations of stations."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from airshed.cli.options import AsJson
+
+Runs = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN...", help="Folders or output files of finished runs; several are compared."),
+]
+
+
+def evaluate(
+    runs: Runs,
+    observations: Annotated[
+        list[Path], typer.Option("--observations", "-o", help="File of observations; may be repeated.")
+    ],
+    output: Annotated[Path | None, typer.Option(help="Folder for the results; by default RUN/evaluation.")] = None,
+    species: Annotated[
+        list[str] | None, typer.Option(help="Species to compare, such as O3; may be repeated. By default all.")
+    ] = None,
+    place: Annotated[
+        str, typer.Option(help="bilinear: between the centres of cells; cell: the cell that contains the station.")
+    ] = "bilinear",
+    traffic: Annotated[
+        bool, typer.Option("--include-traffic", help="Score traffic stations, too; by default they are only shown.")
+    ] = False,
+    pictures: Annotated[bool, typer.Option(help="Draw pictures and write evaluation.html.")] = True,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Compare finished runs with observations of stations: statistics, pairs, pictures and a page.
+
+    Results go to RUN/evaluation: evaluation.html, statistics.csv, statistics.json, report.txt, pairs and pictures.
+    """
+    from airshed.cli.render import say, show
+    from airshed.evaluate.evaluation import evaluate as compare
+    from airshed.evaluate.folder import check_folder, default_folder, replaced_folder, write_tables
+
+    folder = output or default_folder(runs[0])
+    check_folder(folder)
+    found = compare(runs, observations, species=tuple(species or ()), placement=place, traffic=traffic)
+    with replaced_folder(folder) as part:
+        write_tables(found, part)
+    if not quiet:
+        show(found.report(), as_json=as_json)
+        if not as_json:
+            say(f"Results: {folder}")

@@ -1,0 +1,218 @@
+"""Evaluation of finished runs against observations of stations."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.report import Cell, Report, Table
+from airshed.core.text import listed, suggestion
+from airshed.evaluate.pair_files import pair_dataset
+from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected
+from airshed.evaluate.run_fields import SUMS, RunFields
+from airshed.evaluate.score_table import Score, columns, report_tables, score_table
+from airshed.grid import Grid
+from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
+from airshed.observations.station_table import read_stations
+
+Window = tuple[np.datetime64, np.datetime64]
+
+POLLUTANTS: Final = ("O3", "NO2", "NO", "NOX", "CO", "SO2", "NH3", "PM10", "PM25")
+"""Species that are read from files of observations even where no run has them, so that the report names them."""
+
+_SPELLINGS: Final = {"PM2.5": "PM25", "PM2_5": "PM25", "ozone": "O3", "nitrogen dioxide": "NO2"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of an evaluation.
+
+    species    to compare; empty: all that runs and observations have in common
+    placement  "bilinear" between cell centres, or "cell": the value of the cell that contains the station
+    traffic    whether traffic stations are scored
+    """
+
+    species: tuple[str, ...] = ()
+    placement: Placement = "bilinear"
+    traffic: bool = False
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run as the report names it."""
+
+    label: str
+    title: str
+    path: Path
+    period: Window
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Pairs of observed and modelled values, and their statistics.
+
+    absent  observed species that a run does not have
+    """
+
+    runs: tuple[RunInfo, ...]
+    files: tuple[Path, ...]
+    options: Options
+    matched: Pairs
+    scores: tuple[Score, ...]
+    rejected: tuple[RejectedRow, ...]
+    absent: tuple[str, ...] = ()
+    conventions: dict[str, Cell] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> Any:
+        """All pairs as an xarray.Dataset, see :func:`airshed.evaluate.pair_files.pair_dataset`."""
+        return pair_dataset(self.matched)
+
+    @property
+    def statistics(self) -> Any:
+        """All statistics as a pandas.DataFrame: a row for each run, species and group of stations."""
+        import pandas as pd  # type: ignore[import-untyped]
+
+        names, rows = columns(self.scores)
+        return pd.DataFrame(rows, columns=names)
+
+    def report(self) -> Report:
+        """Return what the command prints."""
+        of = self.matched.observations
+        facts: dict[str, Cell] = {
+            "observations": ", ".join(path.name for path in self.files),
+            "period": f"{_moment(self.matched.start)} to {_moment(self.matched.end)} UTC",
+            "stations": len(np.unique(of.station)),
+            "pairs": len(of),
+            "rows not used": len(self.rejected),
+            **self.conventions,
+        }
+        if self.absent:
+            facts["not in the run"] = f"{', '.join(self.absent)}: observed, but cannot be compared"
+        tables: list[Table] = report_tables(self.scores)
+        if self.rejected:
+            tables.append(rejected_rows_table(self.rejected))
+        return Report(f"Evaluation of {', '.join(run.label for run in self.runs)}", tables, facts)
+
+
+def evaluate(
+    run: str | Path | Sequence[str | Path], observations: str | Path | Sequence[str | Path], **options: Any
+) -> Evaluation:
+    """Compare finished runs with observations of stations.
+
+    Parameters
+    ----------
+    run : path or sequence of paths
+        Run folders, or output files.
+    observations : path or sequence of paths
+        Files of observations.
+    **options
+        Fields of :class:`Options`.
+
+    Returns
+    -------
+    Evaluation
+        With ``pairs`` and ``statistics``.
+
+    Raises
+    ------
+    OutputError
+        For a run that is missing, unfinished or damaged.
+    DataError
+        For observations that cannot be used, or where nothing is left to compare.
+    """
+    runs, files = _paths(run), tuple(_paths(observations))
+    if options.get("placement", "bilinear") not in PLACEMENTS:
+        raise CaseError(f"the placement is {options['placement']!r}; give bilinear or cell")
+    settings = Options(**{**options, "species": tuple(options.get("species", ()))})
+    with ExitStack() as stack:
+        opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
+        window = _window(opened)
+        selection = _selection(opened, window, settings.species)
+        for path in files:
+            read_stations(path, window[0], selection)
+        observed = selection.observations()
+        common = set.intersection(*(set(each.species) for each in opened))
+        compared = np.isin(observed.species, list(common)) & (observed.kind == "surface")
+        absent = tuple(sorted(set(observed.species.tolist()) - common))
+        if not compared.any():
+            raise DataError(
+                f"the observations are of {', '.join(absent)}, and {opened[0].path} has none of them; "
+                f"it has {listed(opened[0].species)}"
+            )
+        matched = pair(opened, selected(observed, compared), window, settings.placement)
+        infos = tuple(RunInfo(each.label, each.title, each.path, each.period) for each in opened)
+    rejected = (*selection.rejected, *matched.rejected)
+    if not len(matched.observations):
+        raise DataError("no observation lies within the period of the run")
+    scores = score_table(matched, {}, frozenset())
+    return Evaluation(infos, files, settings, matched, tuple(scores), rejected, absent, _conventions(matched, settings))
+
+
+def _paths(given: str | Path | Sequence[str | Path]) -> list[Path]:
+    found = [Path(given)] if isinstance(given, str | Path) else [Path(each) for each in given]
+    if not found:
+        raise CaseError("an evaluation needs at least one run and one file of observations")
+    return found
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each run: that of its folder, with the folder above where two are alike."""
+    names = [path.resolve().stem if path.is_file() else path.resolve().name for path in paths]
+    if len(set(names)) < len(names):
+        names = ["/".join(path.resolve().parts[-2:]) for path in paths]
+    if len(set(names)) < len(names):
+        raise CaseError(f"{listed(names)}: the same run is given more than once; give each once")
+    return names
+
+
+def _window(runs: Sequence[RunFields]) -> Window:
+    """Return the period that all runs have in common."""
+    start = max(run.period[0] for run in runs)
+    end = min(run.period[1] for run in runs)
+    if end <= start:
+        periods = "; ".join(f"{run.path} from {_moment(run.period[0])} to {_moment(run.period[1])}" for run in runs)
+        raise DataError(f"there is no common period of output: {periods}")
+    return start, end
+
+
+def _selection(runs: Sequence[RunFields], window: Window, wanted: Sequence[str]) -> ObservationSelection:
+    common = [name for name in runs[0].species if all(name in run.species for run in runs)]
+    known = {name.casefold(): name for name in [*POLLUTANTS, *common]}
+    for name in wanted:
+        if _SPELLINGS.get(name, name).casefold() not in {each.casefold() for each in common}:
+            raise DataError(f"{runs[0].path} has no species {name!r} to compare; {suggestion(name, common)}")
+    chosen = [known[_SPELLINGS.get(name, name).casefold()] for name in wanted] or list(known.values())
+    names = {spelling: name for spelling, name in _SPELLINGS.items() if name in chosen}
+    area = _common_area(runs)
+    length = float((window[1] - window[0]) / np.timedelta64(1, "s"))
+    return ObservationSelection(area, length, chosen, SelectionRules(outside="skip", unknown="skip", names=names))
+
+
+def _common_area(runs: Sequence[RunFields]) -> Grid:
+    """Return one cell over the area that all runs have in common."""
+    ends = [[run.grid.lon_faces[[0, -1]], run.grid.lat_faces[[0, -1]]] for run in runs]
+    low, high = np.max(ends, axis=0)[:, 0], np.min(ends, axis=0)[:, 1]
+    if (high <= low).any():
+        raise DataError(f"{listed([str(run.path) for run in runs])} have no area in common; compare them one by one")
+    return Grid(np.array([low[0], high[0]]), np.array([low[1], high[1]]), np.array([0.0, 1.0]))
+
+
+def _conventions(matched: Pairs, options: Options) -> dict[str, Cell]:
+    means = set(matched.by_means.values())
+    over = {True: "time means of the run", False: "integral between its instants, linear in time"}
+    places = {"bilinear": "bilinear between cell centres", "cell": "the cell that contains the station"}
+    return {
+        "place": places[options.placement],
+        "time": f"the mean over each observed interval: {' or '.join(over[each] for each in sorted(means))}",
+        "gases in ug/m3": "at 293 K and 101.3 kPa",
+        **({"NOX": "NO + NO2, as NO2"} if any(name in matched.units for name in SUMS) else {}),
+    }
+
+
+def _moment(time: np.datetime64) -> str:
+    return str(time.astype("datetime64[m]")).replace("T", " ")

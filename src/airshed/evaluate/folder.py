@@ -1,0 +1,76 @@
+"""Folder of an evaluation: written whole or not at all, and only its own folder is replaced."""
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from airshed.core.atomic import guarded, part_path
+from airshed.core.errors import OutputError
+from airshed.evaluate.evaluation import Evaluation
+from airshed.evaluate.pair_files import monet_datasets
+from airshed.evaluate.score_table import columns
+
+FOLDER: Final = "evaluation"
+MARK: Final = "statistics.json"
+"""File by which a folder is known as one of an evaluation."""
+
+
+def default_folder(run: Path) -> Path:
+    """Return where the evaluation of a run goes: RUN/evaluation, beside a run that is a file or a Zarr store."""
+    return (run if run.is_dir() and not run.suffix else run.parent) / FOLDER
+
+
+@contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder to write to; at the end of the block it takes the place of ``folder``, whole.
+
+    When the block raises, what was in ``folder`` stays. Raises OutputError for a folder that holds anything else than
+    an earlier evaluation, and for whatever the system refuses.
+    """
+    check_folder(folder)
+    part, earlier = part_path(folder), part_path(folder)
+    with guarded(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part.mkdir()
+    try:
+        with guarded(folder):
+            yield part
+            if folder.exists():
+                folder.rename(earlier)
+            part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(earlier, ignore_errors=True)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OutputError for a folder that may not be replaced."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise OutputError(f"{folder} holds other files than an evaluation; choose another folder with --output")
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; choose another folder with --output")
+
+
+def write_tables(evaluation: Evaluation, folder: Path) -> None:
+    """Write statistics.csv, statistics.json, report.txt and the pairs of each run."""
+    report = evaluation.report()
+    names, rows = columns(evaluation.scores)
+    with (folder / "statistics.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([["" if cell != cell else cell for cell in row] for row in rows])
+    found = {**report.to_dict(), "statistics": [_without_nan(dict(zip(names, row, strict=True))) for row in rows]}
+    (folder / MARK).write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / "report.txt").write_text(report.to_text(), encoding="utf-8")
+    for number, run in enumerate(evaluation.matched.runs):
+        for suffix, dataset in monet_datasets(evaluation.matched, number):
+            path = folder / f"pairs_{run.replace('/', '_')}{suffix}.nc"
+            dataset.to_netcdf(path, engine="netcdf4", encoding={"time": {"units": "seconds since 1970-01-01"}})
+
+
+def _without_nan(row: dict[str, object]) -> dict[str, object]:
+    return {name: None if value != value else value for name, value in row.items()}

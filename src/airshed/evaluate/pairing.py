@@ -1,0 +1,218 @@
+"""Pairs of observed and modelled values: the same place, height, time interval and unit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.evaluate.run_fields import RunFields, Series
+from airshed.grid import Grid
+from airshed.observations.interpolation import bilinear, containing, mean_weights, overlap_weights
+from airshed.observations.observation import Observations, observed_unit, size_of_mole_fraction
+from airshed.observations.selection import RejectedRow
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+Placement = Literal["cell", "bilinear"]
+PLACEMENTS: Final = get_args(Placement)
+
+BEYOND: Final = "beyond the period of the run"
+TOO_LONG: Final = "shorter than the means of the run"
+
+_BLOCK: Final = 256
+_COVERED: Final = 1.0 - 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Observed values with what the runs have at the same place and time.
+
+    observations  values and sigma in :attr:`units`
+    modelled      (runs, p), in the unit of the observation; NaN where the run has no value
+    low, high     (runs, p), least and greatest value of the cell and its neighbours
+    start         of the window, UTC: begin and end of observations count from there
+    length        [s] of the window
+    units         unit by species
+    by_means      by run and species whether means of the run were used, else instants
+    rejected      observations that could not be paired
+    """
+
+    observations: Observations
+    modelled: Array
+    low: Array
+    high: Array
+    start: np.datetime64
+    length: float
+    runs: tuple[str, ...]
+    units: Mapping[str, str]
+    by_means: Mapping[tuple[str, str], bool]
+    rejected: tuple[RejectedRow, ...] = field(default=())
+
+    @property
+    def end(self) -> np.datetime64:
+        """End of the window, UTC."""
+        return self.start + np.timedelta64(round(self.length), "s")
+
+
+def pair(
+    runs: Sequence[RunFields],
+    observations: Observations,
+    window: tuple[np.datetime64, np.datetime64],
+    placement: Placement = "bilinear",
+) -> Pairs:
+    """Return the pairs of some runs with observations at the surface; observations count from the window's start."""
+    of = _in_common_units(observations, runs)
+    units = {name: str(of.unit[of.species == name][0]) for name in dict.fromkeys(of.species.tolist())}
+    found = np.full((3, len(runs), len(of)), np.nan)
+    reasons = np.full(len(of), "", object)
+    by_means = {}
+    for number, run in enumerate(runs):
+        for name in units:
+            rows = np.flatnonzero(of.species == name)
+            sampled = _sample(run, name, of, rows, window, placement)
+            found[:, number, rows] = sampled.values
+            reasons[rows] = np.where(sampled.reasons != "", sampled.reasons, reasons[rows])
+            by_means[run.label, name] = sampled.is_mean
+    kept = reasons == ""
+    modelled, low, high = found[:, :, kept]
+    return Pairs(
+        selected(of, kept), modelled, low, high, window[0], float((window[1] - window[0]) / np.timedelta64(1, "s")),
+        tuple(run.label for run in runs), units, by_means,
+        tuple(_rejection(of, row, str(reasons[row])) for row in np.flatnonzero(~kept).tolist()),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Sampled:
+    """Value, least and greatest of the neighbours (3, rows); why a row cannot be paired, "" where it can."""
+
+    values: Array
+    reasons: npt.NDArray[np.object_]
+    is_mean: bool
+
+
+def _sample(
+    run: RunFields, species: str, of: Observations, rows: Numbers,
+    window: tuple[np.datetime64, np.datetime64], placement: Placement,
+) -> _Sampled:  # fmt: skip
+    """Return what a run has of one species at the place and over the interval of each row."""
+    places, of_row = np.unique(np.stack([of.lon[rows], of.lat[rows]]), axis=1, return_inverse=True)
+    lon, lat = places
+    columns, weights = _columns(run.grid, lon, lat, placement)
+    near = _neighbours(run.grid, containing(run.grid, lon, lat))
+    needed, where = np.unique(np.concatenate([columns.ravel(), near.ravel()]), return_inverse=True)
+    series = run.series(species, needed, 0, window)
+    at, around = where[: columns.size].reshape(columns.shape), where[columns.size :].reshape(near.shape)
+    stacked = np.stack([
+        (series.values[:, at] * weights).sum(axis=2),
+        series.values[:, around].min(axis=2),
+        series.values[:, around].max(axis=2),
+    ])  # fmt: skip
+    begin, end = of.begin[rows], of.end[rows]
+    values = interval_means(series, stacked, of_row.reshape(-1), begin, end)
+    return _Sampled(
+        values * _size(run, species, str(of.unit[rows[0]])),
+        np.asarray(_reasons(series, begin, end), object), series.bounds is not None,
+    )  # fmt: skip
+
+
+def interval_means(series: Series, values: Array, place: Numbers, begin: Array, end: Array) -> Array:
+    """Return means of series (k, n, places) over intervals (p,) [s], each at the place of its number, (k, p).
+
+    Means of a run are weighted by their share of the interval. Between instants the series is linear, of which the
+    integral is exact. An observation of an instant (begin = end) is interpolated.
+    """
+    found = np.full((values.shape[0], begin.size), np.nan)
+    order = np.argsort(begin, kind="stable")
+    for first in range(0, order.size, _BLOCK):
+        rows = order[first : first + _BLOCK]
+        low = max(int(np.searchsorted(series.times, begin[rows].min(), side="right")) - 2, 0)
+        high = int(np.searchsorted(series.times, end[rows].max(), side="left")) + 2
+        if series.bounds is None:
+            weights = mean_weights(series.times[low:high], begin[rows], end[rows])
+        else:
+            weights = overlap_weights(series.bounds[low:high], begin[rows], end[rows])
+        at = values[:, low:high, place[rows]]
+        found[:, rows] = (np.where(weights.T != 0.0, at, 0.0) * weights.T).sum(axis=1)
+    return found
+
+
+def _reasons(series: Series, begin: Array, end: Array) -> npt.NDArray[np.str_]:
+    """Return why intervals (p,) cannot be compared with a series, "" where they can."""
+    if series.times.size == 0:
+        return np.full(begin.size, BEYOND)
+    if series.bounds is None:
+        outside = (begin < series.times[0]) | (end > series.times[-1])
+        return np.where(outside, BEYOND, "")
+    covered = np.minimum(end, series.bounds.max()) - np.maximum(begin, series.bounds.min())
+    outside = covered < _COVERED * np.maximum(end - begin, 1e-9)
+    longest = float(np.diff(series.bounds, axis=1).max())
+    return np.select([outside, end - begin < _COVERED * longest], [BEYOND, TOO_LONG], "")
+
+
+def _columns(grid: Grid, lon: Array, lat: Array, placement: Placement) -> tuple[Numbers, Array]:
+    """Return columns and weights of places (p, 1 or 4)."""
+    if placement == "bilinear":
+        return bilinear(grid, lon, lat)
+    return containing(grid, lon, lat)[:, None], np.ones((lon.size, 1))
+
+
+def _neighbours(grid: Grid, cells: Numbers) -> Numbers:
+    """Return the 3 x 3 columns around cells (p,), at an edge of the domain some of them twice, (p, 9)."""
+    _, rows, across = grid.shape
+    j, i = np.divmod(cells, across)
+    up, right = (each.ravel() for each in np.mgrid[-1:2, -1:2])
+    j, i = np.clip(j[:, None] + up, 0, rows - 1), np.clip(i[:, None] + right, 0, across - 1)
+    return np.asarray(j * across + i, np.intp)
+
+
+def _size(run: RunFields, species: str, unit: str) -> float:
+    """Return what one unit of a run's field is in the unit of observations."""
+    mass = run.members(species)[0].size
+    return 1.0 if mass is not None else size_of_mole_fraction(unit, "surface", run.molar_mass(species))
+
+
+def _in_common_units(of: Observations, runs: Sequence[RunFields]) -> Observations:
+    """Return observations with one unit for each species: ug/m3, or ppb where all are mixing ratios."""
+    value, sigma, unit = of.value.copy(), of.sigma.copy(), of.unit.astype(object)
+    for name in dict.fromkeys(of.species.tolist()):
+        rows = of.species == name
+        present = np.unique(of.unit[rows]).tolist()
+        ratios = all(observed_unit(each, "surface").si == "mol/mol" for each in present)
+        mass = next((m for run in runs if (m := run.molar_mass(name)) is not None), None)
+        common = "ppb" if ratios else "ug/m3"
+        for each in present:
+            mine = rows & (of.unit == each)
+            size = _conversion(each, common, mass)
+            value[mine] *= size
+            sigma[mine] *= size
+        unit[rows] = common
+    return _replaced(of, value=value, sigma=sigma, unit=unit.astype(np.str_))
+
+
+def _conversion(unit: str, common: str, molar_mass: float | None) -> float:
+    """Return what one of a unit is in the common unit, gases at 293 K and 101.3 kPa."""
+    found, wanted = observed_unit(unit, "surface"), observed_unit(common, "surface")
+    if found.si == wanted.si:
+        return found.size / wanted.size
+    ratio = size_of_mole_fraction(unit, "surface", molar_mass)
+    return size_of_mole_fraction(common, "surface", molar_mass) / ratio
+
+
+def _replaced(of: Observations, **columns: npt.NDArray[np.generic]) -> Observations:
+    return replace(of, **columns)  # type: ignore[arg-type]
+
+
+def selected(of: Observations, kept: npt.NDArray[np.bool_]) -> Observations:
+    """Return the observations of a mask (p,)."""
+    names = ("station", "kind", "species", "lon", "lat", "begin", "end", "value", "unit", "sigma", "where")
+    kernels = tuple(kernel for kernel, keep in zip(of.kernels, kept.tolist(), strict=True) if keep)
+    return _replaced(of, **{name: getattr(of, name)[kept] for name in names}, kernels=kernels)  # type: ignore[arg-type]
+
+
+def _rejection(of: Observations, row: int, reason: str) -> RejectedRow:
+    file, _, place = str(of.where[row]).rpartition(", ")
+    return RejectedRow(file, place, str(of.station[row]), f"{of.value[row]:g}", reason)

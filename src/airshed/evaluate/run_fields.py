@@ -1,0 +1,276 @@
+"""Fields of a finished run near the ground: which output holds a species, and its series at columns of cells."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.text import listed
+from airshed.grid import Grid
+from airshed.io.netcdf import reading
+from airshed.io.results import open_run
+from airshed.io.run_state import read_state, results
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+SUMS: Final = {"NOX": ("NO", "NO2")}
+"""Observed sums of species -> their members; the mass is that of the last one, as networks report NOx as NO2."""
+
+MASS_UNITS: Final = {"kg m-3": 1e9, "kg/m3": 1e9, "ug m-3": 1.0, "ug/m3": 1.0}
+"""Units of fields that are a mass in a volume, and what one of them is in ug/m3."""
+
+_RATIO_UNITS: Final = ("mol mol-1", "mol/mol", "mole mole-1")
+_VALUES_AT_ONCE: Final = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Values of a species at columns of cells.
+
+    values  (n, columns)  mixing ratio [mol/mol], or mass in a volume [ug/m3] where ``is_mass``
+    times   (n,) [s] since the start of the evaluation, of instants
+    bounds  (n, 2) [s] of means, None for instants
+    """
+
+    values: Array
+    times: Array
+    bounds: Array | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Variable of an output file.
+
+    is_mean  whether its values are means over the intervals of the output
+    """
+
+    dataset: "xr.Dataset"
+    name: str
+    where: str
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether values are means in time, by ``cell_methods``."""
+        return "time: mean" in str(self.dataset[self.name].attrs.get("cell_methods", "")) and self.bounds is not None
+
+    @property
+    def bounds(self) -> "npt.NDArray[np.datetime64] | None":
+        """Beginning and end of each mean (n, 2), None where the file has none."""
+        name = self.dataset["time"].attrs.get("bounds") or self.dataset["time"].encoding.get("bounds") or "time_bnds"
+        if name not in self.dataset.variables:
+            return None
+        found = self.dataset[name].to_numpy()
+        if found.dtype.kind != "M":  # xarray decodes bounds by the attributes of their coordinate
+            return None
+        return np.asarray(found, "datetime64[ns]")
+
+    @property
+    def times(self) -> "npt.NDArray[np.datetime64]":
+        """Times of the output (n,), UTC."""
+        return np.asarray(self.dataset["time"].to_numpy(), "datetime64[ns]")
+
+    @property
+    def ends(self) -> "tuple[np.datetime64, np.datetime64]":
+        """First and last moment that the output describes."""
+        along = self.times if not self.is_mean or self.bounds is None else self.bounds.reshape(-1)
+        return along.min(), along.max()
+
+    @property
+    def molar_mass(self) -> float | None:
+        """Molar mass [kg/mol], None where the file has none."""
+        mass = self.dataset[self.name].attrs.get("molar_mass")
+        return None if mass is None else float(mass)
+
+    @property
+    def size(self) -> float | None:
+        """How much one unit of a mass field is in ug/m3; None for a mixing ratio."""
+        return MASS_UNITS.get(str(self.dataset[self.name].attrs.get("units", "")))
+
+    def read(self, level: int, rows: slice, columns: slice, times: slice) -> Array:
+        """Return values (time, lat, lon) of a part of one level; raises DataError for a damaged file."""
+        variable = self.dataset[self.name]
+        pick: dict[str, Any] = {"time": times, "lat": rows, "lon": columns}
+        if "level" in variable.dims:
+            pick["level"] = level
+        with reading(Path(self.where), f"variable {self.name}".format):
+            return np.asarray(variable.isel(pick).transpose("time", "lat", "lon").to_numpy(), np.float64)
+
+
+class RunFields:
+    """Outputs of a run, open for reading; use in a ``with`` statement.
+
+    grid   cells in longitude and latitude; its one layer stands for all
+    label  name of the run in tables
+    """
+
+    def __init__(self, path: Path, label: str = "") -> None:
+        self.path, self.label = path, label or path.stem
+        self._files = ExitStack()
+        self.outputs: list[tuple[str, xr.Dataset]] = []
+        try:
+            for name in _names(path):
+                dataset = self._files.enter_context(open_run(path, name) if path.is_dir() else open_run(path))
+                self.outputs.append((name, dataset))
+            self.grid = _grid(self.outputs[0][1], path)
+            self.sources = self._found_sources()
+        except BaseException:
+            self._files.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.close()
+
+    @property
+    def title(self) -> str:
+        """Title of the case."""
+        return str(self.outputs[0][1].attrs.get("title", "")) or self.label
+
+    @cached_property
+    def period(self) -> "tuple[np.datetime64, np.datetime64]":
+        """First and last moment that the run describes, UTC."""
+        ends = [source.ends for source in self.sources.values()]
+        return min(first for first, _ in ends), max(last for _, last in ends)
+
+    @property
+    def species(self) -> list[str]:
+        """Species that can be compared, sums included."""
+        return [*self.sources, *(name for name, parts in SUMS.items() if name not in self.sources and self._has(parts))]
+
+    def members(self, species: str) -> list[Source]:
+        """Return the fields whose sum is a species."""
+        if species in self.sources:
+            return [self.sources[species]]
+        return [self.sources[name] for name in SUMS[species]]
+
+    def molar_mass(self, species: str) -> float | None:
+        """Return the molar mass [kg/mol] by which a mixing ratio becomes a mass, None where it is not known."""
+        return self.members(species)[-1].molar_mass
+
+    def layer_faces(self, species: str) -> Array:
+        """Return the lower and upper face of each layer of a species [m above ground], (levels, 2)."""
+        dataset = self.members(species)[0].dataset
+        if "level" not in dataset.dims:
+            return np.array([[0.0, 0.0]])
+        bounds = dataset["level"].attrs.get("bounds", "level_bnds")
+        if bounds in dataset.variables:
+            return np.asarray(dataset[bounds].to_numpy(), np.float64)
+        centres = np.atleast_1d(np.asarray(dataset["level"].to_numpy(), np.float64))
+        return np.stack([centres, centres], axis=1)
+
+    def series(
+        self, species: str, columns: Numbers, level: int, window: "tuple[np.datetime64, np.datetime64]"
+    ) -> Series:
+        """Return the series of a species at columns (row * nlon + number) of one layer, within a window.
+
+        Times are in seconds since the start of the window.
+        """
+        members = self.members(species)
+        first = members[0]
+        inside = _inside(first, window)
+        values = sum((_columns_of(each, level, columns, inside, self.grid) for each in members), np.zeros(()))
+        bounds = first.bounds[inside] if first.is_mean and first.bounds is not None else None
+        return Series(
+            np.asarray(values), _seconds(first.times[inside], window[0]),
+            None if bounds is None else _seconds(bounds, window[0]),
+        )  # fmt: skip
+
+    def _has(self, parts: Sequence[str]) -> bool:
+        """Whether all members of a sum are in one output, so that their times agree."""
+        found = [self.sources[name] for name in parts if name in self.sources]
+        return len(found) == len(parts) and len({id(source.dataset) for source in found}) == 1
+
+    def _found_sources(self) -> dict[str, Source]:
+        """Return by species the output to compare: means before instants, then the one with most times."""
+        best: dict[str, Source] = {}
+        for name, dataset in self.outputs:
+            for variable in map(str, dataset.data_vars):
+                source = Source(dataset, variable, f"{self.path} ({name})" if self.path.is_dir() else str(self.path))
+                if _is_comparable(dataset[variable]) and (
+                    variable not in best or _rank(source) > _rank(best[variable])
+                ):
+                    best[variable] = source
+        if not best:
+            kept = listed([str(name) for name in self.outputs[0][1].data_vars if not str(name).endswith("_bnds")])
+            raise DataError(
+                f"{self.path} has no mixing ratio or mass on time, lat and lon to compare with observations; "
+                f"it has: {kept or 'nothing'}"
+            )
+        return best
+
+
+def _names(path: Path) -> list[str]:
+    """Return the names of the outputs of a run folder that are whole; those of a file are its own."""
+    state = read_state(path) if path.is_dir() else None
+    if state is None:
+        return ["output"]
+    return [name for name in state.outputs if results(path, name)] or ["output"]
+
+
+def _grid(dataset: "xr.Dataset", path: Path) -> Grid:
+    faces = []
+    for name in ("lon", "lat"):
+        if name not in dataset.dims or name not in dataset.coords:
+            raise DataError(f"{path} has no axis {name}; an evaluation needs fields on time, lat and lon")
+        centres = np.asarray(dataset[name].to_numpy(), np.float64)
+        bounds = dataset[name].attrs.get("bounds", f"{name}_bnds")
+        if bounds in dataset.variables and dataset[bounds].shape == (centres.size, 2):
+            edges = np.asarray(dataset[bounds].to_numpy(), np.float64)
+            faces.append(np.append(edges[:, 0], edges[-1, 1]))
+        else:
+            step = centres[1] - centres[0] if centres.size > 1 else 1.0
+            faces.append(np.append(centres - 0.5 * step, centres[-1] + 0.5 * step))
+    try:
+        return Grid(faces[0], faces[1], np.array([0.0, 1.0]))
+    except CaseError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _is_comparable(variable: "xr.DataArray") -> bool:
+    unit = str(variable.attrs.get("units", ""))
+    return {"time", "lat", "lon"} <= set(variable.dims) and (unit in _RATIO_UNITS or unit in MASS_UNITS)
+
+
+def _rank(source: Source) -> tuple[bool, int]:
+    return source.is_mean, source.times.size
+
+
+def _inside(source: Source, window: "tuple[np.datetime64, np.datetime64]") -> slice:
+    """Return the times of an output that a window needs, with the ones before and after it."""
+    times = source.times
+    first = max(int(np.searchsorted(times, window[0], side="right")) - 2, 0)
+    return slice(first, min(int(np.searchsorted(times, window[1], side="left")) + 2, times.size))
+
+
+def _columns_of(source: Source, level: int, columns: Numbers, times: slice, grid: Grid) -> Array:
+    """Return the values (n, columns) of one field, read in blocks of times from the smallest rectangle of cells."""
+    rows, across = np.divmod(columns, grid.shape[2])
+    south, west = int(rows.min()), int(across.min())
+    box = slice(south, int(rows.max()) + 1), slice(west, int(across.max()) + 1)
+    cells = (box[0].stop - south) * (box[1].stop - west)
+    block = max(_VALUES_AT_ONCE // cells, 1)
+    found = []
+    for begin in range(times.start, times.stop, block):
+        part = source.read(level, *box, slice(begin, min(begin + block, times.stop)))
+        found.append(part[:, rows - south, across - west])
+    values = np.concatenate(found)
+    return values if source.size is None else values * source.size
+
+
+def _seconds(times: "npt.NDArray[np.datetime64]", start: np.datetime64) -> Array:
+    return np.asarray((times - start) / np.timedelta64(1, "s"), np.float64)

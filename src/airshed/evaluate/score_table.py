@@ -1,0 +1,209 @@
+"""Table of statistics: by species and run, pooled, by class of station, by station and by hour of day."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.report import Cell, Table
+from airshed.evaluate.fairmode import Target, ninetieth, target
+from airshed.evaluate.pairing import Pairs
+from airshed.evaluate.statistics import PERCENT, scores
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.bool_]
+
+Group = Literal["pooled", "class", "station", "hour"]
+
+ENOUGH: Final = 0.75
+"""Share of the period that a station must cover, as the EU's Directive 2008/50/EC and FAIRMODE require."""
+
+LONGEST_OF_HOURS: Final = 3 * 3600.0
+"""Observations over more than this [s] say nothing about the hour of day."""
+
+SHOWN: Final = ("N", "MO", "MP", "MB", "NMB", "FB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
+"""Statistics in the tables that a person reads; the files have all."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Statistics of one run and species for a group of pairs.
+
+    name      station, class, or hour of day (UTC); "all" for pooled pairs
+    coverage  share of the period that has pairs [1]; NaN for a group other than a station
+    values    statistics by name, see :mod:`airshed.evaluate.statistics`; MQI is NaN where it is not defined
+    target    point of the target diagram, for stations
+    scored    whether the pooled statistics contain the pairs
+    """
+
+    run: str
+    species: str
+    unit: str
+    group: Group
+    name: str
+    coverage: float
+    values: Mapping[str, float]
+    target: Target | None = None
+    scored: bool = True
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a station has enough data; True for other groups."""
+        return not self.coverage < ENOUGH
+
+
+def score_table(pairs: Pairs, classes: Mapping[str, str], unscored: frozenset[str]) -> list[Score]:
+    """Return all statistics of pairs.
+
+    classes   class of each station, such as "urban background"; "" where it is not known
+    unscored  stations that are shown, but neither pooled nor part of a class or an hour
+    """
+    of, found = pairs.observations, []
+    for run in range(len(pairs.runs)):
+        for species in pairs.units:
+            subject = _Subject(pairs, run, species)
+            mine = of.species == species
+            stations = [_station(subject, mine, name, name not in unscored) for name in _names(of.station[mine])]
+            groups = _groups(pairs, mine & ~np.isin(of.station, list(unscored)), classes)
+            found += [_pooled(subject, group, name, rows, stations) for group, name, rows in groups]
+            found += stations
+    return found
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """One run and species of some pairs."""
+
+    pairs: Pairs
+    run: int
+    species: str
+
+    @property
+    def head(self) -> tuple[str, str, str]:
+        """Names of run, species and unit."""
+        return self.pairs.runs[self.run], self.species, self.pairs.units[self.species]
+
+    def values(self, rows: Rows) -> tuple[Array, Array]:
+        """Return the observed and the modelled values of some pairs."""
+        return self.pairs.observations.value[rows], self.pairs.modelled[self.run, rows]
+
+
+def _station(subject: _Subject, mine: Rows, name: str, scored: bool) -> Score:
+    rows = mine & (subject.pairs.observations.station == name)
+    o, m = subject.values(rows)
+    there = np.isfinite(o) & np.isfinite(m)
+    point = target(subject.species, o[there], m[there]) if subject.head[2] == "ug/m3" else None
+    values = {**scores(o, m), "MQI": point.mqi if point else np.nan}
+    covered = coverage(subject.pairs, np.flatnonzero(rows)[there])
+    return Score(*subject.head, "station", name, covered, values, point, scored)
+
+
+def _pooled(subject: _Subject, group: Group, name: str, rows: Rows, stations: Sequence[Score]) -> Score:
+    """Return the statistics of pooled pairs; their MQI is the 90th percentile of the stations', not of hours."""
+    members = set(subject.pairs.observations.station[rows].tolist()) if group != "hour" else set()
+    indicators = np.array([each.values["MQI"] for each in stations if each.name in members], np.float64)
+    values = {**scores(*subject.values(rows)), "MQI": ninetieth(indicators)}
+    return Score(*subject.head, group, name, np.nan, values)
+
+
+def coverage(pairs: Pairs, rows: npt.NDArray[np.intp]) -> float:
+    """Return the share of the window that the intervals of some pairs of one station cover; NaN for instants."""
+    of = pairs.observations
+    spans = (of.end - of.begin)[rows]
+    if not rows.size or not spans.max() or not pairs.length:
+        return np.nan if rows.size else 0.0
+    possible = np.floor(pairs.length / spans.max() + 1e-9) * spans.max()  # whole days of a run of 30 h
+    return float(min(spans.sum() / possible, 1.0)) if possible else 0.0
+
+
+def _groups(pairs: Pairs, pooled: Rows, classes: Mapping[str, str]) -> Iterator[tuple[Group, str, Rows]]:
+    """Yield the groups of pooled pairs: all of them, those of each class, those of each hour of day."""
+    of = pairs.observations
+    yield "pooled", "all", pooled
+    of_row = np.array([classes.get(name, "") for name in of.station.tolist()])
+    for name in _names(of_row[pooled]):
+        if name:
+            yield "class", name, pooled & (of_row == name)
+    hours = hour_of_day(pairs)
+    for hour in np.unique(hours[pooled & (hours >= 0)]).tolist():
+        yield "hour", f"{hour:02d}", pooled & (hours == hour)
+
+
+def hour_of_day(pairs: Pairs) -> npt.NDArray[np.intp]:
+    """Return the hour of day (UTC) of the middle of each interval, -1 for long intervals, (p,)."""
+    of = pairs.observations
+    midnight = pairs.start.astype("datetime64[D]")
+    since = (pairs.start - midnight) / np.timedelta64(1, "s") + 0.5 * (of.begin + of.end)
+    hours = np.floor(since / 3600.0 + 1e-9).astype(np.intp) % 24
+    return np.where(of.end - of.begin > LONGEST_OF_HOURS, -1, hours)
+
+
+def _names(names: npt.NDArray[np.str_]) -> list[str]:
+    return [str(name) for name in np.unique(names)]
+
+
+def columns(scores: Sequence[Score]) -> tuple[list[str], list[tuple[Cell, ...]]]:
+    """Return all statistics as the columns and rows of one long table."""
+    names = list(scores[0].values) if scores else []
+    head = ["run", "species", "unit", "group", "name", "scored", "coverage", "complete"]
+    rows: list[tuple[Cell, ...]] = [
+        (each.run, each.species, each.unit, each.group, each.name, each.scored, each.coverage, each.is_complete,
+         *(int(value) if name == "N" else value for name, value in each.values.items()),
+         *((each.target.x, each.target.y) if each.target else (np.nan, np.nan)))
+        for each in scores
+    ]  # fmt: skip
+    return [*head, *names, "target_x", "target_y"], rows
+
+
+def report_tables(scores: Sequence[Score]) -> list[Table]:
+    """Return the tables that a person reads: for each species pooled, classes and stations; the runs side by side."""
+    found = []
+    several = len({each.run for each in scores}) > 1
+    for species in dict.fromkeys(each.species for each in scores):
+        mine = [each for each in scores if each.species == species and each.group != "hour"]
+        order = list(dict.fromkeys((each.group, each.name) for each in mine))
+        ordered = [each for key in order for each in mine if (each.group, each.name) == key]
+        shown = [name for name in SHOWN if name != "MQI" or any(np.isfinite(each.values["MQI"]) for each in mine)]
+        head = ("stations", *(("run",) if several else ()), "data [%]")
+        rows = [
+            (
+                _label(each),
+                *((each.run,) if several else ()),
+                _percent(each.coverage),
+                *(_cell(each, name) for name in shown),
+            )
+            for each in ordered
+        ]
+        names = [f"{name} [%]" if name in PERCENT else name for name in shown]
+        found.append(Table(f"{species} [{mine[0].unit}]", [*head, *names], rows, _note(mine)))
+    return found
+
+
+def _label(each: Score) -> str:
+    if each.group == "pooled":
+        return "all scored stations"
+    if each.group == "class":
+        return f"all {each.name}"
+    return each.name + ("" if each.scored else " (not scored)") + ("" if each.is_complete else " *")
+
+
+def _note(scores: Sequence[Score]) -> str:
+    notes = []
+    if any(not each.is_complete for each in scores):
+        notes.append(f"* has less than {ENOUGH:.0%} of the data")
+    if any(np.isfinite(each.values["MQI"]) for each in scores):
+        notes.append("MQI of several stations: 90th percentile; 1 or less meets FAIRMODE's objective")
+    return "; ".join(notes)
+
+
+def _percent(share: float) -> Cell:
+    return None if np.isnan(share) else round(100.0 * share)
+
+
+def _cell(each: Score, name: str) -> Cell:
+    value = each.values[name]
+    if name == "N":
+        return int(value)
+    return float(f"{value:.4g}") if np.isfinite(value) else np.nan

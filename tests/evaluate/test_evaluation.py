@@ -1,0 +1,164 @@
+"""Evaluation of a synthetic run whose statistics are known."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.evaluate.synthetic import AIR, NITROGEN_DIOXIDE, OZONE, hourly, write_observations, write_run
+from typer.testing import CliRunner
+
+import airshed
+from airshed.cli.program import app
+from airshed.core.errors import AirshedError
+
+pytestmark = pytest.mark.standard
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run.nc")
+
+
+def pooled(found: airshed.evaluate.Evaluation, name: str, species: str = "O3", run: str = "run") -> float:
+    table = found.statistics
+    row = table[(table.group == "pooled") & (table.species == species) & (table.run == run)]
+    return float(row[name].iloc[0])
+
+
+def test_a_known_bias_is_found_exactly(run: Path, tmp_path: Path) -> None:
+    file = write_observations(
+        tmp_path / "o.csv", hourly("A", 7.25, 52.0, bias=3.0) + hourly("B", 8.5, 51.25, bias=-1.0)
+    )
+    found = airshed.evaluate(run, file)
+    assert pooled(found, "N") == 48
+    assert pooled(found, "MB") == pytest.approx(1.0, rel=1e-6)
+    assert pooled(found, "RMSE") == pytest.approx(np.sqrt(5.0), rel=1e-6)
+    stations = found.statistics[found.statistics.group == "station"].set_index("name")
+    assert stations.MB["A"] == pytest.approx(3.0, rel=1e-6)
+    assert stations.R["B"] == pytest.approx(1.0, rel=1e-9)
+    assert stations.coverage.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("means", [False, True])
+def test_means_over_intervals_are_exact_for_a_linear_field(tmp_path: Path, means: bool) -> None:
+    run = write_run(tmp_path / "run.nc", means=means)
+    found = airshed.evaluate(run, write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0)))
+    np.testing.assert_allclose(found.pairs.modelled[0], found.pairs.observed, rtol=1e-6)
+    assert found.conventions["time"].endswith("time means of the run" if means else "linear in time")
+
+
+def test_a_time_label_that_is_an_hour_late_is_seen(run: Path, tmp_path: Path) -> None:
+    """The negative control of the times: the same values an hour later are 1.5 ppb off."""
+    found = airshed.evaluate(run, write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, shift=1.0)))
+    assert pooled(found, "MB") == pytest.approx(1.5e-9 * OZONE * AIR * 1e9, rel=1e-6)
+    assert pooled(found, "N") == 23
+    assert [row.reason for row in found.rejected] == ["outside the window"]
+
+
+def test_units_by_hand(tmp_path: Path) -> None:
+    """1 ppb of NO2 is 1.9136 ug/m3 at 293 K and 101.3 kPa; observations in ppb and in ug/m3 become one series."""
+    run = write_run(tmp_path / "run.nc", field=lambda hours, lon, lat: 10e-9 + 0.0 * (hours + lon + lat), more=["NO2"])
+    size = NITROGEN_DIOXIDE * AIR
+    rows = [("A", 7.0, 52.0, "NO2", 10.0, "ppb", 1.0), ("A", 7.0, 52.0, "NO2", 10.0 * size, "ug/m3", 2.0)]
+    found = airshed.evaluate(run, write_observations(tmp_path / "o.csv", rows))
+    assert size == pytest.approx(1.9130, rel=1e-3)
+    np.testing.assert_allclose(found.pairs.observed, 10.0 * size, rtol=1e-12)
+    np.testing.assert_allclose(found.pairs.modelled[0], 10.0 * size, rtol=1e-6)
+    only = write_observations(tmp_path / "ppb.csv", rows[:1])
+    assert airshed.evaluate(run, only).matched.units == {"NO2": "ppb"}
+
+
+def test_nox_is_the_sum_as_no2(tmp_path: Path) -> None:
+    run = write_run(
+        tmp_path / "run.nc", field=lambda hours, lon, lat: 10e-9 + 0.0 * (hours + lon + lat), more=["NO", "NO2"]
+    )
+    rows = [("A", 7.0, 52.0, "NOx", 20.0 * NITROGEN_DIOXIDE * AIR, "ug/m3", 1.0)]
+    assert pooled(airshed.evaluate(run, write_observations(tmp_path / "o.csv", rows)), "MB", "NOX") == pytest.approx(
+        0.0, abs=1e-5
+    )
+
+
+def test_place_in_the_cell_or_between_centres(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
+    cell = airshed.evaluate(run, file, placement="cell")
+    assert pooled(cell, "MB") == pytest.approx((2.0 * 0.25 - 0.5) * OZONE * AIR, abs=1e-5)
+    assert pooled(airshed.evaluate(run, file), "MB") == pytest.approx(0.0, abs=1e-5)
+    neighbours = cell.pairs
+    assert (neighbours.least < neighbours.modelled).all()
+    assert (neighbours.greatest > neighbours.modelled).all()
+
+
+def test_stations_outside_are_counted(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0) + hourly("B", 30.0, 52.0))
+    found = airshed.evaluate(run, file)
+    assert found.report().facts["stations"] == 1
+    assert {row.reason for row in found.rejected} == {"outside the domain"}
+
+
+def test_pooled_quarter_of_the_data_is_marked(run: Path, tmp_path: Path) -> None:
+    found = airshed.evaluate(run, write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0)[:12]))
+    station = found.statistics[found.statistics.group == "station"].iloc[0]
+    assert station.coverage == 0.5
+    assert not station.complete
+
+
+def test_two_runs_are_side_by_side(tmp_path: Path) -> None:
+    base = write_run(tmp_path / "base.nc")
+    less = write_run(tmp_path / "less.nc", field=lambda *at: airshed_ozone(*at) - 2e-9)
+    found = airshed.evaluate([base, less], write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0)))
+    assert pooled(found, "MB", run="base") - pooled(found, "MB", run="less") == pytest.approx(
+        2.0 * OZONE * AIR, rel=1e-5
+    )
+
+
+def airshed_ozone(*at: np.ndarray) -> np.ndarray:
+    from tests.evaluate.synthetic import ozone
+
+    return ozone(*at)
+
+
+def test_pairs_have_the_layout_of_melodies_monet(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0) + hourly("B", 8.5, 51.25)[3:])
+    done = CliRunner().invoke(app, ["evaluate", str(run), "--observations", str(file), "--no-pictures"])
+    assert done.exit_code == 0, done.output
+    with xr.open_dataset(tmp_path / "evaluation" / "pairs_run.nc") as pairs:
+        assert dict(pairs.sizes) == {"time": 24, "x": 2}
+        assert pairs.siteid.values.tolist() == ["A", "B"]
+        assert pairs.latitude.dims == pairs.longitude.dims == ("x",)
+        assert str(pairs.time.values[0]).startswith("2022-08-31T00:00")
+        np.testing.assert_allclose(pairs.O3, pairs.O3_new, rtol=1e-6)
+        assert int(pairs.O3.notnull().sum()) == 45
+
+
+def test_the_command_writes_tables_and_replaces_its_own_folder_alone(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, bias=2.0))
+    arguments = ["evaluate", str(run), "--observations", str(file), "--no-pictures"]
+    for _ in range(2):
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    folder = tmp_path / "evaluation"
+    content = json.loads((folder / "statistics.json").read_text())
+    assert content["statistics"][0]["MB"] == pytest.approx(2.0, rel=1e-6)
+    assert (folder / "statistics.csv").read_text().startswith("run,species,unit,group,name,")
+    assert "O3 [ug/m3]" in (folder / "report.txt").read_text()
+    assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "o.csv", "evaluation"}
+    other = tmp_path / "mine"
+    other.mkdir()
+    (other / "letter.txt").write_text("mine")
+    refused = CliRunner().invoke(app, [*arguments, "--output", str(other)])
+    assert refused.exit_code == 2
+    assert (other / "letter.txt").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"species": ["O9"]}, "no species 'O9' to compare; known are O3"),
+        ({"placement": "middle"}, "bilinear or cell"),
+    ],
+)
+def test_settings_that_cannot_be(run: Path, tmp_path: Path, options: dict, words: str) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
+    with pytest.raises(AirshedError, match=words):
+        airshed.evaluate(run, file, **options)
