@@ -1,15 +1,17 @@
 """Mechanisms as people have them: other models' functions, small faults of syntax, other languages."""
 
 import json
+import math
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from airshed.cli.program import app
 from airshed.core.errors import MechanismError
-from airshed.mechanism import load_mechanism, rates
+from airshed.mechanism import load_mechanism, rates, tendency
 from airshed.mechanism.describe import convert, write_rates
 from airshed.mechanism.kpp.dialects import GEOS_CHEM, WRF_CHEM, MissingFormulasError
 
@@ -233,3 +235,53 @@ def test_values_of_a_side_file_are_converted(output: str, value: str, tmp_path: 
     one, other = load_mechanism(path), load_mechanism(tmp_path / output)
     assert other.open_parameters == ()
     assert float(rates(other, AIR)[0]) == pytest.approx(float(rates(one, AIR)[0]), rel=1e-14)
+
+
+CONCENTRATIONS = """#DEFVAR
+A = IGNORE; B = IGNORE; X = IGNORE; Y = IGNORE;
+#EQUATIONS
+<1> A = B : peroxy(1, X, C(ind_Y), TEMP);
+<2> X = B : peroxy(2, X, C(ind_Y), TEMP);
+<3> A = B : uptake(C(ind_X), 2.0);
+"""
+"""A rate function of CBM-Z in WRF-Chem takes concentrations, and so does one of GEOS-Chem for iodine."""
+
+
+def test_a_function_of_concentrations_is_told_once(tmp_path: Path) -> None:
+    path = written(tmp_path, CONCENTRATIONS)
+    with pytest.raises(MissingFormulasError) as caught:
+        load_mechanism(path)
+    text = str(caught.value)
+    assert "'peroxy(1.0, X, Y, TEMP)' in <1> at 4:13 and 1 more" in text
+    assert "peroxy, uptake: takes concentrations of species, which its formula may have as factors only" in text
+    write_rates(str(path))
+    assert "concentrations may stand in it as factors only" in (tmp_path / "m.rates.toml").read_text()
+
+
+def test_concentrations_as_factors_become_reactants(tmp_path: Path) -> None:
+    (tmp_path / "m.rates.toml").write_text(
+        '"peroxy(n, x, y, t)" = "max(0, 2 - n)*(1e-13*x + 2e-13*exp(-t/100)*y + 1e-3) + max(0, n - 1)*3e-13*x*y"\n'
+        '"uptake(c, gamma)" = "1e-3*gamma"\n'
+    )
+    network = load_mechanism(written(tmp_path, CONCENTRATIONS))
+    k = [float(each) for each in rates(network, AIR)]
+    found = {
+        reaction.label: reactants
+        for reaction, reactants in zip(network.reactions, network.reactant_indices, strict=True)
+    }
+    assert found == {"1": (0, 2), "1_2": (0, 3), "1_3": (0,), "2": (2, 2, 3), "3": (0,)}
+    assert k == pytest.approx([1e-13, 2e-13 * math.exp(-2.8), 1e-3, 3e-13, 2e-3])
+    y = np.array([3e9, 0.0, 5e8, 7e8])
+    first = (1e-13 * y[2] + k[1] * y[3] + 1e-3 + 2e-3) * y[0]
+    second = 3e-13 * y[2] * y[3] * y[2]
+    assert tendency(network, rates(network, AIR), y) == pytest.approx([-first, first + second, -second, 0.0])
+
+
+def test_concentrations_elsewhere_in_a_formula_are_refused_once(tmp_path: Path) -> None:
+    (tmp_path / "m.rates.toml").write_text('"peroxy(n, x, y, t)" = "n*exp(-x)/t"\n"uptake(c, gamma)" = "gamma"\n')
+    with pytest.raises(MechanismError) as caught:
+        load_mechanism(written(tmp_path, CONCENTRATIONS))
+    assert str(caught.value).endswith(
+        "m.def:4:1: a rate cannot depend on X, a variable species, in another way than by a factor; write the function "
+        "that takes it so, or without it (2 places, this is the first)"
+    )

@@ -253,3 +253,25 @@ def test_code_lies_inside_the_folder(way: str, traitor, tmp_path: Path) -> None:
             read(path)
     assert not (tmp_path / "trace").exists()
     assert allowed(traitor("sub/../own.py:f")).callables
+
+
+CONSTANT = "#DEFVAR\nA = IGNORE; B = IGNORE;\n#EQUATIONS\n<1> A = B : {};\n<2> B = A : {};\n"
+
+
+@pytest.mark.parametrize("call", ["k_x(TEMP)", "k_x(2.5e-12)", "k_x(2*M)"])
+def test_a_function_may_leave_its_argument_out(call: str, write) -> None:
+    """Its formula looks like that of an element of a list, as J(ip_NO2) is; the calls tell them apart."""
+    write('"k_x(a1)" = "1e-3*SUN"', "test.rates.toml")
+    network = load_mechanism(write(CONSTANT.format(call, f"3*{call}"), "test.eqn"))
+    np.testing.assert_allclose(rates(network, AIR), [1e-3 * AIR["SUN"], 3e-3 * AIR["SUN"]])
+
+
+def test_elements_of_a_list_do_not_stand_for_each_other(write) -> None:
+    write('"J(ip_NO2)" = "1e-3*SUN"', "test.rates.toml")
+    network = load_mechanism(write(CONSTANT.format("J(ip_NO2)", "J(ip_O3)"), "test.eqn"))
+    assert [each.name for each in network.open_parameters] == ["J(ip_O3)"]
+    with pytest.raises(MechanismError, match=r"no rate of the mechanism needs 'J\(ip_NO2\)'"):
+        load_mechanism(write(CONSTANT.format("J(ip_NO)", "J(ip_O3)"), "test.eqn"))
+    write('"J(3)" = "1e-3*SUN"', "test.rates.toml")
+    with pytest.raises(MechanismError, match=r"no formula gives 'J\(TEMP\)'"):
+        load_mechanism(write(CONSTANT.format("J(TEMP)", "J(3)"), "test.eqn"))

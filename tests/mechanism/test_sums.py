@@ -131,9 +131,17 @@ def test_check_says_so_and_converts(tmp_path: Path) -> None:
     told = [each for each in findings(network) if each.kind == "sum"]
     assert [(each.subject, "the sum of 2" in each.text) for each in told] == [("RO2", True)]
     assert not [each for each in findings(network) if each.kind == "loss"]
-    for name in ("out.eqn", "out.json"):
+    for name in ("out.eqn", "out.json", "out.yaml"):
         report = convert(str(tmp_path / "mcm.def"), tmp_path / name)
         assert report.ok, report.facts
+        again = load_mechanism(tmp_path / name)
+        assert again.sums == network.sums, "what a run refuses of a sum it refuses of a converted one"
+        assert again.initial == network.initial
+        assert rates(again, AIR) == pytest.approx(rates(network, AIR), rel=1e-14)
+        assert ("note" in report.facts) == (name != "out.eqn")
+    text = (tmp_path / "out.eqn").read_text()
+    assert "RO2 = C(ind_CH3O2) + &\n    C(ind_C2H5O2)\n" in text
+    assert "<3> CH3O2 = HCHO" in text, "KPP reads the reactions with the sum in their rates"
 
 
 @pytest.mark.parametrize(
@@ -202,11 +210,37 @@ def test_a_side_file_may_name_the_sum(tmp_path: Path) -> None:
     assert network.reactant_indices == ((0, 7), (1, 7))
 
 
-@pytest.mark.parametrize("code", ["RO2 = C(ind_CH3O2)*2 - 1", "RO2 = C(ind_XX)", "RO2 = C(ind_CH3O2)*C(ind_C2H5O2)"])
-def test_what_is_no_sum_of_species_is_refused(code: str, tmp_path: Path) -> None:
-    text = MCM.replace("RO2 = C(ind_CH3O2) + &\n    C(ind_C2H5O2)", code)
-    with pytest.raises(MechanismError, match=r"depends on RO2, which inlined code computes from variable species"):
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "RO2 = C(ind_CH3O2)*2 - 1",
+            "which inlined code computes from variable species, and not as their plain sum",
+        ),
+        ("RO2 = C(ind_CH3O2)*C(ind_C2H5O2)", "which inlined code computes from variable species"),
+        ("RO2 = C(ind_XX)", "a sum with XX, which is not declared$"),
+        ("RO2 = C(ind_CH3O) + C(ind_OH)", r"a sum with CH3O, which is not declared; did you mean 'CH3O2'\?"),
+        ("RO2 = C(ind_X1) + C(ind_X2) + C(ind_X3)", "a sum with X1, which is not declared, nor are 2 others of it"),
+        ("RO2 = C(ind_CH3O2) + C(ind_BG)", "a sum with BG, a fixed species: take it out of the sum"),
+    ],
+)
+def test_what_is_no_sum_of_species_is_refused(code: str, message: str, tmp_path: Path) -> None:
+    text = MCM.replace("RO2 = C(ind_CH3O2) + &\n    C(ind_C2H5O2)", code) + "#DEFFIX\nBG = IGNORE;\n"
+    with pytest.raises(MechanismError, match=rf"<3> depends on RO2, {message}"):
         network_of(tmp_path, text)
+
+
+@pytest.mark.parametrize("command", ["DEFFIX", "DEFVAR"])
+@pytest.mark.parametrize("code", ["RO2 = C(ind_CH3O2) + C(ind_C2H5O2)", "RO2 = 1e8"])
+def test_a_species_called_as_a_value_of_the_code_is_refused_in_a_rate(code: str, command: str, tmp_path: Path) -> None:
+    text = MCM.replace("RO2 = C(ind_CH3O2) + &\n    C(ind_C2H5O2)", code) + f"#{command}\nRO2 = IGNORE;\n"
+    with pytest.raises(
+        MechanismError, match="RO2 is a species and a value that inlined code sets, and a rate names it"
+    ):
+        network_of(tmp_path, text)
+    if command == "DEFFIX":
+        network = network_of(tmp_path, text.replace("*RO2", "*C(ind_RO2)").replace("RO2*", "FIX(indf_RO2)*"))
+        assert [each.name for each in network.parameters] == ["RO2"]
 
 
 def test_an_air_of_the_files_own_code_is_no_species(tmp_path: Path) -> None:

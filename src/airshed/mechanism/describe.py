@@ -17,7 +17,7 @@ from airshed.mechanism import inspect_mechanism
 from airshed.mechanism.balance import atom_counts, imbalances
 from airshed.mechanism.expressions import Environment, evaluate, parameters
 from airshed.mechanism.kpp.dialects import Missing, MissingFormulasError, side_file
-from airshed.mechanism.load import save_mechanism
+from airshed.mechanism.load import OPENATMOS, save_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rates_file import rates_path
 from airshed.mechanism.structure import Finding, differences, findings, jacobian_pattern, shown
@@ -120,9 +120,12 @@ def convert(mechanism: str, output: Path) -> Report:
         "written": ", ".join(map(str, written)),
         "read back": "the same network" if not lost else f"not the same: {'; '.join(lost[:10])}",
     }
-    if network.sums:
+    if network.sums and output.suffix.lower() in OPENATMOS:
         names = ", ".join(network.sums)
-        facts["note"] = f"{names} is an ordinary species in it: give it the sum of its species at the start of each run"
+        facts["note"] = (
+            f"{names} is an ordinary species to other programs: give it the sum of its species (__sums in the file) at "
+            "the start, and what emission, deposition and transport change these by"
+        )
     return Report("Conversion", [], facts, ok=not lost)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.formula.tree import Symbol, walk
-from airshed.mechanism.expressions import AIR_GASES, ALIASES
+from airshed.mechanism.expressions import AIR_GASES, ALIASES, SYMBOLS
 
 if TYPE_CHECKING:
     from airshed.mechanism.network import ReactionNetwork
@@ -22,6 +22,9 @@ _NEAR: Final = (1e17, 1e20)
 """Air from the ground to some 40 km [molecules cm-3]."""
 _SAME: Final = 0.01
 """Relative difference up to which the air of a run is that of the mechanism's file."""
+_LISTED: Final = 8
+AIR_NAMES: Final[Mapping[str, str]] = {**{name: name for name in SYMBOLS}, **ALIASES, "CAIR": "M"}
+"""Name of the air or its temperature in reaction files, in upper case -> symbol."""
 _LEAST, _MOST = 1e13, 1e21  # molecules cm-3: from the mesopause to 40 bar
 
 
@@ -72,6 +75,7 @@ def notes_of_air(network: "ReactionNetwork", air: Mapping[str, npt.NDArray[np.fl
                 f"air of this run, {now:.5g}: the conditions do not give it"
             )
     notes += [f"{name} in the rates is that of the air, not the species {name}" for name in named_as_air(network)]
+    notes += code_notes(network)
     for each in unclear_air(network):
         notes.append(f"{each.name} of the mechanism's file, {each.default:g}, is no density of air, and stays so")
     return notes
@@ -81,6 +85,30 @@ def named_as_air(network: "ReactionNetwork") -> tuple[str, ...]:
     """Return the variable species whose name means the air, or its temperature, in the rates of the network."""
     used = {node.name for reaction in network.reactions for node in walk(reaction.rate) if isinstance(node, Symbol)}
     return tuple(name for name in network.names if ALIASES.get(name.upper(), name.upper()) in used)
+
+
+def values_in_code(network: "ReactionNetwork") -> tuple[list[str], list[str]]:
+    """Return the names of the air that rates use and that inlined code sets otherwise, and species that it sets."""
+    used = {node.name for constant in network.rate_constants for node in walk(constant) if isinstance(node, Symbol)}
+    own = {name: AIR_NAMES.get(name.upper()) for name in network.in_code}
+    return [name for name, symbol in own.items() if symbol in used], [name for name in own if own[name] is None]
+
+
+def code_notes(network: "ReactionNetwork") -> list[str]:
+    """Return what inlined code of the mechanism's file sets and a run does not take from there."""
+    air, species = values_in_code(network)
+    notes = []
+    if air:
+        notes.append(
+            f"{', '.join(air)} of inlined code of the mechanism's file: not used, rates take the air of the run"
+        )
+    if species:
+        notes.append(f"concentrations of {_listed(species)} of inlined code of the mechanism's file: not used")
+    return notes
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 def unclear_air(network: "ReactionNetwork") -> tuple["OpenParameter", ...]:

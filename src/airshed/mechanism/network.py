@@ -51,6 +51,7 @@ class ReactionNetwork:
     renamed    name in the file -> that of the species here, where the file's is none
     sums       species that is a sum of others, as the reader carries it -> their weights in it
     factor     CFACTOR of a file whose rates use it [molecules cm-3 of a ppm in the file's air]; None where none does
+    in_code    names of the air and species whose value inlined code of the file sets: that code is not run
 
     Raises MechanismError for names that are none, two species or labels of one name, or an undeclared species.
     """
@@ -69,6 +70,7 @@ class ReactionNetwork:
     renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
     sums: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
     factor: float | None = None
+    in_code: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_label("mechanism", self.name)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from airshed.formula.tree import Expression, Number, walk
 from airshed.mechanism.balance import imbalances
 from airshed.mechanism.expressions import AIR_GASES, FUNCTIONS, SYMBOLS
-from airshed.mechanism.file_air import air_of_file, named_as_air, unclear_air
+from airshed.mechanism.file_air import air_of_file, named_as_air, unclear_air, values_in_code
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import Reaction
@@ -34,7 +34,7 @@ class Finding:
 
     kind: Literal[
         "renamed", "imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty",
-        "air", "sum",
+        "air", "code", "sum",
     ]  # fmt: skip
     subject: str
     text: str
@@ -71,6 +71,8 @@ def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]
         found.append("initial values")
     if {each.name for each in one.open_parameters} != {each.name for each in other.open_parameters}:
         found.append("what is left open")
+    if {name: dict(weights) for name, weights in one.sums.items()} != dict(other.sums):
+        found.append("sums of species")
     return tuple(found)
 
 
@@ -182,6 +184,10 @@ def _air(network: ReactionNetwork) -> Iterable[Finding]:
         yield Finding("air", name, text)
     for name in named_as_air(network):
         yield Finding("air", name, f"in the rates is that of the air, not the species {name}")
+    for name in values_in_code(network)[0]:
+        yield Finding("air", name, "that inlined code of the file sets is not used; rates take the air of the run")
+    for name in values_in_code(network)[1]:
+        yield Finding("code", name, "gets a concentration from inlined code of the file, which is not run")
     for each in unclear_air(network):
         yield Finding("air", each.name, f"is {each.default:g}, which is no density of air: it stays so in all air")
 

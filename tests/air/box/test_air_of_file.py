@@ -196,3 +196,40 @@ def test_an_air_that_no_rate_uses_is_not_looked_at(value: float, tmp_path: Path)
     used = box(network_of(f"{head}A + M = PROD : 1e-22;\n", tmp_path), temperature="298 K")
     with pytest.raises(CaseError, match=rf"M = '{value!r}' is {value:g} at t = 0 s; it must be 1e\+09 to 1e\+22"):
         used.at([0.0])
+
+
+IN_CODE = """#DEFVAR A = IGNORE; B = IGNORE;
+#DEFFIX CH4 = IGNORE;
+#EQUATIONS
+<1> A = B : 1e-21*M;
+<2> A + CH4 = B : 1e-15*EXP(-100/TEMP);
+#INITVALUES CH4 = 4e13;
+#INLINE F90_{}
+{}
+#ENDINLINE
+"""
+"""Air that the file's own code sets: KPP's drivers run this code, Airshed does not."""
+
+
+@pytest.mark.parametrize(
+    ("code", "air", "species"),
+    [
+        (" M = 1.0e18\n TEMP = 200", ["TEMP", "M"], []),
+        (" SUN = 0.5; O2 = 0.2*M; TEMP = 200 ! M = 3", ["TEMP"], []),
+        ("  double CAIR = 2e19;\n  T = 288.; // M = 1;", ["T", "CAIR"], []),
+        (" REAL(dp), PARAMETER :: TEMP = 298.15_dp", ["TEMP"], []),
+        (" C(ind_CH4) = 1.8e-6*CAIR0\n C(indf_M) = 2e19\n VAR(ind_A) = 1e9", ["M"], ["A", "CH4"]),
+        (" REAL(dp) :: M, TEMP\n IF (TEMP == 3) K = 1", [], []),
+    ],
+)
+def test_air_that_inlined_code_sets_is_told(code: str, air: list[str], species: list[str], tmp_path: Path) -> None:
+    network = network_of(IN_CODE.format("INIT", code), tmp_path)
+    forcing = box(network, temperature="250 K", pressure="300 hPa")
+    assert constants(forcing)[0] == pytest.approx(1e-21 * ALOFT, rel=1e-10), "it is that of the run"
+    expected = [f"{', '.join(air)} of inlined code of the mechanism's file: not used, rates take the air of the run"]
+    other = [f"concentrations of {', '.join(species)} of inlined code of the mechanism's file: not used"]
+    told = expected * bool(air) + other * bool(species)
+    assert [note for note in notes_of_air(network, forcing.at([0.0])) if "inlined" in note] == told
+    assert [note for note in air_notes(network) if "inlined" in note] == told
+    found = [(each.kind, each.subject) for each in findings(network) if "inlined" in each.text]
+    assert found == [("air", name) for name in air] + [("code", name) for name in species]

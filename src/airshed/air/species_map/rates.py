@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from airshed.core.errors import CaseError, MechanismError
 from airshed.core.text import suggestion
 from airshed.formula.tree import Binary, Expression, Number, Symbol
-from airshed.mechanism.file_air import air_of_file, named_as_air, own_density, unclear_air
+from airshed.mechanism.file_air import air_of_file, code_notes, named_as_air, own_density, unclear_air
 from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import OpenParameter
@@ -46,6 +46,7 @@ def air_notes(network: ReactionNetwork) -> list[str]:
         told = ", ".join(f"{name} ({density:.4g} molecules/cm3)" for name, density in air.items())
         notes.append(f"the file's own {told}: rates take the air of each cell instead")
     notes += [f"{name} in the rates is that of the air, not the species {name}" for name in named_as_air(network)]
+    notes += code_notes(network)
     mixed = [each.name for each in _in_air(network)]
     if mixed:
         notes.append(f"fixed species {', '.join(mixed)}: the file's concentration is a mixing ratio in its own air")

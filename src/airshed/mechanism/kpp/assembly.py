@@ -10,6 +10,8 @@ from airshed.core.constants import ATOMIC_WEIGHTS
 from airshed.core.errors import MechanismError
 from airshed.core.text import printable
 from airshed.formula.tree import Expression, Number
+from airshed.mechanism.expressions import parameters
+from airshed.mechanism.file_air import AIR_NAMES
 from airshed.mechanism.kpp.dialects import MissingFormulasError
 from airshed.mechanism.kpp.faults import Faults, first_places, missing_formulas, of_species, unexplained
 from airshed.mechanism.kpp.meaning import Meaning, Unknown
@@ -142,8 +144,18 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         callables=meaning.callables,
         checked=checked,
         sums=sums,
+        in_code=_in_code(collection),
     )
     return replace(network, factor=factor) if meaning.follows and factor is not None else network
+
+
+def _in_code(collection: Collection) -> tuple[str, ...]:
+    """Return the names of the air, and the species, whose value inlined code sets."""
+    defined = frozenset().union(*(source.defined_in_code for source in collection.sources))
+    concentrations = frozenset().union(*(source.concentrations_in_code for source in collection.sources))
+    air = [name for name in AIR_NAMES if name.casefold() in defined | concentrations]
+    known = [collection.species[key][1].name for key in sorted(concentrations) if key in collection.species]
+    return (*air, *(name for name in known if name.upper() not in AIR_NAMES))
 
 
 def _sums(collection: Collection, meaning: Meaning) -> dict[str, dict[str, float]]:
@@ -225,10 +237,10 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
             break  # the search for nearest names takes time
         unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
         meaning.unknown.clear()
-    sums: set[str] = set().union(*(source.sums_in_code for source in collection.sources))
+    sums = {key: each for source in collection.sources for key, each in source.sums_in_code.items()}
     for each in first_places(unknown):
         if each[2].name.casefold() in sums:
-            faults.add(of_species(each))
+            faults.add(of_species(each, sums[each[2].name.casefold()], meaning))
     missing = missing_formulas([each for each in unknown if each[2].name.casefold() not in sums])
     if missing:
         error = unexplained(missing, rates, collection.sources[0].name)
@@ -240,16 +252,22 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
 
 
 def _in_terms(reaction: Reaction, meaning: Meaning) -> tuple[Reaction, ...]:
-    """Return a reaction with the sums of its rate as reactants; raise MechanismError where that cannot be."""
+    """Return a reaction with the sums and species of its rate as reactants; raise MechanismError for none such."""
+    species = [name for name in parameters(reaction.rate) if name in meaning.variable.values()]
     try:
-        return tuple(in_terms(reaction, meaning.sums.values()))
+        return tuple(in_terms(reaction, [*meaning.sums.values(), *species]))
     except NoSumError:
         names = " and ".join(meaning.sums.values())
-        raise error_at(
-            reaction.location,
-            f"the rate of <{reaction.label}> depends on {names}, a sum of variable species, in another way than by "
-            "a factor; write it as a reaction of these species",
-        ) from None
+        text = (
+            f"the rate of <{reaction.label}> depends on {names}, a sum of variable species, in another way than by a "
+            "factor; write it as a reaction of these species"
+        )
+        if species:
+            text = (
+                f"a rate cannot depend on {species[0]}, a variable species, in another way than by a factor; write the "
+                "function that takes it so, or without it"
+            )
+        raise error_at(reaction.location, text) from None
 
 
 def _reaction(

@@ -66,6 +66,7 @@ class Missing:
     """A function, or a value, that rates use and no formula gives.
 
     arguments  how many it has, none for a value;  text  as first written;  places  how many reactions use it
+    species    variable species whose concentrations it takes there
     """
 
     name: str
@@ -74,6 +75,7 @@ class Missing:
     label: str
     location: Location
     places: int = 1
+    species: tuple[str, ...] = ()
 
     @property
     def signature(self) -> str:
@@ -122,7 +124,14 @@ def message(missing: Sequence[Missing], side: str, file: str) -> str:
     write = f"write it into {side} beside the mechanism"
     if len(many) > 1 or any(of_dialect(each.name, each.arguments) for each in many):
         write += f"; `airshed mechanism check {file} --write-rates` does so, to be filled in"
-    return f"no formula gives {listed}{more}; {write}{_of_models(many)}"
+    return f"no formula gives {listed}{more}; {write}{_of_concentrations(many)}{_of_models(many)}"
+
+
+def _of_concentrations(missing: Iterable[Missing]) -> str:
+    """Return which of the functions take concentrations, and what their formulas may do with them."""
+    names = [each.name for each in missing if each.species]
+    listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
+    return f"\n{listed}: takes concentrations of species, which its formula may have as factors only" if names else ""
 
 
 def _of_models(missing: Iterable[Missing]) -> str:
@@ -151,6 +160,7 @@ def side_file(name: str, missing: Sequence[Missing], left_open: Iterable[str]) -
     for each in missing:
         known = of_dialect(each.name, each.arguments)
         remark = f"# {counted(each.places, 'reaction')}, first <{each.label}>: {each.text}"
+        remark += "; concentrations may stand in it as factors only" if each.species else ""
         if known is None:
             lines.append(f'#? "{each.signature}" =   {remark}\n')
         else:

@@ -7,13 +7,15 @@ from typing import Final
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism.kpp.dialects import Missing, message, of_dialect
-from airshed.mechanism.kpp.meaning import Unknown, meant
-from airshed.mechanism.location import Location, error_at
+from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
+from airshed.mechanism.kpp.sums import CodeSum
+from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.rates_file import RatesFile
 
 _MOST_FAULTS: Final = 20
 _MOST_NAMES: Final = 8
 _VARIABLE: Final = re.compile(r"a rate cannot depend on (\w+), a variable species")
+_LABEL: Final = re.compile(r"(?<=the rate of )<[^<>]*>")
 _PLACE: Final = re.compile(r"^[^\n]*?:\d+:\d+: ")
 
 
@@ -26,7 +28,7 @@ class Faults:
 
     def add(self, fault: MechanismError) -> None:
         """Note a fault; alike are those that say the same of other places, or of other variable species."""
-        kind = _PLACE.sub("", str(fault), count=1)
+        kind = _LABEL.sub("<>", _PLACE.sub("", str(fault), count=1))
         named = _VARIABLE.search(kind)
         if named is not None:
             kind = kind.replace(named[0], "")
@@ -57,15 +59,24 @@ def first_places(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[tuple
     return list(first.values())
 
 
-def of_species(unknown: tuple[Location, str, Unknown]) -> MechanismError:
-    """Return the error of a rate with a sum of species, as RO2 of the Master Chemical Mechanism is."""
+def of_species(unknown: tuple[Location, str, Unknown], total: CodeSum, meaning: Meaning) -> MechanismError:
+    """Return the error of a rate with what code computes from concentrations and cannot be carried as their sum."""
     place, label, each = unknown
-    return error_at(
-        place,
-        f"the rate of <{label}> depends on {each.name}, which inlined code computes from variable species, and no rate "
-        f"may: write the reaction once for each species X of {each.name}, with X on both sides, A + X = B + X : k, and "
-        f"without {each.name} in k",
-    )
+    known = {**meaning.variable, **meaning.fixed}
+    undeclared = [name for name in total.weights or () if name not in known]
+    fixed = [meaning.fixed[name] for name in total.weights or () if name in meaning.fixed]
+    if undeclared:
+        first = undeclared[0].upper()
+        more = f", nor are {len(undeclared) - 1} others of it" if len(undeclared) > 1 else ""
+        fault = f"a sum with {first}, which is not declared{nearest(first, known.values())}{more}"
+    elif fixed:
+        fault = f"a sum with {fixed[0]}, a fixed species: take it out of the sum, and write reactions with it for it"
+    else:
+        fault = (
+            "which inlined code computes from variable species, and not as their plain sum: write it as one line, "
+            f"{each.name} = C(ind_A) + C(ind_B), or the reaction once for each species X of it, A + X = B + X : k"
+        )
+    return error_at(place, f"the rate of <{label}> depends on {each.name}, {fault}")
 
 
 def missing_formulas(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[Missing]:
@@ -76,7 +87,7 @@ def missing_formulas(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[M
         if key in found:
             found[key] = replace(found[key], places=found[key].places + 1)
         else:
-            found[key] = Missing(each.name, each.arguments, each.text, label, place)
+            found[key] = Missing(each.name, each.arguments, each.text, label, place, species=each.species)
     return list(found.values())
 
 

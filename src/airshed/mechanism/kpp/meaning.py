@@ -16,7 +16,7 @@ from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Negate, Number, Symbol
 from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call, parameters
-from airshed.mechanism.file_air import part_of_air
+from airshed.mechanism.file_air import AIR_NAMES, part_of_air
 from airshed.mechanism.kpp.dialects import of_dialect
 from airshed.mechanism.kpp.parser import finite, limited, parse_formula, short
 from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, rate_function
@@ -24,7 +24,6 @@ from airshed.mechanism.kpp.statements import Applied, Combined, Formula, Misplac
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import HostFunction
 
-_KPP_SYMBOLS: Final = {**{name: name for name in SYMBOLS}, **ALIASES, "CAIR": "M"}
 _FORTRAN: Final = {  # other names of functions
     **{f"D{name}": name for name in ("EXP", "LOG", "LOG10", "SQRT", "ABS")},
     "ALOG": "LOG", "ALOG10": "LOG10", "FABS": "ABS", "DMAX1": "MAX", "DMIN1": "MIN", "AMAX1": "MAX", "AMIN1": "MIN",
@@ -55,12 +54,16 @@ class Definition:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A name that nothing explains, as written, with the number of its arguments."""
+    """A name that nothing explains, as written, with the number of its arguments.
+
+    species  variable species whose concentrations are among the arguments
+    """
 
     offset: int
     name: str
     text: str
     arguments: int = 0
+    species: tuple[str, ...] = ()
 
 
 @dataclass
@@ -76,6 +79,7 @@ class Meaning:
     imports      whether that code uses modules, which may give any name of the air
     sums         those of sums of variable species, case folded -> as written: parameters of a rate as it is read
     factor       CFACTOR of the file [molecules cm-3 per unit of its initial values], None where it is silent
+    _in_arguments  whether arguments of a model's own function are resolved, which may be concentrations
     follows      whether a rate uses CFACTOR, or a rate function that does, as the density of air
     """
 
@@ -94,6 +98,7 @@ class Meaning:
     bindings: dict[str, Expression] = field(default_factory=dict)
     callables: dict[str, HostFunction] = field(default_factory=dict)
     _open: dict[str, str] = field(default_factory=dict)
+    _in_arguments: bool = False
     _above: list[str] = field(default_factory=list)
 
     @property
@@ -126,24 +131,33 @@ class Meaning:
                 return self._name(formula, arguments)
         return self._call(formula, arguments)
 
-    def _name(self, name: Name, arguments: Mapping[str, Expression]) -> Expression:
+    def _name(self, name: Name, arguments: Mapping[str, Expression], concentration: bool = False) -> Expression:
+        """Return what a name means; `concentration` for that of a species written as C(ind_X)."""
         key = name.name.casefold()
         if key in arguments:
             return arguments[key]
-        if name.name.upper() in _KPP_SYMBOLS:
+        if name.name.upper() in AIR_NAMES:
             if key in self.computed or not (self.imports or key in self.given):
                 self._refuse_variable(name)
-            return Symbol(_KPP_SYMBOLS[name.name.upper()])
+            return Symbol(AIR_NAMES[name.name.upper()])
         if key == "cfactor":
             self._refuse_variable(name)
             return self._factor(name.offset)
         if key in self.sums:
             return Parameter(self.sums[key])
+        if self._in_arguments and key in self.variable and key not in self.definitions:
+            return Parameter(self.variable[key])
         definition = self.definitions.get(key)
         if definition is not None:
             if definition.arguments:
                 raise MisplacedError(name.offset, f"{name.name} is a function: {_signature(definition)}")
             return self._value(definition)
+        if not concentration and key in self.assigned | self.computed and key in {**self.fixed, **self.variable}:
+            raise MisplacedError(
+                name.offset,
+                f"{name.name} is a species and a value that inlined code sets, and a rate names it: write C(ind_"
+                f"{name.name}) if the species is meant; if not, leave the species out or call one of them otherwise",
+            )
         return self._left_open(name, key)
 
     def _left_open(self, name: Name, key: str) -> Expression:
@@ -158,7 +172,7 @@ class Meaning:
         """Raise MisplacedError for a variable species, also one that is called as the air or its temperature is."""
         if name.name.casefold() not in self.variable:
             return
-        symbol = _KPP_SYMBOLS.get(name.name.upper())
+        symbol = AIR_NAMES.get(name.name.upper())
         otherwise = ""
         if symbol is not None:
             way = "declare it under #DEFFIX" if symbol in AIR_GASES else "give the species another name"
@@ -206,12 +220,14 @@ class Meaning:
         if len(self._above) > 50:
             raise definition.locate(MisplacedError(0, "more than 50 definitions lead to each other here"))
         self._above.append(definition.name.casefold())
+        before, self._in_arguments = self._in_arguments, False
         try:
             resolved = limited(self._resolve(definition.value, arguments), 0)
             return resolved if arguments else finite(fold(resolved), 0)
         except MisplacedError as error:
             raise definition.locate(error) from None
         finally:
+            self._in_arguments = before
             self._above.pop()
 
     def _call(self, applied: Applied, arguments: Mapping[str, Expression]) -> Expression:
@@ -224,7 +240,10 @@ class Meaning:
             return self._defined(definition, applied, arguments)
         if self._is_element(applied):
             return self._element(applied)
-        values = tuple(self._resolve(argument, arguments) for argument in applied.arguments)
+        if _is_own(applied.name):
+            values = tuple(self._resolve(argument, arguments) for argument in applied.arguments)
+        else:
+            values = self._arguments(applied, arguments)
         try:
             found = rate_function(applied.name, values, Symbol("M")) or self._elementary(applied.name, values)
         except MechanismError as error:
@@ -232,12 +251,30 @@ class Meaning:
                 raise MisplacedError(applied.offset, str(error)) from None
             found = None
         self.follows |= applied.name.upper() in OF_AIR
+        constant = self._constant_function(key) if found is None and len(values) == 1 else None
+        if constant is not None:
+            return self._value(constant)
         if found is None:
             shown = ", ".join(map(str, values))
             text = f"{applied.name}({short(shown)})"
-            self.unknown.append(Unknown(applied.offset, applied.name, text, len(values)))
+            species = {name for value in values for name in parameters(value)}.intersection(self.variable.values())
+            self.unknown.append(Unknown(applied.offset, applied.name, text, len(values), tuple(sorted(species))))
             return Number(1.0)
         return limited(found, applied.offset)
+
+    def _constant_function(self, key: str) -> Definition | None:
+        """Return the definition k(x) whose formula does not name x, which reads as that of an element of a list."""
+        alike = [name for name in self.definitions if name.startswith(f"{key}(")]
+        is_named = len(alike) == 1 and not alike[0][len(key) + 1 : -1].isdigit()
+        return self.definitions[alike[0]] if is_named else None
+
+    def _arguments(self, applied: Applied, outer: Mapping[str, Expression]) -> tuple[Expression, ...]:
+        """Return the arguments of a model's own function; a variable species is its concentration."""
+        before, self._in_arguments = self._in_arguments, True
+        try:
+            return tuple(fold(limited(self._resolve(each, outer), applied.offset)) for each in applied.arguments)
+        finally:
+            self._in_arguments = before
 
     def _elementary(self, name: str, values: tuple[Expression, ...]) -> Expression | None:
         canonical = _FORTRAN.get(name.upper(), name.upper())
@@ -251,7 +288,7 @@ class Meaning:
         if len(applied.arguments) != len(definition.arguments):
             raise MisplacedError(applied.offset, f"{applied.name} takes {_signature(definition)}")
         self.used.add(definition.name.casefold())
-        values = [fold(limited(self._resolve(argument, outer), applied.offset)) for argument in applied.arguments]
+        values = self._arguments(applied, outer)
         if not callable(definition.value):
             if definition.name.casefold() in self._above:
                 raise MisplacedError(applied.offset, f"{definition.name} calls itself")
@@ -265,8 +302,7 @@ class Meaning:
         return Parameter(name)
 
     def _is_element(self, applied: Applied) -> bool:
-        own = (*RATE_FUNCTIONS, *FUNCTIONS, *_FORTRAN, *_CONVERSIONS)
-        if len(applied.arguments) != 1 or applied.name.upper() in own or applied.name.casefold() in self.assigned:
+        if len(applied.arguments) != 1 or _is_own(applied.name) or applied.name.casefold() in self.assigned:
             return False
         index = applied.arguments[0]
         return isinstance(index, Whole) or (isinstance(index, Name) and index.name.upper() not in KNOWN)
@@ -284,12 +320,19 @@ class Meaning:
     def _concentration(self, name: Name) -> Expression:
         """Return the concentration of a species that a rate names as C(ind_X); raise MisplacedError for none."""
         species = {**self.variable, **self.fixed}
-        known = name.name.casefold() in species or name.name.upper() in (*_KPP_SYMBOLS, "CFACTOR")
+        known = name.name.casefold() in species or name.name.upper() in (*AIR_NAMES, "CFACTOR")
         if species and not known and name.name.casefold() not in self.definitions:
             hint = nearest(name.name, species.values())
             raise MisplacedError(name.offset, f"species {name.name!r} of C(ind_{name.name}) is not declared{hint}")
+        if self._in_arguments and name.name.casefold() in self.variable:
+            return Parameter(self.variable[name.name.casefold()])
         self._refuse_variable(name)
-        return self._name(name, {})
+        return self._name(name, {}, concentration=True)
+
+
+def _is_own(name: str) -> bool:
+    """Whether a function is one that rates may call without being given it."""
+    return name.upper() in (*RATE_FUNCTIONS, *FUNCTIONS, *_FORTRAN, *_CONVERSIONS)
 
 
 def of_variable(name: str) -> str:

@@ -12,7 +12,7 @@ from airshed.core.files import note_input
 from airshed.core.text import printable
 from airshed.mechanism.kpp.parser import SECTIONS, short
 from airshed.mechanism.kpp.statements import MisplacedError
-from airshed.mechanism.kpp.sums import CodeSum, sums_of
+from airshed.mechanism.kpp.sums import REMARK, CodeSum, sums_of
 from airshed.mechanism.location import Location, nearest
 
 INCLUDE: Final = "INCLUDE"
@@ -34,11 +34,13 @@ _COMMENT = re.compile(r"\{[^}]*(?:\}|\Z)|//[^\n]*")
 _COMMAND = re.compile(r"\"[^\"\n]*\"|#[ \t]*(\w*)")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, C and Matlab near enough
-    r"(?:^|::)[ \t]*([A-Za-z]\w*)[ \t]*(?:\([^()\n]*\)[ \t]*)?=(?!=)"
+    r"(?:^|::|;)[ \t]*(?:(?:const|static|double|float|real|int)[ \t]+)*"
+    r"([A-Za-z]\w*)[ \t]*(?:\([^()\n]*\)[ \t]*)?=(?!=)"
     r"|\bfunction[ \t]+(?:\w+[ \t]*=[ \t]*)?([A-Za-z]\w*)",
     re.MULTILINE | re.IGNORECASE,
 )
 
+_CONCENTRATION = re.compile(r"\b(?:C|VAR|FIX)[ \t]*[(\[][ \t]*indf?_(\w+)[ \t]*[)\]][ \t]*=(?!=)", re.IGNORECASE)
 _DECLARED = re.compile(r"::([^\n!]*)")
 _USE = re.compile(r"^[ \t]*USE\b", re.MULTILINE | re.IGNORECASE)
 
@@ -81,28 +83,36 @@ class SourceFile:
         return _ASIDE.sub(_blank, self.raw)
 
     @cached_property
+    def _codes(self) -> tuple[str, ...]:
+        """The pieces of inlined code, without remarks."""
+        return tuple(REMARK.sub("", match["code"]) for match in _ASIDE.finditer(self.raw) if match["inline"])
+
+    @cached_property
     def defined_in_code(self) -> frozenset[str]:
-        """Names, their case folded, of values and functions that inlined code defines."""
-        codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
-        return frozenset((match[1] or match[2]).casefold() for code in codes for match in _DEFINED.finditer(code))
+        """Names, their case folded, of values and functions that inlined code defines, without KPP's concentrations."""
+        found = {(match[1] or match[2]).casefold() for code in self._codes for match in _DEFINED.finditer(code)}
+        return frozenset(found) - {"c", "var", "fix"}
+
+    @cached_property
+    def concentrations_in_code(self) -> frozenset[str]:
+        """Species, their case folded, whose concentration inlined code sets, as in ``C(ind_CH4) = 4e13``."""
+        return frozenset(match[1].casefold() for code in self._codes for match in _CONCENTRATION.finditer(code))
 
     @cached_property
     def given_by_code(self) -> frozenset[str]:
         """Names, their case folded, that inlined code defines or declares, as in ``REAL(dp) :: M, H2O``."""
-        codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
-        declared = [each for code in codes for match in _DECLARED.finditer(code) for each in match[1].split(",")]
+        declared = [each for code in self._codes for match in _DECLARED.finditer(code) for each in match[1].split(",")]
         return self.defined_in_code | {each.partition("=")[0].strip().casefold() for each in declared}
 
     @cached_property
     def imports(self) -> bool:
         """Whether inlined code uses modules, which may give any name."""
-        return any(_USE.search(match["code"]) for match in _ASIDE.finditer(self.raw) if match["inline"])
+        return any(map(_USE.search, self._codes))
 
     @cached_property
     def sums_in_code(self) -> dict[str, CodeSum]:
         """What inlined code computes from concentrations, by its names with the case folded."""
-        codes = [match["code"] for match in _ASIDE.finditer(self.raw) if match["inline"]]
-        return {key: each for code in codes for key, each in sums_of(code).items()}
+        return {key: each for code in self._codes for key, each in sums_of(code).items()}
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -17,7 +17,7 @@ from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.reaction import Reaction
 
 _CONTINUED: Final = re.compile(r"&[ \t]*(?:![^\n]*)?\n(?:[ \t]*(?:![^\n]*)?\n)*[ \t]*&?")
-_REMARK: Final = re.compile(r"![^\n]*|//[^\n]*")
+REMARK: Final = re.compile(r"![^\n]*|//[^\n]*")
 _ASSIGNMENT: Final = re.compile(r"(?:.*::)?\s*([A-Za-z]\w*)\s*=\s*(.*)")
 _TERM: Final = re.compile(
     r"(?:([\d.]+(?:[eEdD][+-]?\d+)?)(?:_\w+)?\s*\*\s*)?(?:C|VAR)\s*\(\s*indf?_(\w+)\s*\)", re.IGNORECASE
@@ -52,7 +52,7 @@ def sums_of(code: str) -> dict[str, CodeSum]:
     """Return what a piece of inlined code computes from concentrations, by its names with the case folded."""
     found: dict[str, CodeSum] = {}
     zeros: set[str] = set()
-    statements = [each.strip() for each in re.split(r"[\n;]", _REMARK.sub("", _CONTINUED.sub(" ", code)))]
+    statements = [each.strip() for each in re.split(r"[\n;]", REMARK.sub("", _CONTINUED.sub(" ", code)))]
     is_plain = not any(_BLOCK.match(each) for each in statements)
     for statement in statements:
         match = _ASSIGNMENT.fullmatch(statement)
@@ -134,7 +134,7 @@ def _product(left: Terms, right: Terms) -> Terms:
             key = tuple(sorted((*one, *other)))
             if len(key) > _MOST:
                 raise NoSumError
-            value: Expression = Binary("*", a, b)
+            value: Expression = b if a == Number(1.0) else a if b == Number(1.0) else Binary("*", a, b)
             found[key] = Binary("+", found[key], value) if key in found else value
     return found
 
@@ -149,16 +149,50 @@ def in_terms(reaction: Reaction, sums: Iterable[str]) -> Iterator[Reaction]:
     if not _named(reaction.rate, names):
         yield reaction
         return
-    terms = split(reaction.rate, names)
-    for number, (key, value) in enumerate(terms.items()):
-        rate = fold(value)
-        if rate == Number(0.0):
-            continue
+    terms = [(key, fold(value)) for key, value in split(reaction.rate, names).items()]
+    for number, (key, rate) in enumerate((key, rate) for key, rate in terms if not _is_zero(rate)):
         added = tuple((name, float(key.count(name))) for name in dict.fromkeys(key))
         label = reaction.label if number == 0 else f"{reaction.label}_{number + 1}"
         yield replace(
             reaction, label=label, rate=rate, reactants=reaction.reactants + added, products=reaction.products + added
         )
+
+
+def _is_zero(rate: Expression) -> bool:
+    """Whether a rate is a product with a factor 0."""
+    match rate:
+        case Negate(operand):
+            return _is_zero(operand)
+        case Binary("*", left, right):
+            return _is_zero(left) or _is_zero(right)
+        case Binary("/", left, _):
+            return _is_zero(left)
+    return rate == Number(0.0)
+
+
+def as_written(reaction: Reaction, sums: Iterable[str]) -> Reaction:
+    """Return a reaction with sums as factors of its rate, not among its species: what :func:`in_terms` came from."""
+    names = frozenset(sums)
+    rate = reaction.rate
+    for name, number in reaction.reactants:
+        for _ in range(round(number) if name in names else 0):
+            rate = Binary("*", rate, Parameter(name))
+    reactants = tuple(each for each in reaction.reactants if each[0] not in names)
+    return replace(
+        reaction, rate=rate, reactants=reactants, products=tuple(e for e in reaction.products if e[0] not in names)
+    )
+
+
+def code_of(sums: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the inlined code of sums, in Fortran; empty without any."""
+    if not sums:
+        return ""
+    declared = "".join(f"  REAL(kind=dp) :: {name}\n" for name in sums)
+    lines = []
+    for name, weights in sums.items():
+        terms = [f"{'' if weight == 1.0 else f'{weight!r}*'}C(ind_{each})" for each, weight in weights.items()]
+        lines.append(f"  {name} = " + " + &\n    ".join(terms) + "\n")
+    return f"#INLINE F90_GLOBAL\n{declared}#ENDINLINE\n#INLINE F90_RCONST\n{''.join(lines)}#ENDINLINE\n"
 
 
 def followed(reactions: Sequence[Reaction], sums: Mapping[str, Mapping[str, float]]) -> tuple[Reaction, ...]:

@@ -9,6 +9,7 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import MechanismError
 from airshed.mechanism.expressions import dependencies
 from airshed.mechanism.kpp.assembly import GROUPS, LIGHT, NOTHING
+from airshed.mechanism.kpp.sums import as_written, code_of
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rates_file import rates_path, rates_text
 from airshed.mechanism.reaction import Reaction, Species
@@ -45,15 +46,17 @@ def kpp_text(network: ReactionNetwork) -> str:
     strange = [each.name for each in network.parameters if '"' in each.name]
     if strange:
         raise MechanismError(f"mechanism {network.name!r}: a reaction file has no names like {strange[0]!r}")
+    initial = {name: value for name, value in network.initial.items() if name not in network.sums}
     parts = [
         f"// {_remark(network.name)}: {len(network.species)} variable species, {len(network.reactions)} reactions.\n"
         "// Units: molecules, cm3, s; TEMP in K, PRESS in Pa; M, O2, N2 and H2O in molecules cm-3.\n",
         _section("ATOMS", [" ".join(f"{atom};" for atom in network.atoms)] if network.atoms else []),
-        _section("DEFVAR", [_declared(species) for species in network.species]),
+        _section("DEFVAR", [_declared(each) for each in network.species if each.name not in network.sums]),
         _section("DEFFIX", [_declared(species) for species in network.fixed]),
         _section("CHECK", [" ".join(f"{atom};" for atom in network.checked)] if network.checked else []),
+        code_of(network.sums),
         _section("EQUATIONS", _equations(network)),
-        _section("INITVALUES", [f"{name} = {value!r};" for name, value in network.initial.items()]),
+        _section("INITVALUES", [f"{name} = {value!r};" for name, value in initial.items()]),
     ]
     return "\n".join(filter(None, parts))
 
@@ -78,7 +81,7 @@ def _remark(text: str) -> str:
 def _equations(network: ReactionNetwork) -> list[str]:
     nothing = NOTHING.upper() if NOTHING not in {each.name.casefold() for each in network.species} else LIGHT
     return [
-        _equation(reaction, label, nothing)
+        _equation(as_written(reaction, network.sums), label, nothing)
         for reaction, label in zip(network.reactions, _labels(network.reactions), strict=True)
     ]
 

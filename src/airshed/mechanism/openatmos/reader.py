@@ -8,6 +8,7 @@ from typing import Final
 from airshed.core.errors import MechanismError
 from airshed.core.text import printable
 from airshed.formula.tree import Expression
+from airshed.mechanism.location import nearest
 from airshed.mechanism.names import check_label, check_name
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp
@@ -23,6 +24,8 @@ ATOMS: Final = "__atoms"
 CHECKED: Final = "__check"
 PARAMETERS: Final = "__parameters"
 BINDINGS: Final = "__bindings"
+SUMS: Final = "__sums"
+"""Species that is a sum of others, see `airshed.mechanism.kpp.sums` -> their weights."""
 
 MECHANISM: Final = "mechanism"
 """Key of a MusicBox file, beside the conditions of the box."""
@@ -121,6 +124,7 @@ def _network(
         renamed=renamed,
         checked=tuple(_texts(root, CHECKED)),
         sources=sources,
+        sums=_sums(root, {gas.species.name for gas in gases.values() if not gas.species.fixed}),
     )
 
 
@@ -143,6 +147,20 @@ def _declared(root: Fields, collection: Collection) -> tuple[OpenParameter, ...]
         known[name] = OpenParameter(name, printable(fields.text("unit")), printable(fields.text("text")), default)
         fields.finish()
     return tuple(known.values())
+
+
+def _sums(root: Fields, species: set[str]) -> dict[str, dict[str, float]]:
+    node = root.get(SUMS)
+    if node is None:
+        return {}
+    sums = {
+        name: {each: weight.number() for each, weight in item.mapping().items()}
+        for name, item in node.mapping().items()
+    }
+    for name in (*sums, *(each for weights in sums.values() for each in weights)):
+        if name not in species:
+            raise node.error(f"species {name!r} is not declared{nearest(name, species)}")
+    return sums
 
 
 def _bindings(root: Fields, renamed: Mapping[str, str]) -> dict[str, Expression]:

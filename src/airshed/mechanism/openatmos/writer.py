@@ -17,7 +17,7 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.openatmos.document import YAML_SUFFIXES
 from airshed.mechanism.openatmos.entries import Entries, Entry
 from airshed.mechanism.openatmos.rates import expression_text
-from airshed.mechanism.openatmos.reader import ATOMS, BINDINGS, CHECKED, PARAMETERS
+from airshed.mechanism.openatmos.reader import ATOMS, BINDINGS, CHECKED, PARAMETERS, SUMS
 from airshed.mechanism.openatmos.species import CONSTANT, DIFFUSION, FIXED, INITIAL, MASS, MIXING_RATIO, THIRD_BODY
 from airshed.mechanism.openatmos.units import concentration_to_molar, rate_to_molar
 from airshed.mechanism.reaction import OpenParameter, Species
@@ -62,7 +62,13 @@ def openatmos_document(network: ReactionNetwork) -> dict[str, Any]:
         for name, value in network.bindings.items()
         if name not in fixed or not _is_air(name, value)
     }
-    comments = {ATOMS: list(network.atoms), CHECKED: list(network.checked), PARAMETERS: extra, BINDINGS: bindings}
+    comments = {
+        ATOMS: list(network.atoms),
+        CHECKED: list(network.checked),
+        PARAMETERS: extra,
+        BINDINGS: bindings,
+        SUMS: {name: dict(weights) for name, weights in network.sums.items()},
+    }
     species = network.species + network.fixed
     weighed = {name for entry in entries for name in entry.diffusion}
     newest = any(entry.content["type"].endswith("JPL19") for entry in entries)
