@@ -75,7 +75,7 @@ def test_nox_is_the_sum_as_no2(tmp_path: Path) -> None:
         tmp_path / "run.nc", field=lambda hours, lon, lat: 10e-9 + 0.0 * (hours + lon + lat), more=["NO", "NO2"]
     )
     rows = [("A", 7.0, 52.0, "NOx", 20.0 * NITROGEN_DIOXIDE * AIR, "ug/m3", 1.0)]
-    assert pooled(airshed.evaluate(run, write_observations(tmp_path / "o.csv", rows)), "MB", "NOX") == pytest.approx(
+    assert pooled(airshed.evaluate(run, write_observations(tmp_path / "o.csv", rows)), "MB", "NOx") == pytest.approx(
         0.0, abs=1e-5
     )
 

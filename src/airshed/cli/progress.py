@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from airshed.cli.render import on_terminal
+from airshed.core.text import printable
+
+_WIDTH: Final = 78
 
 
 class StepInfo(Protocol):
@@ -153,3 +156,25 @@ class Live:
 def remaining(elapsed: float, done: float, left: float) -> str:
     """Return the wall time left as text, when ``done`` of the work took ``elapsed`` seconds and ``left`` is left."""
     return str(timedelta(seconds=round(elapsed * left / done))) if done > 0.0 else "?"
+
+
+class Activity:
+    """A line on standard error that each new activity replaces; nothing where that is no terminal."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._live = not quiet and on_terminal("stderr")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            print(f"\r{'':<{_WIDTH}}\r", file=sys.stderr, end="", flush=True)
+
+    def show(self, what: str) -> None:
+        """Show what is being done."""
+        if self._live:
+            text = printable(what)[:_WIDTH]
+            print(f"\r{text:<{_WIDTH}}", file=sys.stderr, end="", flush=True)

@@ -1,30 +1,32 @@
 """Evaluation of finished runs against observations of stations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import listed, suggestion
 from airshed.evaluate.pair_files import pair_dataset
-from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected
+from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected, size_in_unit
 from airshed.evaluate.run_fields import SUMS, RunFields
 from airshed.evaluate.score_table import Score, columns, report_tables, score_table
 from airshed.grid import Grid
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
 from airshed.observations.station_table import read_stations
 
+Array = npt.NDArray[np.float64]
 Window = tuple[np.datetime64, np.datetime64]
 
-POLLUTANTS: Final = ("O3", "NO2", "NO", "NOX", "CO", "SO2", "NH3", "PM10", "PM25")
+POLLUTANTS: Final = ("O3", "NO2", "NO", "NOx", "CO", "SO2", "NH3", "PM10", "PM2.5")
 """Species that are read from files of observations even where no run has them, so that the report names them."""
 
-_SPELLINGS: Final = {"PM2.5": "PM25", "PM2_5": "PM25", "ozone": "O3", "nitrogen dioxide": "NO2"}
+_SPELLINGS: Final = {"PM25": "PM2.5", "PM2_5": "PM2.5", "ozone": "O3", "nitrogen dioxide": "NO2"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ class RunInfo:
 class Evaluation:
     """Pairs of observed and modelled values, and their statistics.
 
-    absent  observed species that a run does not have
+    absent   observed species that a run does not have
+    classes  class of each station, such as "urban background"; "" where it is not known
+    fields   mean of each species in the lowest layer of the first run (lat, lon), in the unit of the pairs
     """
 
     runs: tuple[RunInfo, ...]
@@ -66,6 +70,10 @@ class Evaluation:
     rejected: tuple[RejectedRow, ...]
     absent: tuple[str, ...] = ()
     conventions: dict[str, Cell] = field(default_factory=dict)
+    classes: Mapping[str, str] = field(default_factory=dict)
+    unscored: frozenset[str] = frozenset()
+    grid: Grid | None = None
+    fields: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def pairs(self) -> Any:
@@ -100,7 +108,13 @@ class Evaluation:
 
 
 def evaluate(
-    run: str | Path | Sequence[str | Path], observations: str | Path | Sequence[str | Path], **options: Any
+    run: str | Path | Sequence[str | Path],
+    observations: str | Path | Sequence[str | Path],
+    *,
+    species: Sequence[str] = (),
+    placement: str = "bilinear",
+    traffic: bool = False,
+    on_progress: Callable[[str], None] = lambda what: None,
 ) -> Evaluation:
     """Compare finished runs with observations of stations.
 
@@ -110,13 +124,19 @@ def evaluate(
         Run folders, or output files.
     observations : path or sequence of paths
         Files of observations.
-    **options
-        Fields of :class:`Options`.
+    species : sequence of names
+        Species to compare; by default all that runs and observations have in common.
+    placement : "bilinear" or "cell"
+        Interpolate between the centres of cells, or take the cell that contains the station.
+    traffic : bool
+        Whether traffic stations are scored.
+    on_progress : callable
+        Called with what is being done.
 
     Returns
     -------
     Evaluation
-        With ``pairs`` and ``statistics``.
+        With ``pairs`` (xarray.Dataset) and ``statistics`` (pandas.DataFrame).
 
     Raises
     ------
@@ -124,16 +144,19 @@ def evaluate(
         For a run that is missing, unfinished or damaged.
     DataError
         For observations that cannot be used, or where nothing is left to compare.
+    CaseError
+        For an unknown placement.
     """
+    if placement not in PLACEMENTS:
+        raise CaseError(f"the placement is {placement!r}; give bilinear or cell")
     runs, files = _paths(run), tuple(_paths(observations))
-    if options.get("placement", "bilinear") not in PLACEMENTS:
-        raise CaseError(f"the placement is {options['placement']!r}; give bilinear or cell")
-    settings = Options(**{**options, "species": tuple(options.get("species", ()))})
+    settings = Options(tuple(species), "cell" if placement == "cell" else "bilinear", traffic)
     with ExitStack() as stack:
         opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
         window = _window(opened)
         selection = _selection(opened, window, settings.species)
         for path in files:
+            on_progress(f"reading {path}")
             read_stations(path, window[0], selection)
         observed = selection.observations()
         common = set.intersection(*(set(each.species) for each in opened))
@@ -144,13 +167,21 @@ def evaluate(
                 f"the observations are of {', '.join(absent)}, and {opened[0].path} has none of them; "
                 f"it has {listed(opened[0].species)}"
             )
+        on_progress("pairing")
         matched = pair(opened, selected(observed, compared), window, settings.placement)
+        fields = {
+            name: opened[0].mean_field(name, window) * size_in_unit(opened[0], name, unit)
+            for name, unit in matched.units.items()
+        }
         infos = tuple(RunInfo(each.label, each.title, each.path, each.period) for each in opened)
     rejected = (*selection.rejected, *matched.rejected)
     if not len(matched.observations):
         raise DataError("no observation lies within the period of the run")
     scores = score_table(matched, {}, frozenset())
-    return Evaluation(infos, files, settings, matched, tuple(scores), rejected, absent, _conventions(matched, settings))
+    return Evaluation(
+        infos, files, settings, matched, tuple(scores), rejected, absent, _conventions(matched, settings),
+        grid=opened[0].grid, fields=fields,
+    )  # fmt: skip
 
 
 def _paths(given: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -210,7 +241,7 @@ def _conventions(matched: Pairs, options: Options) -> dict[str, Cell]:
         "place": places[options.placement],
         "time": f"the mean over each observed interval: {' or '.join(over[each] for each in sorted(means))}",
         "gases in ug/m3": "at 293 K and 101.3 kPa",
-        **({"NOX": "NO + NO2, as NO2"} if any(name in matched.units for name in SUMS) else {}),
+        **({"NOx": "NO + NO2, as NO2"} if any(name in matched.units for name in SUMS) else {}),
     }
 
 

@@ -53,11 +53,11 @@ UNCERTAINTIES: Final[Mapping[str, Uncertainty]] = {
     "NO2": Uncertainty(0.24, 200.0, 0.20, 5.2, 5.5),
     "O3": Uncertainty(0.18, 120.0, 0.79, 11.0, 3.0),
     "PM10": Uncertainty(0.28, 50.0, 0.25, 20.0, 1.5),
-    "PM25": Uncertainty(0.36, 25.0, 0.50, 20.0, 1.5),
+    "PM2.5": Uncertainty(0.36, 25.0, 0.50, 20.0, 1.5),
 }
 """Parameters by pollutant: hourly NO2, daily maximum of 8-hour means of O3, daily means of PM."""
 
-DEFINED_FOR: Final = {"NO2": 3600.0, "PM10": 86400.0, "PM25": 86400.0}
+DEFINED_FOR: Final = {"NO2": 3600.0, "PM10": 86400.0, "PM2.5": 86400.0}
 """Averaging period [s] for which the indicator is defined; O3 has the daily maximum of its 8-hour means."""
 
 

@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -56,20 +56,28 @@ def check_folder(folder: Path) -> None:
 
 
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
-    """Write statistics.csv, statistics.json, report.txt and the pairs of each run."""
+    """Write statistics.csv, statistics.json, report.txt, rejected.csv and the pairs of each run."""
     report = evaluation.report()
     names, rows = columns(evaluation.scores)
-    with (folder / "statistics.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([["" if cell != cell else cell for cell in row] for row in rows])
+    _write_csv(folder / "statistics.csv", names, [["" if cell != cell else cell for cell in row] for row in rows])
     found = {**report.to_dict(), "statistics": [_without_nan(dict(zip(names, row, strict=True))) for row in rows]}
     (folder / MARK).write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     (folder / "report.txt").write_text(report.to_text(), encoding="utf-8")
+    _write_csv(
+        folder / "rejected.csv", ("file", "place", "station", "value", "reason"),
+        [(row.file, row.place, row.station, row.value, row.reason) for row in evaluation.rejected],
+    )  # fmt: skip
     for number, run in enumerate(evaluation.matched.runs):
         for suffix, dataset in monet_datasets(evaluation.matched, number):
             path = folder / f"pairs_{run.replace('/', '_')}{suffix}.nc"
             dataset.to_netcdf(path, engine="netcdf4", encoding={"time": {"units": "seconds since 1970-01-01"}})
+
+
+def _write_csv(path: Path, names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(rows)
 
 
 def _without_nan(row: dict[str, object]) -> dict[str, object]:

@@ -114,7 +114,7 @@ def _sample(
     begin, end = of.begin[rows], of.end[rows]
     values = interval_means(series, stacked, of_row.reshape(-1), begin, end)
     return _Sampled(
-        values * _size(run, species, str(of.unit[rows[0]])),
+        values * size_in_unit(run, species, str(of.unit[rows[0]])),
         np.asarray(_reasons(series, begin, end), object), series.bounds is not None,
     )  # fmt: skip
 
@@ -169,7 +169,7 @@ def _neighbours(grid: Grid, cells: Numbers) -> Numbers:
     return np.asarray(j * across + i, np.intp)
 
 
-def _size(run: RunFields, species: str, unit: str) -> float:
+def size_in_unit(run: RunFields, species: str, unit: str) -> float:
     """Return what one unit of a run's field is in the unit of observations."""
     mass = run.members(species)[0].size
     return 1.0 if mass is not None else size_of_mole_fraction(unit, "surface", run.molar_mass(species))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
-SUMS: Final = {"NOX": ("NO", "NO2")}
+SUMS: Final = {"NOx": ("NO", "NO2")}
 """Observed sums of species -> their members; the mass is that of the last one, as networks report NOx as NO2."""
 
 MASS_UNITS: Final = {"kg m-3": 1e9, "kg/m3": 1e9, "ug m-3": 1.0, "ug/m3": 1.0}
@@ -189,6 +189,23 @@ class RunFields:
             np.asarray(values), _seconds(first.times[inside], window[0]),
             None if bounds is None else _seconds(bounds, window[0]),
         )  # fmt: skip
+
+    def mean_field(self, species: str, window: "tuple[np.datetime64, np.datetime64]") -> Array:
+        """Return the mean (lat, lon) of a species in the lowest layer over the outputs within a window.
+
+        The unit is that of :class:`Series`.
+        """
+        first, last = window
+        times = self.members(species)[0].times
+        numbers = np.flatnonzero((times >= first) & (times <= last))
+        every = slice(0, self.grid.shape[1]), slice(0, self.grid.shape[2])
+        block = max(_VALUES_AT_ONCE // (self.grid.shape[1] * self.grid.shape[2]), 1)
+        total = np.zeros(self.grid.shape[1:])
+        for source in self.members(species):
+            for begin in range(int(numbers[0]), int(numbers[-1]) + 1, block):
+                part = source.read(0, *every, slice(begin, min(begin + block, int(numbers[-1]) + 1)))
+                total += part.sum(axis=0) * (source.size or 1.0)
+        return total / numbers.size
 
     def _has(self, parts: Sequence[str]) -> bool:
         """Whether all members of a sum are in one output, so that their times agree."""

@@ -194,7 +194,9 @@ def _note(scores: Sequence[Score]) -> str:
     if any(not each.is_complete for each in scores):
         notes.append(f"* has less than {ENOUGH:.0%} of the data")
     if any(np.isfinite(each.values["MQI"]) for each in scores):
-        notes.append("MQI of several stations: 90th percentile; 1 or less meets FAIRMODE's objective")
+        notes.append(
+            "MQI of several stations: 90th percentile; 1 or less meets FAIRMODE's objective, defined for a year"
+        )
     return "; ".join(notes)
 
 
@@ -206,4 +208,4 @@ def _cell(each: Score, name: str) -> Cell:
     value = each.values[name]
     if name == "N":
         return int(value)
-    return float(f"{value:.4g}") if np.isfinite(value) else np.nan
+    return float(f"{value:.3g}") if np.isfinite(value) else np.nan

@@ -36,13 +36,13 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
     figure = panels.figure(DPI)
     curves = {colour: results.ground(field) for colour, field in zip(LINES, fields, strict=False)}
     heights = axis_of(np.concatenate([curve.ravel() for curve in curves.values()]))
-    minutes = _minutes(results.times, results.times[0])
+    minutes = minutes_of(results.times, results.times[0])
     for place, axes in zip(places, panels.axes(figure), strict=True):
         row, column = results.nearest(fields[0], place.longitude, place.latitude)
         for colour, curve in curves.items():
             axes.plot(minutes, curve[:, row, column], color=colour, linewidth=1.7, zorder=3)
         if not daily(results.times):
-            _shade_night(axes, results.times, place)
+            shade_night(axes, results.times, place)
         _dress(axes, results.times, place.name, heights)
     quantities = [results.quantity(field) for field in fields]
     names = " and ".join(q.short for q in quantities) if len(fields) < 3 else together(quantities)
@@ -75,18 +75,18 @@ def places_of(area: Area) -> list[City]:
     return [City(f"{wording.latitude(round(y, 2))}, {wording.longitude(round(x, 2))}", x, y, 0)]
 
 
-def _minutes(moments: NDArray[np.datetime64], first: np.datetime64) -> NDArray[np.float64]:
+def minutes_of(moments: NDArray[np.datetime64], first: np.datetime64) -> NDArray[np.float64]:
     """Return times as minutes since the midnight before the first one."""
     return np.asarray((moments - first.astype("datetime64[D]")) / np.timedelta64(1, "m"), dtype=np.float64)
 
 
-def _shade_night(axes: Axes, times: NDArray[np.datetime64], place: City) -> None:
+def shade_night(axes: Axes, times: NDArray[np.datetime64], place: City) -> None:
     """Shade the time from sunset to sunrise."""
     seconds = (times[-1] - times[0]) / np.timedelta64(1, "s")
     fine = times[0] + np.linspace(0, seconds, 600).astype("timedelta64[s]")
     dark = np.asarray(cos_zenith(fine, place.longitude, place.latitude)) < 0
     axes.fill_between(
-        _minutes(fine, times[0]),
+        minutes_of(fine, times[0]),
         0,
         1,
         where=dark.tolist(),
@@ -99,11 +99,11 @@ def _shade_night(axes: Axes, times: NDArray[np.datetime64], place: City) -> None
 
 def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Sequence[float]) -> None:
     """Set limits, ticks at round hours or days, and the title."""
-    first, last = _minutes(times[[0, -1]], times[0])
+    first, last = minutes_of(times[[0, -1]], times[0])
     axes.set_xlim(first, last)
     axes.set_ylim(heights[0], heights[-1])
     if axes.xaxis.get_visible():
-        axes.set_xticks(*_ticks(times, first, last))
+        axes.set_xticks(*time_ticks(times, first, last))
     if axes.yaxis.get_visible():
         axes.set_yticks(heights, [format_number(height) for height in heights])
     for height in heights:
@@ -112,7 +112,7 @@ def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Seque
     axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
 
 
-def _ticks(times: NDArray[np.datetime64], first: float, last: float) -> tuple[Sequence[float], Sequence[str]]:
+def time_ticks(times: NDArray[np.datetime64], first: float, last: float) -> tuple[Sequence[float], Sequence[str]]:
     """Return places [minutes] for ticks, and what to write there: hours, days, or for long runs months and years."""
     midnight = times[0].astype("datetime64[D]")
     step = next((s for s in _STEPS if (last - first) / s <= _MOST_TICKS), None)
@@ -124,7 +124,7 @@ def _ticks(times: NDArray[np.datetime64], first: float, last: float) -> tuple[Se
     months = months[months >= midnight]
     each = next((count for count in _MONTHS if months.size / count <= _MOST_TICKS), _MONTHS[-1])
     chosen = months[months.astype(int) % each == 0]
-    return _minutes(chosen, midnight).tolist(), [_month(month) for month in chosen]
+    return minutes_of(chosen, midnight).tolist(), [_month(month) for month in chosen]
 
 
 def _moment(moment: np.datetime64, days: bool) -> str:

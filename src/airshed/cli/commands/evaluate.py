@@ -36,16 +36,30 @@ def evaluate(
 
     Results go to RUN/evaluation: evaluation.html, statistics.csv, statistics.json, report.txt, pairs and pictures.
     """
+    from airshed.cli.progress import Activity
     from airshed.cli.render import say, show
     from airshed.evaluate.evaluation import evaluate as compare
     from airshed.evaluate.folder import check_folder, default_folder, replaced_folder, write_tables
 
     folder = output or default_folder(runs[0])
     check_folder(folder)
-    found = compare(runs, observations, species=tuple(species or ()), placement=place, traffic=traffic)
-    with replaced_folder(folder) as part:
-        write_tables(found, part)
+    with Activity(quiet=quiet) as activity:
+        found = compare(
+            runs,
+            observations,
+            species=tuple(species or ()),
+            placement=place,
+            traffic=traffic,
+            on_progress=activity.show,
+        )
+        with replaced_folder(folder) as part:
+            if pictures:
+                from airshed.plot.evaluation import write_evaluation
+
+                write_evaluation(found, part, activity.show)
+            else:
+                write_tables(found, part)
     if not quiet:
         show(found.report(), as_json=as_json)
         if not as_json:
-            say(f"Results: {folder}")
+            say(f"Results: {folder}" + (f"   Page: {folder / 'evaluation.html'}" if pictures else ""))
