@@ -241,6 +241,14 @@ LISTS = {
         HO HC3 HC5 HC8 ETH ETE ACE OLT OLI DIEN ISO API BEN TOL XYM XYP XYO CSL HCHO ACD ALD ACT MEK KET
         UALD GLY MGLY MACR MVK MOH EOH PAN PPN MPAN ISOP ACO3
     """,
+    "CRACMM1": """
+        HO HC3 HC5 HC10 ETH ETE ACE OLT OLI ISO API LIM BEN TOL XYE XYM CSL HCHO ACD ALD ACT MEK KET UALD GLY
+        MGLY MACR MVK MOH EOH ROH PAN PPN MPAN ISOP ACO3 FURAN BDE13 ACRO NAPH PHEN DCB1
+    """,
+    "CRACMM2": """
+        HO HC3 HC5 HC10 ETH ETE ACE OLT OLI ISO API LIM BEN TOL XYL EBZ STY HCHO ACD ALD ACT MEK KET UALD GLY
+        MGLY MACR MVK MOH EOH ROH PAN PPN MPAN ISOP ACO3
+    """,
     "CB4": """
         PAR OLE ETH ISOP TOL XYL FORM ALD2 MGLY CRES OPEN PAN PNA NTR C2O3 ROR XO2N
     """,
@@ -315,3 +323,55 @@ def _shipped() -> Path:
     from airshed.air.species_map.find import shipped_species_map
 
     return Path(shipped_species_map("emep").source)
+
+
+def test_all_xylenes_share_their_column(tmp_path: Path) -> None:
+    for names, right in (("XYE XYM", {"XYE": 0.667, "XYM": 0.333}), ("XYL EBZ", {"XYL": 1.0}), ("XYM XYO XYP", None)):
+        found = _map(_template(_alone(f"HC3 HC5 HC10 OLT OLI ISO ACD EOH {names}"), tmp_path), tmp_path)
+        shares = {name: row["XYLMN"] for name, row in found.boundary.profile.items() if "XYLMN" in row}
+        assert shares == (right or dict.fromkeys(("XYM", "XYO", "XYP"), 0.333))
+        assert found.emissions.becomes["OXYL"] == {{"XYE XYM": "XYE", "XYL EBZ": "XYL"}.get(names, "XYO"): 1.0}
+
+
+def test_columns_that_nothing_counts_are_a_remark(tmp_path: Path) -> None:
+    text = _template(_alone("O3 NO NO2 OH HO2 PAR OLE ALD2 ETH"), tmp_path)
+    remark = next(
+        line for line in text.splitlines() if line.startswith("# Columns of the profile that no entry counts")
+    )
+    assert {"ISOP", "TOL", "XYLMN", "CO"} < set(remark.removesuffix(".").partition(": ")[2].split(", "))
+    assert "HONO" not in remark, "it is part of NO2"
+
+
+def test_names_that_mean_the_same_everywhere(tmp_path: Path) -> None:
+    found = _map(_template(_alone("CH3CO2H BENZ"), tmp_path), tmp_path)
+    assert found.boundary.profile == {"CH3CO2H": {"AACD": 1.0}, "BENZ": {"BENZENE": 1.0}}
+    assert found.deposition.surrogate == {"CH3CO2H": "CH3COOH"}
+    assert not found.guesses
+
+
+def test_a_sum_of_species_is_not_asked_for(tmp_path: Path) -> None:
+    code = "#INLINE F90_RCONST\n RO2 = C(ind_CH3O2) + C(ind_C2H5O2)\n#ENDINLINE\n"
+    text = _alone("CH3O2 C2H5O2 HCHO") + f"{code}#EQUATIONS\nCH3O2 = HCHO : 1e-13*RO2;\n"
+    network = _network(text, tmp_path)
+    assert "RO2" in network.names
+    assert not [line for line in template(network).splitlines() if " RO2 " in f" {line} "]
+
+
+def test_a_shipped_map_of_a_mechanism_with_other_species_is_a_guess(tmp_path: Path) -> None:
+    """As CB05 of WRF-Chem is: in small letters, without counters of aerosols, with more species."""
+    boundary = shipped_species_map("carbon_bond").boundary
+    names = [*boundary.zero, *boundary.profile, *boundary.uniform]
+    whole = _map(_template(_alone(" ".join(names)), tmp_path), tmp_path)
+    assert not whole.guesses, "the map is that of the mechanism"
+    fewer = sorted(name.lower() for name in names if not name.endswith("RO2") and name != "SESQ")
+    text = _template(_alone(" ".join([*fewer, "terpaer"])), tmp_path)
+    found = _map(text, tmp_path)
+    assert "the shipped map carbon_bond: guesses, since the mechanism lacks species of that map" in text
+    assert found.emissions.becomes["NC4H10"] == {"par": 4.0}
+    assert {"NC4H10", "OXYL", "isoprene", "NH3"} <= set(found.guesses["emissions"]), (
+        "NH3 becomes nothing, and it is told"
+    )
+    assert {"NO", "CO", "C2H6"}.isdisjoint(found.guesses["emissions"]), "names that mean the same everywhere"
+    assert found.boundary.profile["ntr"] == {"NTR1": 1.0, "NTR2": 1.0, "INTR": 1.0}
+    assert "hcl" in found.guesses["boundary"]
+    assert "#? terpaer =" in text

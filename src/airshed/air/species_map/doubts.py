@@ -59,7 +59,7 @@ def _guesses(species_map: SpeciesMap, compounds: Iterable[str]) -> list[str]:
 
 def _contradictions(species_map: SpeciesMap, meanings: Meanings, compounds: Iterable[str]) -> list[str]:
     """Return the compounds that the map makes a species of which names or atoms say that it is something else."""
-    if meanings.family is None or meanings.own.source:
+    if meanings.family is None or (meanings.own.source and not meanings.loose):
         return []
     found = []
     for compound in dict.fromkeys(compounds):

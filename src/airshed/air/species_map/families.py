@@ -32,6 +32,7 @@ class Substance:
     boundary  columns of the clean-air profile with factors, nothing for what clean air does not hold, or a mixing ratio
     deposits  substance of the deposition table; empty for what stays in the air
     isomers   other substances have the same atoms
+    shared    the first column is a share, of which other species have the rest
     """
 
     name: str
@@ -39,6 +40,7 @@ class Substance:
     boundary: Amounts | str
     deposits: str
     isomers: bool
+    shared: bool = False
 
     @property
     def carbon(self) -> int:
@@ -73,6 +75,7 @@ class Meaning:
     boundary, deposits  as of a substance
     carbon     atoms of carbon of a species whose composition the file does not give
     guess      title of the family whose names decide alone; empty where the meaning is certain
+    shared     the first column is a share, of which other species have the rest
     """
 
     substance: str = ""
@@ -80,18 +83,21 @@ class Meaning:
     deposits: str | None = None
     carbon: float | None = None
     guess: str = ""
+    shared: bool = False
 
 
 @dataclass(frozen=True)
 class Meanings:
     """The meanings of the species of a mechanism.
 
-    own      the shipped map that fits the mechanism; an empty one without
+    own      the shipped map that fits the mechanism, in the mechanism's own names; an empty one without
+    loose    whether the mechanism lacks species of that map, so that its entries are guesses
     family   the family of the mechanism, recognised by the species `by`
     species  name -> meaning, of those that have one
     """
 
     own: SpeciesMap
+    loose: bool = False
     family: Family | None = None
     by: tuple[str, ...] = ()
     species: Mapping[str, Meaning] = field(default_factory=dict)
@@ -106,7 +112,7 @@ class Meanings:
 
 def meanings_of(network: ReactionNetwork) -> Meanings:
     """Return what the species of a mechanism stand for, as far as names, atoms and its family tell."""
-    own = _own_map(network.names)
+    own, loose = _own_map(network.names)
     family, by = recognise(network.names)
     found: dict[str, Meaning] = {}
     for species in network.species:
@@ -115,7 +121,7 @@ def meanings_of(network: ReactionNetwork) -> Meanings:
             found[species.name] = meaning
     taken = {meaning.substance for meaning in found.values()}
     found |= _by_atoms([each for each in network.species if each.name not in found], taken)
-    return Meanings(own, family, by, found)
+    return Meanings(own, loose, family, by, found)
 
 
 def recognise(names: Iterable[str]) -> tuple[Family | None, tuple[str, ...]]:
@@ -173,7 +179,8 @@ def _by_name(species: Species, family: Family | None) -> Meaning | None:
             carbon = row.get("carbon")
             if carbon is not None and abs(species.atoms.get("C", carbon) - carbon) > 1.5:
                 return None
-            return Meaning("", row.get("boundary", {}), row.get("deposits", ""), carbon, family.title)
+            boundary, deposits = row.get("boundary", {}), row.get("deposits", "")
+            return Meaning("", boundary, deposits, carbon, family.title, row.get("shared", False))
         if name in family.radicals:
             return Meaning("", {}, "", None, family.title)
     universal = _universal_names().get(name)
@@ -184,7 +191,7 @@ def _as_substance(species: Species, substance: Substance, family: Family | None)
     if not atoms_agree(species, substance.atoms):
         return None
     guess = "" if family is None or species.atoms else family.title
-    return Meaning(substance.name, substance.boundary, substance.deposits, substance.carbon, guess)
+    return Meaning(substance.name, substance.boundary, substance.deposits, substance.carbon, guess, substance.shared)
 
 
 def _by_atoms(left: Iterable[Species], taken: set[str]) -> dict[str, Meaning]:
@@ -202,14 +209,44 @@ def _by_atoms(left: Iterable[Species], taken: set[str]) -> dict[str, Meaning]:
     }
 
 
-def _own_map(names: Iterable[str]) -> SpeciesMap:
-    """Return the shipped map that was written for a mechanism with these species; an empty map without one."""
-    known = {name.casefold() for name in names}
+def _own_map(names: Iterable[str]) -> tuple[SpeciesMap, bool]:
+    """Return the shipped map that fits a mechanism with these species, and whether it has more species than these.
+
+    An empty map without one. Its names of species are those of the mechanism.
+    """
+    known = {name.casefold(): name for name in names}
     for each in shipped_maps():
         mapped = {name.casefold() for name in (*each.boundary.zero, *each.boundary.profile, *each.boundary.uniform)}
-        if len(mapped) > 10 and len(mapped & known) > _FITS * len(mapped):
-            return each
-    return SpeciesMap()
+        if len(mapped) > 10 and len(mapped & known.keys()) > _FITS * len(mapped):
+            return _spelled(each, known), not mapped <= known.keys()
+    return SpeciesMap(), False
+
+
+def _spelled(own: SpeciesMap, known: Mapping[str, str]) -> SpeciesMap:
+    """Return a map with the names that a mechanism has for its species, without those that it lacks."""
+
+    def spelled(entries: Mapping[str, Any]) -> dict[str, Any]:
+        return {known[name.casefold()]: value for name, value in entries.items() if name.casefold() in known}
+
+    boundary, deposition, becomes = own.boundary, own.deposition, own.emissions.becomes
+    emitted = {
+        compound: spelled(amounts) for compound, amounts in becomes.items() if len(spelled(amounts)) == len(amounts)
+    }
+    return replace(
+        own,
+        emissions=replace(own.emissions, becomes=emitted, carbon=spelled(own.emissions.carbon)),
+        boundary=replace(
+            boundary,
+            zero=frozenset(spelled(dict.fromkeys(boundary.zero))),
+            uniform=spelled(boundary.uniform),
+            profile=spelled(boundary.profile),
+        ),
+        deposition=replace(
+            deposition,
+            none=frozenset(spelled(dict.fromkeys(deposition.none))),
+            surrogate=spelled(deposition.surrogate),
+        ),
+    )
 
 
 @cache
@@ -224,7 +261,15 @@ def _substance(name: str, row: Mapping[str, Any]) -> Substance:
         atoms[atom] = atoms.get(atom, 0) + int(number or 1)
     boundary = {} if _RADICAL in row["boundary"] else row["boundary"]
     entry = depositing_species().get(row.get("deposits", name).casefold())
-    return Substance(name, atoms, boundary, entry.name if entry else "", row.get("isomers", False))
+    deposits = entry.name if entry else ""
+    return Substance(
+        name,
+        atoms,
+        boundary,
+        deposits,
+        row.get("isomers", False),
+        row.get("shared", False),
+    )
 
 
 @cache

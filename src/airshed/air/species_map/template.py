@@ -1,5 +1,6 @@
 """A species map to begin with: what names, atoms and families tell is filled in, the rest is left to a person."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -55,12 +56,14 @@ class _Section:
     """The entries of a section as they are found.
 
     nothing  names of its list of what is nothing;  given  key -> value;  asked  key -> remark;  guessed  key -> why
+    below    a remark at its end
     """
 
     nothing: list[str] = field(default_factory=list)
     given: dict[str, str] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
     guessed: dict[str, str] = field(default_factory=dict)
+    below: str = ""
 
     def take(self, key: str, value: str | None, guess: str = "") -> None:
         """Note an entry, or with None that it is nothing."""
@@ -76,7 +79,9 @@ class _Section:
         listed = ", ".join(f'"{each}"' for each in self.nothing)
         given = [f"{_key(key)} = {value}{self._guess(key)}\n" for key, value in self.given.items()]
         asked = [f"#? {_key(key)} ={f' # {text}' if text else ''}\n" for key, text in self.asked.items()]
-        return "".join([f"\n# {remark[0].upper()}{remark[1:]}.\n[{name}]\n{empty} = [{listed}]\n", *given, *asked])
+        return "".join(
+            [f"\n# {remark[0].upper()}{remark[1:]}.\n[{name}]\n{empty} = [{listed}]\n", *given, *asked, self.below]
+        )
 
     def _guess(self, key: str) -> str:
         return f" # guess: as in {self.guessed[key]}" if key in self.guessed else ""
@@ -89,7 +94,7 @@ def template(network: ReactionNetwork) -> str:
     marked as a guess and listed under ``[guesses]``.
     """
     air = [name for name in network.names if name.upper() in SYMBOLS]
-    names = [name for name in network.names if name not in air]
+    names = [name for name in network.names if name not in air and name not in network.sums]
     meanings = meanings_of(network)
     emissions, boundary, deposition = (
         _emissions(names, meanings),
@@ -114,11 +119,23 @@ def template(network: ReactionNetwork) -> str:
 
 def _family(meanings: Meanings) -> str:
     if meanings.own.source:
-        return f"# The entries are those of the shipped map {Path(meanings.own.source).stem}.\n"
+        guesses = ": guesses, since the mechanism lacks species of that map" if meanings.loose else ""
+        return f"# The entries are those of {_own_title(meanings)}{guesses}.\n"
     if meanings.family is None:
         return _NO_FAMILY
     by = ", ".join(meanings.by[:8]) + (" ..." if len(meanings.by) > 8 else "")
     return _FAMILY.format(title=meanings.family.title, by=by)
+
+
+def _own_title(meanings: Meanings) -> str:
+    return f"the shipped map {Path(meanings.own.source).stem}"
+
+
+def _own_guess(meanings: Meanings, *names: str) -> str:
+    """Return why an entry of the shipped map for some species is a guess; empty where it is certain."""
+    known = meanings.species
+    certain = bool(names) and all(name in known and not known[name].guess for name in names)
+    return _own_title(meanings) if meanings.loose and not certain else ""
 
 
 def _names(names: Iterable[str], meanings: Meanings) -> str:
@@ -153,10 +170,8 @@ def _emissions(names: Iterable[str], meanings: Meanings) -> _Section:
         own = meanings.own.emissions.becomes.get(compound)
         species = meanings.standing_for(compound)
         lumped = _lumped(compound, meanings, known)
-        if own is not None and all(name.casefold() in known for name in own):
-            section.take(
-                compound, _table({known[name.casefold()]: factor for name, factor in own.items()}) if own else None
-            )
+        if own is not None:
+            section.take(compound, _table(own) if own else None, _own_guess(meanings, *own))
         elif species is not None:
             section.take(compound, _table({species: 1.0}), meanings.species[species].guess)
         elif lumped is not None:
@@ -193,10 +208,11 @@ def _boundary(names: Iterable[str], meanings: Meanings) -> _Section:
     for name in names:
         meaning = meanings.species.get(name)
         if name in own.zero:
-            entries[name] = ({}, "")
+            entries[name] = ({}, _own_guess(meanings, name))
         elif name in own.profile or name in own.uniform:
             uniform = own.uniform.get(name)
-            entries[name] = (own.profile[name] if uniform is None else f"{1e6 * uniform:g} ppm", "")
+            value = own.profile[name] if uniform is None else f"{1e6 * uniform:g} ppm"
+            entries[name] = (value, _own_guess(meanings, name))
         elif meaning is not None and meaning.boundary is not None:
             entries[name] = (meaning.boundary, meaning.guess)
         else:
@@ -210,18 +226,27 @@ def _boundary(names: Iterable[str], meanings: Meanings) -> _Section:
         else:
             left = {column: factor for n, (column, factor) in enumerate(value.items()) if n == 0 or column not in taken}
             section.take(name, _table(left) if left else None, guess)
-    _refuse_twice(section, {name: value for name, (value, _) in entries.items() if name not in own.profile})
+    _refuse_twice(section, {name: value for name, (value, _) in entries.items() if name not in own.profile}, meanings)
+    section.below = _unused_columns(section, columns)
     return section
 
 
-def _refuse_twice(section: _Section, entries: Mapping[str, Amounts | str]) -> None:
+def _unused_columns(section: _Section, columns: Iterable[str]) -> str:
+    """Return a remark with the columns of the profile that no entry counts."""
+    counted = {name for value in section.given.values() for name in re.findall(r"(\w+) =", value)}
+    left = [column for column in columns if column not in counted]
+    return f"# Columns of the profile that no entry counts: {', '.join(left)}.\n" if left else ""
+
+
+def _refuse_twice(section: _Section, entries: Mapping[str, Amounts | str], meanings: Meanings) -> None:
     """Turn entries into questions where several species have the same column as their own, as alike isomers do."""
     first: dict[str, list[str]] = {}
+    known = meanings.species
     for name, value in entries.items():
         if isinstance(value, Mapping) and value:
             first.setdefault(next(iter(value)), []).append(name)
     for column, species in first.items():
-        if len(species) > 1:
+        if len(species) > 1 and not all(name in known and known[name].shared for name in species):
             for name in species:
                 section.given.pop(name, None)
                 section.guessed.pop(name, None)
@@ -234,7 +259,8 @@ def _deposition(names: Iterable[str], meanings: Meanings) -> _Section:
     for name in names:
         meaning = meanings.species.get(name)
         if name in own.none or name in own.surrogate:
-            section.take(name, f'"{own.surrogate[name]}"' if name in own.surrogate else None)
+            substance = f'"{own.surrogate[name]}"' if name in own.surrogate else None
+            section.take(name, substance, _own_guess(meanings, name))
         elif meaning is not None and meaning.deposits is not None:
             section.take(name, f'"{meaning.deposits}"' if meaning.deposits else None, meaning.guess)
         else:
