@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from airshed.grid import Grid
 from airshed.grid.places import turned_into
 from airshed.observations.observation import ErrorModel, Kernel, Observation, Observations, observed_unit
 from airshed.observations.screening import NO_VALUE, reasons
+from airshed.observations.station import Station
+
+OUTSIDE_WINDOW: Final = "outside the window"
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A row that is not taken: its file, its place there, its station and value as far as they are known, and why."""
+    """A row that is not taken: its file, its place there, its station and value as far as they are known, and why.
+
+    rows  how many rows it stands for, which have the reason in common
+    """
 
     file: str
     place: str
     station: str
     value: str
     reason: str
+    rows: int = 1
 
 
 def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
@@ -59,7 +66,7 @@ def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
         return listed(list(dict.fromkeys(names)), 5)
 
     cells = [
-        (*key, len(of), some(row.place for row in of), some(row.station for row in of), some(row.value for row in of))
+        (*key, sum(row.rows for row in of), some(row.place for row in of), some(row.station for row in of), some(row.value for row in of))
         for key, of in groups.items()
     ]
     return Table("Rows passed over", ("file", "reason", "rows", "places", "stations", "values"), cells)
@@ -84,24 +91,52 @@ class SelectionRules:
 class ObservationSelection:
     """Observations within a grid and a window of ``length`` [s] of some species, from any number of files.
 
-    passed  the rows that are not taken; those that only all others show to be no measurement after `observations`
+    rejected  the rows that are not taken; those that only all others show to be no measurement after `observations`
+    stations  place and class of each station of an observation, as far as files and tables have them
     """
 
     def __init__(self, grid: Grid, length: float, species: Sequence[str], choice: SelectionRules | None = None) -> None:
-        self._grid, self._length, self._choice = grid, length, choice or SelectionRules()
-        self._good = {_plain_flag(flag) for flag in self._choice.good}
+        self._grid, self._length, self.rules = grid, length, choice or SelectionRules()
+        self._good = {_plain_flag(flag) for flag in self.rules.good}
         self._species = {name.casefold(): name for name in species}
-        self._species |= {parameter.casefold(): name for parameter, name in self._choice.names.items()}
+        self._species |= {parameter.casefold(): name for parameter, name in self.rules.names.items()}
         self._taken: dict[tuple[object, ...], tuple[Candidate, Observation]] = {}
         self.rejected: list[RejectedRow] = []
+        self.stations: dict[str, Station] = {}
 
     @property
     def rejected_by_reason(self) -> Counter[str]:
         """The number of rows that were passed over, by reason."""
-        return Counter(row.reason for row in self.rejected)
+        counts: Counter[str] = Counter()
+        for row in self.rejected:
+            counts[row.reason] += row.rows
+        return counts
 
-    def add(self, each: Candidate) -> None:
-        """Check an observation, and keep it or pass it over.
+    @property
+    def taken(self) -> int:
+        """The number of observations."""
+        return len(self._taken)
+
+    @property
+    def has_own_flags(self) -> bool:
+        """Whether flags were chosen, rather than left to the layout."""
+        return tuple(self.rules.good) != SelectionRules.good
+
+    def observes(self, parameter: str) -> bool:
+        """Return whether a name is one of a species that is observed."""
+        return parameter.casefold() in self._species
+
+    def is_within(self, begin: float, end: float) -> bool:
+        """Return whether a mean [s since the start] lies in the window."""
+        return 0.0 <= begin <= end <= self._length
+
+    def skip(self, file: str, reason: str, lines: Sequence[int]) -> None:
+        """Note many rows of a file that are not taken for one reason."""
+        place = f"lines {min(lines)} to {max(lines)}" if len(lines) > 1 else f"line {lines[0]}"
+        self.rejected.append(RejectedRow(file, place, "", "", reason, len(lines)))
+
+    def add(self, each: Candidate) -> bool:
+        """Check an observation, keep it or pass it over, and return whether it is kept.
 
         Raises DataError with its place for one of another species, outside the domain or the window, where the choice
         refuses such.
@@ -109,7 +144,7 @@ class ObservationSelection:
         reason = self._reason_to_pass(each)
         if reason:
             self.reject(each.where, reason, each.station, "" if np.isnan(each.value) else f"{each.value:g}")
-            return
+            return False
         species = self._species[each.parameter.casefold()]
         row = Observation(
             each.station, each.kind, species, self._lon(each.lon), each.lat, each.begin, each.end, each.value,
@@ -118,8 +153,9 @@ class ObservationSelection:
         key = (each.station, each.kind, species, each.lon, each.lat, each.begin, each.end)
         if key in self._taken:
             self.reject(each.where, "the same observation stands before", each.station, f"{each.value:g}")
-            return
+            return False
         self._taken[key] = each, row
+        return True
 
     def reject(self, where: str, reason: str, station: str = "", value: str = "") -> None:
         """Note a row that is not taken; ``where`` is "file, place in it"."""
@@ -137,7 +173,7 @@ class ObservationSelection:
             raise DataError(self._nothing_left())
         scale = np.zeros(len(taken))
         for numbers in _groups(taken):
-            scale[numbers] = self._choice.errors.scale(np.array([taken[index][1].value for index in numbers]))
+            scale[numbers] = self.rules.errors.scale(np.array([taken[index][1].value for index in numbers]))
         with_errors = [self._with_error(*pair, float(of)) for pair, of in zip(taken, scale, strict=True)]
         rows = [row for row in with_errors if row is not None]
         if not rows:
@@ -164,13 +200,14 @@ class ObservationSelection:
             return f"{text}; look at the files"
         reason, number = self.rejected_by_reason.most_common(1)[0]
         first = next(row for row in self.rejected if row.reason == reason)
-        told = f"{counted(number, 'row')} of {len(self.rejected)} passed over: {reason} ({first.file}, {first.place})"
+        every = sum(row.rows for row in self.rejected)
+        told = f"{counted(number, 'row')} of {every} passed over: {reason} ({first.file}, {first.place})"
         hint = "; assimilation.observations.flags lists those that are taken" if reason.startswith("flag ") else ""
         return f"{text}: {told}{hint}"
 
     def _with_error(self, given: Candidate, row: Observation, scale: float) -> Observation | None:
         """Return an observation with its error, or None for one that is passed over since its error is 0."""
-        shares = self._choice.errors
+        shares = self.rules.errors
         instrument = shares.instrument * scale if given.error is None else given.error
         other = shares.representativeness * scale if given.representativeness is None else given.representativeness
         sigma = float(np.hypot(instrument, other))
@@ -186,7 +223,7 @@ class ObservationSelection:
         if each.fault or not np.isfinite(each.value):
             return each.fault or NO_VALUE
         if each.parameter.casefold() not in self._species:
-            if self._choice.unknown == "skip":
+            if self.rules.unknown == "skip":
                 return "another species"
             advice = suggestion(each.parameter, self._species.values())
             raise DataError(f"{each.where}: species {each.parameter[:40]!r} is none that is observed; {advice}")
@@ -194,7 +231,7 @@ class ObservationSelection:
         if fault:
             return fault
         for outside, what in ((self._is_off(each), "the domain"), (self._is_early(each), "the window")):
-            if outside and self._choice.outside == "skip":
+            if outside and self.rules.outside == "skip":
                 return f"outside {what}"
             if outside:
                 raise DataError(f"{each.where}: {outside} lies outside {what}; remove the row, or let such be skipped")
@@ -209,7 +246,7 @@ class ObservationSelection:
         return "" if inside else f"{each.lon:g} E, {each.lat:g} N"
 
     def _is_early(self, each: Candidate) -> str:
-        if 0.0 <= each.begin <= each.end <= self._length:
+        if self.is_within(each.begin, each.end):
             return ""
         span = f"{each.begin / 3600:g} h" + (f" to {each.end / 3600:g} h" if each.end > each.begin else "")
         return f"the time {span} after the start"

@@ -1,0 +1,154 @@
+"""What a layout of station files is: how it is recognised, its time convention, and its rows as records."""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from airshed.observations.parameters import is_pollutant, parameter_of
+from airshed.observations.station import Station
+from airshed.observations.text_file import TextFile
+from airshed.observations.time_convention import TimeConvention, read_label
+
+HOUR: Final = 3600.0
+DAY: Final = 86400.0
+
+
+class Record(NamedTuple):
+    """One value as a file has it, in texts.
+
+    line    number in the file, from 1
+    time    its label;  end: the label of its end where the file has both
+    period  [s] over which it is a mean, NaN where neither row nor column gives it
+    place   station with coordinates, None where the file has none
+    fault   why the row cannot be used, "" where it can
+    """
+
+    line: int
+    station: str = ""
+    parameter: str = ""
+    value: str = ""
+    unit: str = ""
+    time: str = ""
+    end: str = ""
+    period: float = math.nan
+    flag: str = ""
+    fault: str = ""
+    place: Station | None = None
+    error: str = ""
+    representativeness: str = ""
+
+
+class FileOptions(NamedTuple):
+    """What the user says of a file that it does not say itself.
+
+    station    identifier of the station where no row has one; "" for the file's name
+    parameter  of a file of one pollutant; "" for the file's name
+    units      unit by pollutant where the file has none
+    """
+
+    station: str = ""
+    parameter: str = ""
+    units: Mapping[str, str] = {}
+
+    def unit(self, parameter: str, default: str = "") -> str:
+        """Return the unit that is given for a pollutant, else the default."""
+        name = parameter_of(parameter)
+        return next((unit for key, unit in self.units.items() if parameter_of(key) == name), default)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout of station files.
+
+    recognise   whether a file has it, by its content
+    read        yields the records of a file
+    time        convention of its times, None where each file's user must give it
+    time_of     the same, where the file itself gives it
+    averaging   [s] where neither row nor column gives a period; NaN: the distance of its times
+    flags       values of a flag that are valid; None: those of the selection
+    columns     by what it is recognised, how the convention is known, units: for the documentation
+    own         whether the table is made for a case, so that rows elsewhere may be refused
+    """
+
+    name: str
+    recognise: Callable[[TextFile], bool]
+    read: Callable[[TextFile, FileOptions], Iterator[Record]]
+    time: TimeConvention | None
+    averaging: float
+    columns: str
+    source: str
+    units: str = "in each row"
+    flags: frozenset[str] | None = None
+    time_of: Callable[[TextFile], TimeConvention | None] | None = None
+    own: bool = False
+
+
+class Columns:
+    """The columns of a table by their names, in capital or small letters; the first of several names counts."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self._folded = [" ".join(name.casefold().replace("_", " ").split()) for name in names]
+
+    def find(self, *names: str) -> int:
+        """Return the number of a column, -1 for one that is not there."""
+        for name in names:
+            folded = " ".join(name.casefold().replace("_", " ").split())
+            if folded in self._folded:
+                return self._folded.index(folded)
+        return -1
+
+    def has(self, *names: str) -> bool:
+        """Return whether each of the names is one of a column."""
+        return all(self.find(name) >= 0 for name in names)
+
+
+def header_at(file: TextFile, *names: tuple[str, ...]) -> int:
+    """Return the number, from 0, of the first line that has one of each of some names; -1 for none."""
+    for number, cells in enumerate(file.head):
+        if cells and (columns := Columns(cells)) and all(columns.find(*some) >= 0 for some in names):
+            return number
+    return -1
+
+
+def pollutants_in(names: list[str]) -> dict[int, str]:
+    """Return the columns that hold values of a pollutant: number -> name of the pollutant."""
+    return {number: parameter_of(name) for number, name in enumerate(names) if is_pollutant(name)}
+
+
+def wrong_length(line: int, cells: list[str] | None, columns: int) -> Record | None:
+    """Return a record that says that a line has too few or too many cells, None for a good one.
+
+    Empty cells at the end are no fault.
+    """
+    if cells is None:
+        return Record(line, fault="a quote is not closed")
+    if len(cells) < columns or any(cells[columns:]):
+        return Record(line, fault=f"{len(cells)} cells, but {columns} columns")
+    return None
+
+
+def distance_of_times(file: TextFile, first: int, column: int = 0) -> float:
+    """Return the smallest distance [s] between the times of the first lines, NaN for less than two."""
+    seen = set()
+    for number, cells in file.rows(first):
+        label = read_label(cells[column]) if cells and column < len(cells) else None
+        if label is not None:
+            seen.add(label.clock - (label.offset or label.clock - label.clock))
+        if number > first + 200:
+            break
+    times = sorted(seen)
+    gaps = [(after - before).total_seconds() for before, after in zip(times, times[1:], strict=False)]
+    return min(gaps, default=math.nan)
+
+
+def period_in(text: str) -> float:
+    """Return the averaging period [s] that a text such as "min30", "h1", "1 hour" or "day" names, NaN for none."""
+    plain = text.strip().casefold()
+    match = re.fullmatch(r"(min|h|d)(\d+)|(\d+)?[\s_-]*(minutes?|min|hours?|hr|h|days?|d)", plain)
+    if match is None:
+        return {"hourly": HOUR, "daily": DAY, "hour": HOUR, "day": DAY}.get(plain, math.nan)
+    number = float(match[2] or match[3] or 1)
+    return number * {"m": 60.0, "h": HOUR, "d": DAY}[(match[1] or match[4])[0]]

@@ -1,0 +1,158 @@
+"""Tables with a row for each value: our own, and those of OpenAQ."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.units import to
+from airshed.observations.layouts.layout import HOUR, Columns, FileOptions, Layout, Record, wrong_length
+from airshed.observations.station import Station, area_of, type_of
+from airshed.observations.text_file import TextFile
+from airshed.observations.time_convention import TimeConvention
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "station": ("station", "location_id", "locationId", "AirQualityStation", "Samplingpoint", "location", "siteid",
+                "site"),
+    "lon": ("lon", "longitude"),
+    "lat": ("lat", "latitude"),
+    "species": ("species", "parameter", "AirPollutant", "pollutant", "variable"),
+    "value": ("value", "Concentration"),
+    "unit": ("unit", "units", "UnitOfMeasurement"),
+    "time": ("time", "datetime", "utc", "date_utc", "datetimeUtc", "DatetimeEnd"),
+    "averaging": ("averaging", "period"),
+    "error": ("error", "standard_deviation"),
+    "representativeness": ("representativeness",),
+    "flag": ("flag", "qc_flag", "qc", "validity", "status"),
+}  # fmt: skip
+"""What is read -> the names that its column may have, in capital or small letters; the first one there counts.
+
+Names of Airshed, of OpenAQ and of the European Environment Agency.
+"""
+_UTC: Final = ("utc", "date_utc", "datetimeutc")
+_OPTIONAL: Final = frozenset({"lon", "lat", "averaging", "error", "representativeness", "flag", "unit"})
+_BEGIN: Final = ("start_time", "DatetimeBegin", "begin")
+_END: Final = ("end_time", "DatetimeEnd", "end")
+
+
+def table_columns(file: TextFile, names: list[str], *, optional: frozenset[str] = _OPTIONAL) -> dict[str, int]:
+    """Return the numbers of the columns of a long table; raises DataError for one that is missing."""
+    columns = Columns(names)
+    found = {what: columns.find(*spellings) for what, spellings in COLUMNS.items()}
+    found["begin"], found["until"] = columns.find(*_BEGIN), columns.find(*_END)
+    if found["begin"] >= 0 and found["until"] >= 0:
+        found["time"] = found["begin"]
+    missing = [what for what in COLUMNS if found[what] < 0 and what not in optional]
+    if (found["lon"] < 0) != (found["lat"] < 0):
+        missing.append("lon" if found["lon"] < 0 else "lat")
+    if missing:
+        spelt = " or ".join(COLUMNS[missing[0]])
+        raise DataError(f"{file.path} lacks the column {spelt}; it has {', '.join(names)[:200]}")
+    return found
+
+
+def read_long(
+    file: TextFile, options: FileOptions, names: list[str], first: int, columns: Mapping[str, int]
+) -> Iterator[Record]:
+    """Yield the records of a table with a row for each value, whose columns are known."""
+    width = len(names)
+    both = columns["begin"] >= 0 and columns["until"] >= 0
+    places: dict[tuple[str, str, str], Station | str] = {}
+    about = Columns(names)
+    for line, cells in file.rows(first):
+        wrong = wrong_length(line, cells, width)
+        if wrong or cells is None:
+            yield wrong or Record(line)
+            continue
+
+        def text(what: str, cells: list[str] = cells) -> str:
+            return cells[columns[what]] if columns[what] >= 0 else ""
+
+        key = (text("station"), text("lon"), text("lat"))
+        if key not in places:
+            places[key] = _place(file, cells, key, about) if columns["lon"] >= 0 else ""
+        place = places[key]
+        period, fault = _period(text("averaging"))
+        fault = next((f"{what} is empty; write one, or remove the line" for what in ("station", "species")
+                      if not text(what)), fault)  # fmt: skip
+        yield Record(
+            line, key[0], text("species"), text("value"), text("unit") or options.unit(text("species")),
+            cells[columns["time"]], cells[columns["until"]] if both else "", period, text("flag"),
+            fault or (place if isinstance(place, str) else ""), place if isinstance(place, Station) else None,
+            text("error"), text("representativeness"),
+        )  # fmt: skip
+
+
+def _place(file: TextFile, cells: list[str], key: tuple[str, str, str], about: Columns) -> Station | str:
+    """Return the station of a row, or what is wrong with its coordinates."""
+    numbers = []
+    for what, text in (("lon", key[1]), ("lat", key[2])):
+        try:
+            numbers.append(float(file.number_text(text)))
+        except ValueError:
+            return f"{what} {text[:40]!r} is not a number"
+
+    def cell(*names: str) -> str:
+        at = about.find(*names)
+        return cells[at] if at >= 0 else ""
+
+    altitude, kind = cell("altitude", "elevation"), cell("site_type", "station_type", "type")
+    try:
+        height = float(file.number_text(altitude))
+    except ValueError:
+        height = math.nan
+    name = cell("location", "name", "site_name", "station_name")
+    return Station(key[0], name, *numbers, height, area_of(cell("area") or kind), type_of(kind))
+
+
+def _period(text: str) -> tuple[float, str]:
+    """Return the averaging period of a row [s], NaN for none; and what is wrong with it."""
+    if not text:
+        return math.nan, ""
+    try:
+        period = to(text, "s", where="averaging")
+    except CaseError as error:
+        return math.nan, str(error)
+    return period, f"averaging is {period:g} s; give 0 s for an instant, or more for a mean" if period < 0 else ""
+
+
+def _first_line(file: TextFile) -> int:
+    return next((number for number, cells in enumerate(file.head) if cells), 0)
+
+
+def _is_long(file: TextFile) -> bool:
+    names = Columns((file.head or [[]])[_first_line(file)])
+    return names.find(*COLUMNS["value"]) >= 0 or names.find(*COLUMNS["station"]) >= 0
+
+
+def _read(file: TextFile, options: FileOptions) -> Iterator[Record]:
+    at = _first_line(file)
+    names = file.head[at]
+    return read_long(file, options, names, at + 1, table_columns(file, names))
+
+
+def _time_of(file: TextFile) -> TimeConvention:
+    """Return the convention of a long table: an offset in each row unless a column's name says UTC."""
+    names = file.head[_first_line(file)]
+    columns = table_columns(file, names)
+    both = columns["begin"] >= 0 and columns["until"] >= 0
+    in_utc = names[columns["time"]].casefold() in _UTC
+    return TimeConvention("UTC" if in_utc else "file", "start and end" if both else "end")
+
+
+def _is_openaq(file: TextFile) -> bool:
+    names = Columns((file.head or [[]])[_first_line(file)])
+    return names.find("location_id", "locationId") >= 0 and names.has("parameter", "value")
+
+
+OPENAQ: Final = Layout(
+    "OpenAQ", _is_openaq, _read, TimeConvention("file", "end"), HOUR,
+    columns="`location_id`, `datetime`, `lat`, `lon`, `parameter`, `units`, `value`",
+    source="OpenAQ: the time is the end of the mean, with its offset", time_of=_time_of,
+)  # fmt: skip
+
+OWN: Final = Layout(
+    "Airshed", _is_long, _read, TimeConvention("file", "end"), HOUR,
+    columns="`station`, `lon`, `lat`, `species`, `value`, `unit`, `time`",
+    source="its definition: the end of the mean, with an offset in each row", time_of=_time_of, own=True,
+)  # fmt: skip

@@ -1,0 +1,301 @@
+"""Reads observations of stations from files of any known layout."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from airshed.core.errors import DataError
+from airshed.core.report import Table
+from airshed.core.text import listed
+from airshed.observations.layouts import LAYOUTS, FileOptions, Layout, Record
+from airshed.observations.layouts.layout import DAY, HOUR
+from airshed.observations.parameters import parameter_of, unit_in
+from airshed.observations.screening import number_of
+from airshed.observations.selection import OUTSIDE_WINDOW, Candidate, ObservationSelection
+from airshed.observations.station import Station, StationTable
+from airshed.observations.text_file import TextFile, read_text_file
+from airshed.observations.time_convention import EXAMPLE, Clock, TimeConvention, read_label
+
+OTHER_SPECIES: Final = "another species"
+
+Span = tuple[float, float]
+
+
+@dataclass
+class FileSummary:
+    """What was read of a file, and how its times and values were understood.
+
+    known    how the time convention is known
+    periods  averaging periods [s];  rows: values in the file;  taken: those that are observations
+    """
+
+    path: str
+    layout: str
+    convention: TimeConvention
+    known: str
+    periods: set[float] = field(default_factory=set)
+    units: set[str] = field(default_factory=set)
+    rows: int = 0
+    taken: int = 0
+
+
+def files_table(files: Sequence[FileSummary]) -> Table:
+    """Return a table of the files that were read, with layout, time convention and averaging period."""
+    columns = ("file", "layout", "zone", "label", "known by", "averaging", "units", "values", "taken")
+    rows = [
+        (each.path, each.layout, each.convention.zone, each.convention.label, each.known,
+         ", ".join(_duration(period) for period in sorted(each.periods)), ", ".join(sorted(each.units)),
+         each.rows, each.taken)
+        for each in files
+    ]  # fmt: skip
+    return Table("Files of observations", columns, rows)
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((DAY, "day"), (HOUR, "h"), (60.0, "min")):
+        if seconds >= size and seconds % size == 0.0:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
+
+
+def read_observations(
+    paths: Iterable[Path], start: np.datetime64, selection: ObservationSelection, *,
+    stations: StationTable | None = None, time: TimeConvention | None = None, averaging: float | None = None,
+    options: FileOptions | None = None, progress: Callable[[Path], None] = lambda path: None,
+) -> list[FileSummary]:  # fmt: skip
+    """Add the observations of files to a selection, and return how each file was understood.
+
+    start      of the window, UTC
+    stations   places and classes; needed for files without coordinates
+    time       convention of the times of all files; by default that of the layout
+    averaging  [s] over which a row without a period of its own is a mean; by default that of the layout
+    options    station, pollutant and units of files that do not have them
+    progress   is called before each file
+    raises     DataError for a file that cannot be read, and for one whose time convention, coordinates or units are
+               unknown. A row that cannot be used is rejected, counted and shown
+    """
+    summaries = []
+    for path in paths:
+        progress(path)
+        file = read_text_file(path)
+        reader = _FileReader(file, recognised(file), selection, start, time, averaging)
+        summaries.append(reader.read(options or FileOptions(), stations))
+    return summaries
+
+
+def recognised(file: TextFile) -> Layout:
+    """Return the layout of a file; raises DataError for one of none."""
+    if not any(file.head):
+        raise DataError(f"{file.path} has no rows; get a fresh copy of the file, or leave it out")
+    for layout in LAYOUTS:
+        if layout.recognise(file):
+            return layout
+    first = next(cells for cells in file.head if cells)
+    raise DataError(
+        f"{file.path} has none of the known layouts; it begins with {', '.join(first)[:80]!r}. Give a row for each "
+        f"value, with the columns station, lon, lat, species, value, unit and time (docs/observations.md)"
+    )
+
+
+class _FileReader:
+    """Reads one file into a selection."""
+
+    def __init__(
+        self, file: TextFile, layout: Layout, selection: ObservationSelection, start: np.datetime64,
+        time: TimeConvention | None, averaging: float | None,
+    ) -> None:  # fmt: skip
+        self._file, self._layout, self._selection, self._averaging = file, layout, selection, averaging
+        own = layout.time_of(file) if layout.time_of else layout.time
+        convention = time or own
+        if convention is None:
+            raise DataError(f"{file.path} is a {layout.name}, which does not say the zone of its times, nor whether "
+                            f"they are start or end of the mean; say it, as in {EXAMPLE}")  # fmt: skip
+        if time is not None and own is not None and own.label == "start and end":
+            convention = replace(time, label="start and end")
+        self._clock = Clock(convention, start)
+        known = "given" if time is not None else layout.source
+        self.summary = FileSummary(str(file.path), layout.name, convention, known)
+        self._twice: dict[tuple[object, ...], list[tuple[Record, tuple[Span, ...], float]]] = {}
+        self._skipped: dict[str, list[int]] = {}
+        self._order: list[float] = []
+        self._places: dict[str, Station | str] = {}
+        self._parameters: dict[str, str | None] = {}
+
+    def read(self, options: FileOptions, stations: StationTable | None) -> FileSummary:
+        """Add all records of the file."""
+        self._stations = stations
+        before = self._selection.taken
+        zone_unknown = self._clock.convention.zone == "file"
+        for record in self._layout.read(self._file, options):
+            self.summary.rows += 1
+            if zone_unknown and record.time:
+                zone_unknown = self._check_offset(record)
+            self._take(record)
+        if not self.summary.rows:
+            raise DataError(f"{self._file.path} has no rows; get a fresh copy of the file, or leave it out")
+        self._settle()
+        for reason, lines in self._skipped.items():
+            self._selection.skip(str(self._file.path), reason, lines)
+        self.summary.taken = self._selection.taken - before
+        return self.summary
+
+    def _check_offset(self, record: Record) -> bool:
+        """Return whether the next record is to be looked at, too; raises DataError for a time without an offset."""
+        label = read_label(record.time)
+        if label is not None and label.offset is None:
+            raise DataError(f"{self._where(record)}: the time {record.time[:40]!r} has no offset from UTC; write it as "
+                            f"2022-08-31T13:00:00Z, or say the zone of all times, as in {EXAMPLE}")  # fmt: skip
+        return label is None
+
+    def _where(self, record: Record) -> str:
+        return f"{self._file.path}, line {record.line}"
+
+    def _reject(self, record: Record, reason: str) -> None:
+        self._selection.reject(self._where(record), reason, record.station[:40], record.value[:40])
+
+    def _take(self, record: Record) -> None:
+        if not record.time and record.fault:
+            self._reject(record, record.fault)
+            return
+        if not record.fault and self._is_other(record):
+            return
+        period = self._period(record)
+        if math.isnan(period):
+            raise DataError(f"{self._where(record)}: the averaging period is unknown; give it, as in averaging = '1 h'")
+        means = self._clock.means(record.time, record.end, period)
+        if means.fault:
+            self._reject(record, record.fault or means.fault)
+        elif not any(self._selection.is_within(*span) for span in means.spans) and not self._refuses:
+            self._skipped.setdefault(OUTSIDE_WINDOW, []).append(record.line)
+        elif len(means.spans) > 1:
+            key = (record.station, record.parameter, record.time, record.end, period)
+            self._twice.setdefault(key, []).append((record, means.spans, period))
+        else:
+            self._add(record, means.spans[0])
+        if len(means.spans) == 1:
+            self._order = [*self._order[:1], means.spans[0][0]]
+
+    @property
+    def _refuses(self) -> bool:
+        """Whether rows outside the window are an error."""
+        return self._layout.own and self._selection.rules.outside == "refuse"
+
+    def _is_other(self, record: Record) -> bool:
+        """Count a record of a species that is not observed, and return whether it is one."""
+        if record.parameter not in self._parameters:
+            self._parameters[record.parameter] = self._known(record.parameter)
+        if self._parameters[record.parameter] is not None:
+            return False
+        self._skipped.setdefault(OTHER_SPECIES, []).append(record.line)
+        return True
+
+    def _known(self, parameter: str) -> str | None:
+        """Return the name by which the selection knows a species; None for one that is passed over."""
+        for name in (parameter, parameter_of(parameter)):
+            if self._selection.observes(name):
+                return name
+        return parameter if self._layout.own and self._selection.rules.unknown == "refuse" else None
+
+    def _period(self, record: Record) -> float:
+        if not math.isnan(record.period) and (self._averaging is None or self._layout.own):
+            return record.period
+        if self._averaging is not None:
+            return self._averaging
+        return self._layout.averaging
+
+    def _settle(self) -> None:
+        """Add the records of the hour that clocks repeat: by their order, where the file has both."""
+        descending = len(self._order) == 2 and self._order[1] < self._order[0]
+        for records in self._twice.values():
+            if len(records) != 2:
+                for record, _, _ in records:
+                    self._reject(record, f"the hour comes twice in {self._clock.convention.zone} as clocks go back, "
+                                         f"the file has it {len(records)} times")  # fmt: skip
+                continue
+            for number, (record, spans, _) in enumerate(reversed(records) if descending else records):
+                if self._selection.is_within(*spans[number]) or self._refuses:
+                    self._add(record, spans[number])
+                else:
+                    self._skipped.setdefault(OUTSIDE_WINDOW, []).append(record.line)
+
+    def _add(self, record: Record, span: Span) -> None:
+        station = self._station(record) if not record.fault else Station(record.station)
+        if isinstance(station, str):
+            self._reject(record, station)
+            return
+        value, fault = number_of(self._file.number_text(record.value))
+        error, wrong = self._number(record.error, "error")
+        representativeness, also = self._number(record.representativeness, "representativeness")
+        fault = record.fault or fault or wrong or also
+        if record.fault or wrong or also:
+            self._reject(record, fault)
+            return
+        unit = unit_in(record.unit) or record.unit
+        if not unit:
+            raise DataError(f"{self._where(record)}: the unit of {record.parameter} is unknown; give it, as in "
+                            f'units = {{ {parameter_of(record.parameter)} = "ug/m3" }}')  # fmt: skip
+        self.summary.periods.add(span[1] - span[0])
+        self.summary.units.add(unit)
+        flag = self._flag(record.flag)
+        name = self._parameters.get(record.parameter) or record.parameter
+        if self._selection.add(Candidate(
+            record.station, "surface", name, station.lon, station.lat, *span, value, unit, error, representativeness,
+            flag, self._where(record), fault=fault,
+        )):  # fmt: skip
+            self._selection.stations[record.station] = station
+
+    def _flag(self, flag: str) -> str:
+        """Return a flag as the selection compares it: "" for one that the layout calls valid."""
+        if self._layout.flags is None or self._selection.has_own_flags:
+            return flag
+        return "" if flag.strip().casefold() in self._layout.flags else flag
+
+    def _number(self, text: str, what: str) -> tuple[float | None, str]:
+        if not text:
+            return None, ""
+        try:
+            return float(self._file.number_text(text)), ""
+        except ValueError:
+            return None, f"{what} {text[:40]!r} is not a number"
+
+    def _station(self, record: Record) -> Station | str:
+        """Return the station of a record, or why it has none."""
+        place, key = record.place, record.station
+        if place is not None:
+            found = self._stations.find(key) if self._stations else None
+            return place if found is None else _filled(place, found)
+        if key not in self._places:
+            self._places[key] = self._looked_up(record)
+        return self._places[key]
+
+    def _looked_up(self, record: Record) -> Station | str:
+        key = record.station
+        if self._stations is None or not len(self._stations):
+            raise DataError(f"{self._where(record)}: the file has no coordinates of station {key!r}; give a table of "
+                            f"stations with its id, lon and lat (docs/observations.md)")  # fmt: skip
+        station = self._stations.find(key)
+        if station is None:
+            return f"station {key[:40]!r} is in no table of stations; {self._stations.advice(key)}"
+        if math.isnan(station.lon) or math.isnan(station.lat):
+            return f"station {key[:40]!r} has no coordinates in the table of stations"
+        return station
+
+
+def _filled(place: Station, table: Station) -> Station:
+    """Return a station with its own coordinates, and what it lacks from a table."""
+    return replace(
+        table, id=place.id, lon=place.lon, lat=place.lat, name=place.name or table.name,
+        area=place.area or table.area, type=place.type or table.type,
+        altitude=table.altitude if math.isnan(place.altitude) else place.altitude,
+    )  # fmt: skip
+
+
+def rejected_text(selection: ObservationSelection) -> str:
+    """Return the numbers of rejected rows by reason, on one line."""
+    counts: Counter[str] = selection.rejected_by_reason
+    return listed([f"{number} {reason}" for reason, number in counts.most_common()])

@@ -1,0 +1,145 @@
+"""Stations: place, height and class, from tables of networks."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from airshed.core.errors import DataError
+from airshed.core.text import nearest
+from airshed.observations.text_file import TextFile, read_text_file
+
+_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "id": ("id", "station", "site_id", "site id", "station_code", "station code", "stationscode",
+           "station_european_code", "airqualitystationeoicode", "air quality station eoi code", "eoi code", "siteid",
+           "site_code", "code", "uk-air id", "location_id", "airqualitystation", "air quality station nat. code"),
+    "name": ("name", "site_name", "site name", "station_name", "station name", "stationsname",
+             "air quality station name", "airqualitystationname", "site", "location"),
+    "lon": ("lon", "longitude", "station_longitude_d", "station_longitude_deg", "station longitude", "lng", "länge"),
+    "lat": ("lat", "latitude", "station_latitude_d", "station_latitude_deg", "station latitude", "breite"),
+    "altitude": ("altitude", "altitude (m)", "station_altitude", "elevation", "alt", "height above sea level"),
+    "area": ("area", "area_classification", "station_type_of_area", "airqualitystationarea",
+             "air quality station area", "area_type", "station area", "stationsumgebung", "type of area"),
+    "type": ("type", "station_type", "type_of_station", "airqualitystationtype", "air quality station type",
+             "station type", "stationstyp"),
+    "inlet": ("inlet", "inlet height", "inlet_height", "inletheight", "inlet height (m)"),
+    "network": ("network", "network_code", "airqualitynetwork", "air quality network", "network name"),
+    "site_type": ("site_type", "site type", "environment type", "environment_type"),
+}  # fmt: skip
+"""What is read -> names of its column, in small letters: our own, of AirBase, of the EEA, UBA, AURN and OpenAQ."""
+
+_AREAS: Final = {"urban": "urban", "suburban": "suburban", "rural": "rural", "remote": "rural", "städt": "urban",
+                 "vorstädt": "suburban", "ländl": "rural"}  # fmt: skip
+_TYPES: Final = {"background": "background", "traffic": "traffic", "roadside": "traffic", "kerbside": "traffic",
+                 "industrial": "industrial", "industry": "industrial", "hintergrund": "background",
+                 "verkehr": "traffic", "industrie": "industrial"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Station:
+    """A station of a network.
+
+    lon, lat  [degrees];  altitude  of the ground above the sea [m];  inlet  above the ground [m]; NaN where unknown
+    area      "urban", "suburban", "rural" or "";  type  "background", "traffic", "industrial" or ""
+    """
+
+    id: str
+    name: str = ""
+    lon: float = math.nan
+    lat: float = math.nan
+    altitude: float = math.nan
+    area: str = ""
+    type: str = ""
+    inlet: float = math.nan
+    network: str = ""
+
+
+def area_of(text: str) -> str:
+    """Return the class of area that a text such as "rural-regional" or "Urban Background" names, "" for none."""
+    folded = text.casefold()
+    return next((area for word, area in reversed(_AREAS.items()) if word in folded), "")
+
+
+def type_of(text: str) -> str:
+    """Return the type of station that a text such as "Urban Traffic" names, "" for none."""
+    folded = text.casefold()
+    return next((kind for word, kind in _TYPES.items() if word in folded), "")
+
+
+class StationTable:
+    """Stations by identifier and by name; the first of several tables that has one counts."""
+
+    def __init__(self, stations: Iterable[Station] = ()) -> None:
+        self._by_key: dict[str, Station] = {}
+        for station in stations:
+            self.add(station)
+
+    def __len__(self) -> int:
+        return len({id(station) for station in self._by_key.values()})
+
+    def add(self, station: Station) -> None:
+        """Add a station; its identifier has precedence over the name of another one."""
+        for key in (station.id, station.name):
+            if key:
+                self._by_key.setdefault(_folded(key), station)
+
+    def find(self, key: str) -> Station | None:
+        """Return a station by its identifier or name, None for one that is not there."""
+        return self._by_key.get(_folded(key))
+
+    def advice(self, key: str) -> str:
+        """Return what to do about a station that is not there, with the nearest spelling."""
+        near = nearest(key, {name for each in self._by_key.values() for name in (each.id, each.name) if name})
+        return f"did you mean {near}?" if near else "add a row with its id, lon and lat"
+
+
+def _folded(key: str) -> str:
+    return " ".join(key.casefold().replace("_", " ").split())
+
+
+def read_station_tables(paths: Iterable[Path]) -> StationTable:
+    """Return the stations of tables: our own CSV, AirBase's and the EEA's metadata, UBA's list.
+
+    raises  DataError for a file that cannot be read, or lacks an identifier, a longitude or a latitude
+    """
+    table = StationTable()
+    for path in paths:
+        _read_into(table, read_text_file(path))
+    return table
+
+
+def _read_into(table: StationTable, file: TextFile) -> None:
+    first = next((number for number, cells in enumerate(file.head) if len(cells) > 2), 0)
+    names = [cell.lstrip("# ").casefold() for cell in (file.head or [[]])[first]]
+    columns = {
+        what: next((names.index(name) for name in spellings if name in names), -1)
+        for what, spellings in _COLUMNS.items()
+    }
+    if columns["id"] < 0 and columns["name"] < 0:
+        columns["id"] = columns["name"]
+    missing = [what for what in ("lon", "lat") if columns[what] < 0]
+    missing += ["id"] if columns["id"] < 0 and columns["name"] < 0 else []
+    if missing:
+        raise DataError(f"{file.path} is no table of stations: it lacks the column {', '.join(missing)}; it has "
+                        f"{', '.join(names)[:200] or 'nothing'}")  # fmt: skip
+    for _, cells in file.rows(first + 1):
+        if cells:
+            table.add(_station(file, cells, columns))
+
+
+def _station(file: TextFile, cells: list[str], columns: Mapping[str, int]) -> Station:
+    def text(what: str) -> str:
+        return cells[columns[what]] if 0 <= columns[what] < len(cells) else ""
+
+    def number(what: str) -> float:
+        try:
+            return float(file.number_text(text(what)))
+        except ValueError:
+            return math.nan
+
+    kind = text("site_type")
+    return Station(
+        text("id") or text("name"), text("name"), number("lon"), number("lat"), number("altitude"),
+        area_of(text("area") or kind), type_of(text("type") or kind), number("inlet"), text("network"),
+    )  # fmt: skip
