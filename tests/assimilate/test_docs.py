@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airshed.observations.column_file import REQUIRED
-from airshed.observations.station_table import COLUMNS
+from airshed.observations.layouts.long import COLUMNS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "assimilation.md").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airshed.air.case import Case, check_species, idle_settings
-from airshed.assimilate.from_case import control_vector, fourdvar, read_observations, stop_rules
+from airshed.assimilate.from_case import control_vector, fourdvar, observations_of, stop_rules
 from airshed.core.errors import CaseError
 
 from ..observations.test_reading import HEADER, line
@@ -50,7 +50,7 @@ def test_blocks_have_the_axes_of_what_they_act_on() -> None:
 def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + line() + line(station="B", flag="7"), encoding="utf-8")
     given = case(tmp_path, iterations=7, gradient=0.01)
-    observations, rejected = read_observations(given, given.make_grid())
+    observations, rejected, _ = observations_of(given, given.make_grid())
     assert observations.value.tolist() == [21.0]
     assert [(row.place, row.station, row.reason) for row in rejected] == [("line 3", "B", "flag '7'")]
     assert (stop_rules(given).iterations, stop_rules(given).gradient) == (7, 0.01)
@@ -58,18 +58,18 @@ def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> No
     given = case(tmp_path, observations=other)
     (tmp_path / "b.csv").write_text(HEADER + line(flag="7", lon="30"), encoding="utf-8")
     (tmp_path / "c.csv").write_text(HEADER + line(flag="7", averaging="", error=""), encoding="utf-8")
-    observations, rejected = read_observations(given, given.make_grid())
+    observations, rejected, _ = observations_of(given, given.make_grid())
     assert {row.reason for row in rejected} == {"flag ''", "outside the domain"}
     assert observations.end[1] - observations.begin[1] == 7200.0
     assert observations.sigma[1] == pytest.approx(2.1)
     with pytest.raises(CaseError, match="there is no such file"):
-        read_observations(case(tmp_path, observations={**OBSERVED, "stations": ["d.csv"]}), given.make_grid())
+        observations_of(case(tmp_path, observations={**OBSERVED, "stations": ["d.csv"]}), given.make_grid())
 
 
 def test_4dvar_of_a_case_runs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + line(unit="ppb"), encoding="utf-8")
     given = case(tmp_path, control=[{"name": "f", "species": ["NO2"], "per": "domain"}])
-    observations, _ = read_observations(given, given.make_grid())
+    observations, *_ = observations_of(given, given.make_grid())
     found = fourdvar(given, Matrix(np.array([[10.0]])), observations, tmp_path / "state.npz")
     assert (found.check, found.background_share) == (5.0, 0.5)
     assert 1.0 < found.run().controls["f"][0] < 2.1

@@ -25,7 +25,7 @@ def section(*controls: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, value: float, error: float = 1.0) -> None:
-    text = f"{HEAD}A,2.5,46.5,O3,{value},ppb,2022-08-31T10:20,{error}\n"
+    text = f"{HEAD}A,2.5,46.5,O3,{value},ppb,2022-08-31T10:20Z,{error}\n"
     (folder / "start.csv").write_text(text, encoding="utf-8")
 
 

@@ -10,9 +10,9 @@ import xarray as xr
 from airshed.core.errors import DataError
 from airshed.observations.column_file import read_columns
 from airshed.observations.observation import ErrorModel, Observations
+from airshed.observations.reading import read_observations
 from airshed.observations.screening import BELOW_ZERO, BEYOND, CENSORED, MISSING, NO_VALUE
 from airshed.observations.selection import ObservationSelection, SelectionRules, rejected_rows_table
-from airshed.observations.station_table import read_stations
 
 from ..assimilate.toys import GRID
 
@@ -38,7 +38,7 @@ def stations(
     file = folder / "stations.csv"
     file.write_text(text, encoding="utf-8")
     into = selection(choice)
-    read_stations(file, START, into)
+    read_observations([file], START, into)
     return into.observations(), into
 
 
@@ -110,7 +110,7 @@ def test_a_row_that_the_choice_refuses_is_told_with_file_and_line(
         ({"lat": "95"}, "lat is 95; give degrees"),
         ({"lon": "-999", "lat": "-999"}, "lon is -999; give degrees"),
         ({"lon": "x"}, "lon 'x' is not a number"),
-        ({"time": "yesterday"}, "time 'yesterday' is not a time; write it as 2022-08-31T13:00:00Z"),
+        ({"time": "yesterday"}, "'yesterday' is not a time; write it as 2022-08-31T13:00:00Z"),
         ({"species": ""}, "species is empty"),
         ({"error": "0"}, "error is 0; give one above 0"),
         ({"error": "-2"}, "error is -2; give one above 0"),
@@ -213,7 +213,7 @@ def test_flags_are_the_same_in_other_spellings(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_day_and_units_without_blanks_are_read(tmp_path: Path) -> None:
-    found, _ = stations(tmp_path, HEADER + line(time="2022-08-30 24:00", averaging="0 s", unit="ugm-3"))
+    found, _ = stations(tmp_path, HEADER + line(time="2022-08-30 24:00Z", averaging="0 s", unit="ugm-3"))
     assert found.end.tolist() == [0.0]
 
 
@@ -225,7 +225,7 @@ def test_an_error_that_comes_out_as_nothing_is_passed_over(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("station,lon\nA,3\n", "lacks the column lat or latitude"),
+        ("station,lon\nA,3\n", "lacks the column species or parameter"),
         (HEADER, "stations.csv has no rows"),
         ("", "stations.csv has no rows"),
         (HEADER + "1,2\n", "2 cells, but 10 columns .*line 2"),
@@ -247,12 +247,9 @@ OWN = "station,lon,lat,species,value,unit,time\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Stationscode;Datum;Uhrzeit;Messwert\nA;31.08.2022;03:00;23,5\n", "by semicolons, and .*decimal commas"),
-        (OWN.replace(",", "\t") + "A\t4.9\t47.4\tNO2\t23\tug/m3\t2022-08-31T02:00\n", "divided by tabs; save it"),
-        ("1990-01-01\t16.000\t1\t18.000\t1\n", "divided by tabs"),
-        ("date,no2,o3,site,lat,lon\n2022-08-31 02:00:00,46.0,20,Here,51.5,0.1\n", "wide table, .*no2, o3.; give a row"),
-        ('"Date",PM2.5_1,NOx_1\n2019-01-01,8,45\n', "wide table"),
-        ("A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "begins with numbers, not with a line of names"),
+        (OWN + "A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "has no offset from UTC; .*as in time = { zone"),
+        ('"Date",PM2.5_1,NOx_1\n2019-01-01,8,45\n', "is a wide table, .*say it, as in time = { zone"),
+        ("A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "none of the known layouts; it begins with 'A, 4.9"),
     ],
 )  # fmt: skip
 def test_a_table_of_another_layout_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -269,7 +266,7 @@ def test_the_names_of_the_european_environment_agency_are_known(tmp_path: Path) 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file"):
-        read_stations(tmp_path / "none.csv", START, selection())
+        read_observations([tmp_path / "none.csv"], START, selection())
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------

@@ -16,9 +16,12 @@ from airshed.assimilate.seam import Observed
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.grid import Grid
 from airshed.observations.column_file import read_columns
+from airshed.observations.layouts import FileOptions
 from airshed.observations.observation import ErrorModel, Observations
+from airshed.observations.reading import FileSummary, read_observations
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules
-from airshed.observations.station_table import read_stations
+from airshed.observations.station import read_station_tables
+from airshed.observations.time_convention import TimeConvention
 
 Array = npt.NDArray[np.float64]
 
@@ -60,27 +63,40 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
 
 
-def read_observations(case: Case, grid: Grid) -> tuple[Observations, list[RejectedRow]]:
-    """Return the observations of a case, and the rows that were passed over.
+def observations_of(case: Case, grid: Grid) -> tuple[Observations, list[RejectedRow], list[FileSummary]]:
+    """Return the observations of a case, the rows that were passed over, and how each file was understood.
 
     raises  CaseError for a file that is not there, DataError for one that cannot be used
     """
-    observed, selection = case.assimilation.observations, _selection(case, grid)
-    for path in case.files(observed.stations, "assimilation.observations.stations"):
-        read_stations(path, case.start, selection, averaging=observed.averaging.value)
-    for path in case.files(observed.columns, "assimilation.observations.columns"):
+    selection = _selection(case, grid)
+    files = _read(case, "stations", selection)
+    for path in case.files(case.assimilation.observations.columns, "assimilation.observations.columns"):
         read_columns(path, case.start, selection)
-    return selection.observations(), selection.rejected
+    return selection.observations(), selection.rejected, files
 
 
-def read_withheld(case: Case, grid: Grid) -> tuple[Observations | None, list[RejectedRow]]:
-    """Return the observations that are compared but not assimilated, None without any; as :func:`read_observations`."""
-    observed, selection = case.assimilation.observations, _selection(case, grid)
-    if not observed.withheld:
-        return None, []
-    for path in case.files(observed.withheld, "assimilation.observations.withheld"):
-        read_stations(path, case.start, selection, averaging=observed.averaging.value)
-    return selection.observations(), selection.rejected
+def withheld_of(case: Case, grid: Grid) -> tuple[Observations | None, list[RejectedRow], list[FileSummary]]:
+    """Return the observations that are compared but not assimilated, None without any; as :func:`observations_of`."""
+    selection = _selection(case, grid)
+    if not case.assimilation.observations.withheld:
+        return None, [], []
+    files = _read(case, "withheld", selection)
+    return selection.observations(), selection.rejected, files
+
+
+def _read(case: Case, key: str, selection: ObservationSelection) -> list[FileSummary]:
+    """Read the station files that a setting names."""
+    observed = case.assimilation.observations
+    paths = case.files(getattr(observed, key), f"assimilation.observations.{key}")
+    tables = case.files(observed.station_tables, "assimilation.observations.station_tables")
+    zone, label = observed.time.zone, observed.time.label
+    return read_observations(
+        paths, case.start, selection,
+        stations=read_station_tables(tables) if tables else None,
+        time=TimeConvention(zone, label) if zone else None,
+        averaging=None if observed.averaging == "auto" else observed.averaging.value,
+        options=FileOptions(units=dict(observed.units)),
+    )  # fmt: skip
 
 
 def window_of(case: Case) -> float:

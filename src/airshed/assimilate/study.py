@@ -16,13 +16,14 @@ from airshed.assimilate.air_model import AirFieldModel
 from airshed.assimilate.control import ControlVector
 from airshed.assimilate.diagnostics import control_table
 from airshed.assimilate.fourdvar import Analysis, FourDVar, See
-from airshed.assimilate.from_case import control_vector, fourdvar, read_observations, read_withheld
+from airshed.assimilate.from_case import control_vector, fourdvar, observations_of, withheld_of
 from airshed.assimilate.operator import Domain, Operator
 from airshed.assimilate.posterior import Posterior, estimate, exact, hessian
 from airshed.assimilate.seam import Controls, Sampled
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
 from airshed.observations.observation import Observations
+from airshed.observations.reading import FileSummary, files_table
 from airshed.observations.selection import RejectedRow, rejected_rows_table
 from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation
@@ -44,20 +45,22 @@ class Seen:
     withheld: Observations | None
     rejected: tuple[RejectedRow, ...]
     length: float = SHOWN_EVERY
+    files: tuple[FileSummary, ...] = ()
 
     @classmethod
     def of_case(cls, case: Case) -> "Seen":
         """Read them; raises CaseError for a case without 4D-Var, CaseError and DataError for what cannot be used."""
         check_case(case)
         grid = case.make_grid()
-        observations, rejected = read_observations(case, grid)
+        observations, rejected, files = observations_of(case, grid)
         _check_moments(case, observations)
-        withheld, also = read_withheld(case, grid)
-        return cls(observations, withheld, (*rejected, *also), case.time.length.value)
+        withheld, also, more = withheld_of(case, grid)
+        return cls(observations, withheld, (*rejected, *also), case.time.length.value, (*files, *more))
 
     def tables(self) -> list[Table]:
-        """Return the table of rows that were passed over, where there are any."""
-        return [rejected_rows_table(self.rejected)] if self.rejected else []
+        """Return the table of files, and that of rows that were passed over, where there are any."""
+        files = [files_table(self.files)] if self.files else []
+        return [*files, *([rejected_rows_table(self.rejected)] if self.rejected else [])]
 
     @property
     def instants(self) -> Array:

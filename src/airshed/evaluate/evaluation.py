@@ -17,8 +17,8 @@ from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selecte
 from airshed.evaluate.run_fields import SUMS, RunFields
 from airshed.evaluate.score_table import Score, columns, report_tables, score_table
 from airshed.grid import Grid
+from airshed.observations.reading import read_observations
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
-from airshed.observations.station_table import read_stations
 
 Array = npt.NDArray[np.float64]
 Window = tuple[np.datetime64, np.datetime64]
@@ -155,9 +155,8 @@ def evaluate(
         opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
         window = _window(opened)
         selection = _selection(opened, window, settings.species)
-        for path in files:
-            on_progress(f"reading {path}")
-            read_stations(path, window[0], selection)
+        on_progress("reading the observations")
+        read_observations(files, window[0], selection)
         observed = selection.observations()
         common = set.intersection(*(set(each.species) for each in opened))
         compared = np.isin(observed.species, list(common)) & (observed.kind == "surface")

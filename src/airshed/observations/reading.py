@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -66,7 +66,7 @@ def _duration(seconds: float) -> str:
 def read_observations(
     paths: Iterable[Path], start: np.datetime64, selection: ObservationSelection, *,
     stations: StationTable | None = None, time: TimeConvention | None = None, averaging: float | None = None,
-    options: FileOptions | None = None, progress: Callable[[Path], None] = lambda path: None,
+    options: FileOptions | None = None,
 ) -> list[FileSummary]:  # fmt: skip
     """Add the observations of files to a selection, and return how each file was understood.
 
@@ -75,13 +75,11 @@ def read_observations(
     time       convention of the times of all files; by default that of the layout
     averaging  [s] over which a row without a period of its own is a mean; by default that of the layout
     options    station, pollutant and units of files that do not have them
-    progress   is called before each file
     raises     DataError for a file that cannot be read, and for one whose time convention, coordinates or units are
                unknown. A row that cannot be used is rejected, counted and shown
     """
     summaries = []
     for path in paths:
-        progress(path)
         file = read_text_file(path)
         reader = _FileReader(file, recognised(file), selection, start, time, averaging)
         summaries.append(reader.read(options or FileOptions(), stations))
@@ -178,7 +176,7 @@ class _FileReader:
         else:
             self._add(record, means.spans[0])
         if len(means.spans) == 1:
-            self._order = [*self._order[:1], means.spans[0][0]]
+            self._order = [*self._order[:1], means.spans[0][1]]
 
     @property
     def _refuses(self) -> bool:

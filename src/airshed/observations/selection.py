@@ -66,7 +66,13 @@ def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
         return listed(list(dict.fromkeys(names)), 5)
 
     cells = [
-        (*key, sum(row.rows for row in of), some(row.place for row in of), some(row.station for row in of), some(row.value for row in of))
+        (
+            *key,
+            sum(row.rows for row in of),
+            some(row.place for row in of),
+            some(row.station for row in of),
+            some(row.value for row in of),
+        )
         for key, of in groups.items()
     ]
     return Table("Rows passed over", ("file", "reason", "rows", "places", "stations", "values"), cells)

@@ -23,7 +23,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
              "air quality station area", "area_type", "station area", "stationsumgebung", "type of area"),
     "type": ("type", "station_type", "type_of_station", "airqualitystationtype", "air quality station type",
              "station type", "stationstyp"),
-    "inlet": ("inlet", "inlet height", "inlet_height", "inletheight", "inlet height (m)"),
+    "inlet": ("inlet", "inlet height", "inlet_height", "inletheight", "inlet height (m)", "height"),
     "network": ("network", "network_code", "airqualitynetwork", "air quality network", "network name"),
     "site_type": ("site_type", "site type", "environment type", "environment_type"),
 }  # fmt: skip

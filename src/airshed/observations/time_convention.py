@@ -15,6 +15,7 @@ from airshed.core.text import suggestion
 LABELS: Final = ("start", "end", "start and end")
 EXAMPLE: Final = 'time = { zone = "Europe/Berlin", label = "end" }'
 _DAY: Final = 86400.0
+_HOUR: Final = timedelta(hours=1)
 
 _OFFSET: Final = re.compile(r"(?:UTC|GMT)?\s*([-+])(\d{1,2})(?::?(\d\d))?", re.IGNORECASE | re.ASCII)
 _TIME: Final = re.compile(
@@ -87,9 +88,9 @@ def read_label(text: str) -> Label | None:
     part = match.groupdict()
     hour, minute, second = (int(part[name] or 0) for name in ("hour", "minute", "second"))
     midnight = hour == 24 and minute == second == 0
-    date = (int(part[name] or part[f"{name}2"]) for name in ("year", "month", "day"))
+    year, month, day = (int(part[name] or part[f"{name}2"]) for name in ("year", "month", "day"))
     try:
-        clock = datetime(*date, 0 if midnight else hour, minute, second) + timedelta(days=midnight)
+        clock = datetime(year, month, day, 0 if midnight else hour, minute, second) + timedelta(days=midnight)
     except (ValueError, OverflowError):
         return None
     return Label(clock, _offset(part["zone"]), part["hour"] is None)
@@ -123,7 +124,7 @@ class Clock:
 
     def __init__(self, convention: TimeConvention, start: np.datetime64) -> None:
         self.convention = convention
-        self._start = start.astype("datetime64[us]").astype(datetime)
+        self._start: datetime = start.astype("datetime64[us]").item()
         self._known: dict[tuple[str, str, float], Means] = {}
 
     def means(self, label: str, other: str, period: float) -> Means:
@@ -142,16 +143,19 @@ class Clock:
         label = read_label(text)
         if label is None:
             return Means((), _no_time(text))
-        days = period > 0.0 and period % _DAY == 0.0
-        length = timedelta(seconds=period)
-        at_start = self.convention.label != "end" or (days and label.is_date)
-        begin = label.clock if at_start else label.clock - length
-        if days:  # a day of 23 or 25 hours where the clocks change
+        ends, length = self.convention.label == "end", timedelta(seconds=period)
+        at_midnight = label.clock.hour == label.clock.minute == 0
+        if period > 0.0 and period % _DAY == 0.0 and at_midnight:  # a day of 23 or 25 hours where the clocks change
+            begin = label.clock - length if ends and not label.is_date else label.clock
             return self._spans(begin, begin + length, label.offset, text)
-        instants = self._instants(begin, label.offset)
+        # The end of an hour is found by its start: 03:00 ends the hour that clocks repeat, and 02:00 the one before
+        # they skip one.
+        before = min(length, _HOUR) if ends else timedelta()
+        instants = self._instants(label.clock - before, label.offset)
         if not instants:
-            return Means((), self._no_instant(text, begin))
-        return Means(tuple((self._seconds(each), self._seconds(each + length)) for each in instants))
+            return Means((), self._no_instant(text, label.clock - before))
+        starts = (each + before - length if ends else each for each in instants)
+        return Means(tuple((self._seconds(each), self._seconds(each + length)) for each in starts))
 
     def _both(self, first: str, second: str) -> Means:
         begin, end = read_label(first), read_label(second)

@@ -63,20 +63,43 @@ class ControlSection(Section):
         return self
 
 
+class TimeConventionSection(Section):
+    """Zone and label of the times in files of stations; both or none."""
+
+    zone: str = setting(
+        "", 'IANA zone such as "Europe/Berlin", offset such as "UTC+01:00", "UTC", or "file" for an offset in each row.'
+    )
+    label: Literal["", "start", "end", "start and end"] = setting(
+        "", "Whether a time is the start or the end of the mean; by default both are those of the layout."
+    )
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if bool(self.zone) != bool(self.label):
+            missing = "label" if self.zone else "zone"
+            raise refuse(f'{KEY} has no {missing}; write time = {{ zone = "Europe/Berlin", label = "end" }}')
+        return self
+
+
 class ObservedSection(Section):
     """Which observations are taken, and how exact they are."""
 
     stations: tuple[PathText, ...] = setting(
-        (), "CSV files of stations, relative to the case; `*` stands for any name."
+        (), "Files of stations in any layout of docs/observations.md, relative to the case; `*` stands for any name."
     )
+    station_tables: tuple[PathText, ...] = setting(
+        (), "Tables with the coordinates of stations, for files that have none, relative to the case."
+    )
+    time: TimeConventionSection = Field(default_factory=TimeConventionSection)
+    units: Mapping[str, Text] = setting({}, 'Units by species, for files that have none: `{ NO2 = "ug/m3" }`.')
     columns: tuple[PathText, ...] = setting((), "netCDF files of columns with averaging kernels, relative to the case.")
     withheld: tuple[PathText, ...] = setting(
         (), "As `stations`, of ones that are compared before and after, and not assimilated."
     )
     species: tuple[Text, ...] = setting((), "Species that are observed.")
     names: Mapping[str, Text] = setting({}, 'Species by the names that files use, such as `{ nitrogen = "NO2" }`.')
-    averaging: Duration = setting(
-        "1 h", "Time that ends at that of a row and over which it is a mean; 0 for an instant."
+    averaging: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Duration)] = setting(
+        "auto", "Averaging period of rows that give none; 0 for an instant; `auto` takes that of the layout."
     )
     flags: tuple[str, ...] = setting(("", "0", "valid"), "Flags of rows that are taken; others are passed over.")
     outside: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows outside the area or the window.")

@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from airshed.observations.parameters import is_pollutant, parameter_of
@@ -131,16 +133,19 @@ def wrong_length(line: int, cells: list[str] | None, columns: int) -> Record | N
 
 
 def distance_of_times(file: TextFile, first: int, column: int = 0) -> float:
-    """Return the smallest distance [s] between the times of the first lines, NaN for less than two."""
-    seen = set()
+    """Return the smallest distance [s] between the times of the first lines, NaN for less than two; of dates a day."""
+    seen, dates = set(), True
     for number, cells in file.rows(first):
         label = read_label(cells[column]) if cells and column < len(cells) else None
         if label is not None:
-            seen.add(label.clock - (label.offset or label.clock - label.clock))
+            seen.add(label.clock - (label.offset or timedelta()))
+            dates = dates and label.is_date
         if number > first + 200:
             break
+    if seen and dates:
+        return DAY
     times = sorted(seen)
-    gaps = [(after - before).total_seconds() for before, after in zip(times, times[1:], strict=False)]
+    gaps = [(after - before).total_seconds() for before, after in pairwise(times)]
     return min(gaps, default=math.nan)
 
 

@@ -102,7 +102,8 @@ def _place(file: TextFile, cells: list[str], key: tuple[str, str, str], about: C
     except ValueError:
         height = math.nan
     name = cell("location", "name", "site_name", "station_name")
-    return Station(key[0], name, *numbers, height, area_of(cell("area") or kind), type_of(kind))
+    lon, lat = numbers
+    return Station(key[0], name, lon, lat, height, area_of(cell("area") or kind), type_of(kind))
 
 
 def _period(text: str) -> tuple[float, str]:

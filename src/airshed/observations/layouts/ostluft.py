@@ -1,4 +1,4 @@
-"""Layout of Ostluft, the network of the eastern Swiss cantons: a column for each series under several lines of names."""
+"""Layout of Ostluft, the network of the eastern Swiss cantons: a column for each series under lines of names."""
 
 import math
 from collections.abc import Iterator

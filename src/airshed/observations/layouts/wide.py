@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from airshed.observations.layouts.layout import (
+    HOUR,
     Columns,
     FileOptions,
     Layout,
@@ -95,7 +96,7 @@ def _read(file: TextFile, options: FileOptions, units: dict[str, str]) -> Iterat
 
 OPENAIR: Final = Layout(
     "openair", _is_openair, lambda file, options: _read(file, options, {"": "ug/m3", "CO": "mg/m3"}),
-    TimeConvention("UTC", "start"), math.nan,
+    TimeConvention("UTC", "start"), HOUR,
     columns="`date`, `site` or `code` (or `ws`, `wd`), a column in small letters for each pollutant",
     source="the import functions of openair: GMT, start of the hour",
     units="ug/m3, of CO mg/m3, as those functions return them",
