@@ -193,6 +193,14 @@ def test_powers_of_a_sum_become_reactants(
     assert found == expected
 
 
+def test_terms_of_a_rate_take_no_label_of_the_file(tmp_path: Path) -> None:
+    head = MCM[: MCM.index("<1>")]
+    text = f"{head}<7_2> OH = HCHO : 1e-3;\n<7> CH3O2 = HCHO : 1e-5 + 2e-16*RO2;\n"
+    network = network_of(tmp_path, text)
+    assert [reaction.label for reaction in network.reactions] == ["7_2", "7", "7_2_"]
+    assert rates(network, AIR) == pytest.approx([1e-3, 1e-5, 2e-16])
+
+
 @pytest.mark.parametrize("rate", ["exp(RO2)", "1/RO2", "RO2^0.5", "sqrt(1 + RO2)", "max(RO2, 1)"])
 def test_other_uses_of_a_sum_are_refused(rate: str, tmp_path: Path) -> None:
     head = MCM[: MCM.index("<1>")]

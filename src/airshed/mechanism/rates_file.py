@@ -29,7 +29,8 @@ from airshed.core.errors import MechanismError
 from airshed.core.files import note_input
 from airshed.core.toml_text import parse_toml
 from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value
-from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
+from airshed.mechanism.kpp.definitions import Definition
+from airshed.mechanism.kpp.meaning import KNOWN, Meaning
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.statements import MisplacedError, names_in
 from airshed.mechanism.location import Location, error_at, nearest

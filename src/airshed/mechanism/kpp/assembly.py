@@ -1,7 +1,7 @@
 """Puts what reaction files state together into a ReactionNetwork."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Final
@@ -12,9 +12,10 @@ from airshed.core.text import printable
 from airshed.formula.tree import Expression, Number
 from airshed.mechanism.expressions import parameters
 from airshed.mechanism.file_air import AIR_NAMES
+from airshed.mechanism.kpp.definitions import Unknown
 from airshed.mechanism.kpp.dialects import MissingFormulasError
-from airshed.mechanism.kpp.faults import Faults, first_places, missing_formulas, of_species, unexplained
-from airshed.mechanism.kpp.meaning import Meaning, Unknown
+from airshed.mechanism.kpp.faults import Faults, first_places, missing_formulas, of_power, of_species, unexplained
+from airshed.mechanism.kpp.meaning import Meaning
 from airshed.mechanism.kpp.source import SourceFile
 from airshed.mechanism.kpp.statements import (
     Amount,
@@ -58,6 +59,10 @@ class Collection:
     def declared(self, *, fixed: bool) -> tuple[Species, ...]:
         """Return the fixed or the variable species."""
         return tuple(species for _, species in self.species.values() if species.fixed == fixed)
+
+    def in_code(self, what: str) -> frozenset[str]:
+        """Return the names of all files in an attribute."""
+        return frozenset().union(*(getattr(source, what) for source in self.sources))
 
     def add(self, source: SourceFile, command: str, statement: Statement) -> None:
         """Take a statement of a section; raise MechanismError for a species that stands twice."""
@@ -112,11 +117,11 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         definitions=rates.spelled(fixed.values()),
         variable=_by_key(collection.declared(fixed=False)),
         fixed=fixed,
-        assigned=frozenset().union(*(source.defined_in_code for source in collection.sources)),
+        assigned=collection.in_code("defined_in_code"),
         factor=factor,
-        given=frozenset().union(*(source.given_by_code for source in collection.sources)),
+        given=collection.in_code("given_by_code"),
         imports=any(source.imports for source in collection.sources),
-        computed=frozenset().union(*(source.sums_in_code for source in collection.sources)),
+        computed=collection.in_code("sums_in_code"),
     )
     sums = _sums(collection, meaning)
     meaning.sums = {each.casefold(): each for each in sums}
@@ -151,8 +156,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
 
 def _in_code(collection: Collection) -> tuple[str, ...]:
     """Return the names of the air, and the species, whose value inlined code sets."""
-    defined = frozenset().union(*(source.defined_in_code for source in collection.sources))
-    concentrations = frozenset().union(*(source.concentrations_in_code for source in collection.sources))
+    defined, concentrations = collection.in_code("defined_in_code"), collection.in_code("concentrations_in_code")
     air = [name for name in AIR_NAMES if name.casefold() in defined | concentrations]
     known = [collection.species[key][1].name for key in sorted(concentrations) if key in collection.species]
     return (*air, *(name for name in known if name.upper() not in AIR_NAMES))
@@ -230,18 +234,19 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
                 again = f"the label <{label}> stands a second time; the first is at {first.location}"
                 raise error_at(source.location(equation.offset), again)
             reaction = _reaction(source, equation, label, collection, meaning)
-            reactions |= {each.label.casefold(): each for each in _in_terms(reaction, meaning)}
+            for each in _in_terms(reaction, meaning, reactions):
+                reactions[each.label.casefold()] = each
         except MechanismError as fault:
             faults.add(fault)
         if faults.many:
             break  # the search for nearest names takes time
-        unknown += [(source.location(each.offset), label, each) for each in meaning.unknown]
+        unknown += [(source.location(one.offset), label, one) for one in meaning.unknown]
         meaning.unknown.clear()
     sums = {key: each for source in collection.sources for key, each in source.sums_in_code.items()}
-    for each in first_places(unknown):
-        if each[2].name.casefold() in sums:
-            faults.add(of_species(each, sums[each[2].name.casefold()], meaning))
-    missing = missing_formulas([each for each in unknown if each[2].name.casefold() not in sums])
+    for place in first_places(unknown):
+        if place[2].name.casefold() in sums:
+            faults.add(of_species(place, sums[place[2].name.casefold()], meaning))
+    missing = missing_formulas([place for place in unknown if place[2].name.casefold() not in sums])
     if missing:
         error = unexplained(missing, rates, collection.sources[0].name)
         faults.add(error)
@@ -251,23 +256,13 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
     return tuple(reactions.values())
 
 
-def _in_terms(reaction: Reaction, meaning: Meaning) -> tuple[Reaction, ...]:
+def _in_terms(reaction: Reaction, meaning: Meaning, taken: Container[str]) -> tuple[Reaction, ...]:
     """Return a reaction with the sums and species of its rate as reactants; raise MechanismError for none such."""
-    species = [name for name in parameters(reaction.rate) if name in meaning.variable.values()]
+    species = [name for name in parameters(reaction.rate) if name.casefold() in meaning.variable]
     try:
-        return tuple(in_terms(reaction, [*meaning.sums.values(), *species]))
+        return tuple(in_terms(reaction, [*meaning.sums.values(), *species], taken))
     except NoSumError:
-        names = " and ".join(meaning.sums.values())
-        text = (
-            f"the rate of <{reaction.label}> depends on {names}, a sum of variable species, in another way than by a "
-            "factor; write it as a reaction of these species"
-        )
-        if species:
-            text = (
-                f"a rate cannot depend on {species[0]}, a variable species, in another way than by a factor; write the "
-                "function that takes it so, or without it"
-            )
-        raise error_at(reaction.location, text) from None
+        raise of_power(reaction, species, meaning.sums.values()) from None
 
 
 def _reaction(

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from airshed.core.errors import MechanismError
+from airshed.mechanism.kpp.definitions import Unknown
 from airshed.mechanism.kpp.dialects import Missing, message, of_dialect
-from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
+from airshed.mechanism.kpp.meaning import Meaning, meant
 from airshed.mechanism.kpp.sums import CodeSum
 from airshed.mechanism.location import Location, error_at, nearest
 from airshed.mechanism.rates_file import RatesFile
+from airshed.mechanism.reaction import Reaction
 
 _MOST_FAULTS: Final = 20
 _MOST_NAMES: Final = 8
@@ -77,6 +79,20 @@ def of_species(unknown: tuple[Location, str, Unknown], total: CodeSum, meaning: 
             f"{each.name} = C(ind_A) + C(ind_B), or the reaction once for each species X of it, A + X = B + X : k"
         )
     return error_at(place, f"the rate of <{label}> depends on {each.name}, {fault}")
+
+
+def of_power(reaction: Reaction, species: Sequence[str], sums: Iterable[str]) -> MechanismError:
+    """Return the error of a rate that depends on concentrations in another way than by their powers."""
+    text = (
+        f"the rate of <{reaction.label}> depends on {' and '.join(sums)}, a sum of variable species, in another way than "
+        "by a factor; write it as a reaction of these species"
+    )
+    if species:
+        text = (
+            f"a rate cannot depend on {species[0]}, a variable species, in another way than by a factor; write the "
+            "function that takes it so, or without it"
+        )
+    return error_at(reaction.location, text)
 
 
 def missing_formulas(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[Missing]:

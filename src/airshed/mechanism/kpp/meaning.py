@@ -8,7 +8,7 @@ whole number or one unknown name is an element of a list that the host fills, J(
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +17,7 @@ from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Negate, Number, Symbol
 from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call, parameters
 from airshed.mechanism.file_air import AIR_NAMES, part_of_air
+from airshed.mechanism.kpp.definitions import Definition, Unknown, element_key, element_text, signature
 from airshed.mechanism.kpp.dialects import of_dialect
 from airshed.mechanism.kpp.parser import finite, limited, parse_formula, short
 from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, rate_function
@@ -35,35 +36,6 @@ _INDEX: Final = re.compile("indf?_", re.IGNORECASE)
 
 KNOWN: Final = (*SYMBOLS, *ALIASES, "CAIR", "CFACTOR")
 """Names that no side file may give another meaning."""
-
-
-@dataclass(frozen=True)
-class Definition:
-    """What a side file says a name stands for.
-
-    arguments  names of a function's arguments; empty for a value
-    value      a formula, or a function in Python (of the environment, and of constant arguments)
-    locate     turns an offset in the formula into the MechanismError at that place
-    """
-
-    name: str
-    arguments: tuple[str, ...]
-    value: Formula | Callable[..., HostFunction]
-    locate: Callable[[MisplacedError], MechanismError]
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """A name that nothing explains, as written, with the number of its arguments.
-
-    species  variable species whose concentrations are among the arguments
-    """
-
-    offset: int
-    name: str
-    text: str
-    arguments: int = 0
-    species: tuple[str, ...] = ()
 
 
 @dataclass
@@ -150,7 +122,7 @@ class Meaning:
         definition = self.definitions.get(key)
         if definition is not None:
             if definition.arguments:
-                raise MisplacedError(name.offset, f"{name.name} is a function: {_signature(definition)}")
+                raise MisplacedError(name.offset, f"{name.name} is a function: {signature(definition)}")
             return self._value(definition)
         if not concentration and key in self.assigned | self.computed and key in {**self.fixed, **self.variable}:
             raise MisplacedError(
@@ -232,7 +204,7 @@ class Meaning:
 
     def _call(self, applied: Applied, arguments: Mapping[str, Expression]) -> Expression:
         key = applied.name.casefold()
-        element = self.definitions.get(_element_key(applied))
+        element = self.definitions.get(element_key(applied))
         if element is not None:
             return self._value(element)
         definition = self.definitions.get(key)
@@ -286,7 +258,7 @@ class Meaning:
 
     def _defined(self, definition: Definition, applied: Applied, outer: Mapping[str, Expression]) -> Expression:
         if len(applied.arguments) != len(definition.arguments):
-            raise MisplacedError(applied.offset, f"{applied.name} takes {_signature(definition)}")
+            raise MisplacedError(applied.offset, f"{applied.name} takes {signature(definition)}")
         self.used.add(definition.name.casefold())
         values = self._arguments(applied, outer)
         if not callable(definition.value):
@@ -314,8 +286,8 @@ class Meaning:
             match = _INDEX.match(index.name)
             if match is not None:
                 return self._concentration(Name(applied.offset, index.name[match.end() :]))
-        key = _element_key(applied)
-        return Parameter(self._open.setdefault(key, _element_text(applied)))
+        key = element_key(applied)
+        return Parameter(self._open.setdefault(key, element_text(applied)))
 
     def _concentration(self, name: Name) -> Expression:
         """Return the concentration of a species that a rate names as C(ind_X); raise MisplacedError for none."""
@@ -346,23 +318,6 @@ def of_variable(name: str) -> str:
 def meant(name: str, definitions: Mapping[str, Definition]) -> str:
     """Return ``; did you mean X?`` for a function that does not exist."""
     return nearest(name, [*FUNCTIONS, *RATE_FUNCTIONS, *(each.name for each in definitions.values())])
-
-
-def _element_text(applied: Applied) -> str:
-    if len(applied.arguments) != 1:
-        return ""
-    index = applied.arguments[0]
-    if isinstance(index, Whole):
-        return f"{applied.name}({index.value:.0f})"
-    return f"{applied.name}({index.name})" if isinstance(index, Name) else ""
-
-
-def _element_key(applied: Applied) -> str:
-    return _element_text(applied).casefold()
-
-
-def _signature(definition: Definition) -> str:
-    return f"{definition.name}({', '.join(definition.arguments)})"
 
 
 def read_rate(text: str) -> Expression:

@@ -6,7 +6,7 @@ invariants, such as RO2 - X - Y - ..., so that RO2 stays the sum to round-off.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
@@ -143,8 +143,11 @@ def _named(node: Expression, sums: frozenset[str]) -> bool:
     return any(isinstance(each, Parameter) and each.name in sums for each in walk(node))
 
 
-def in_terms(reaction: Reaction, sums: Iterable[str]) -> Iterator[Reaction]:
-    """Yield a reaction once for each power of sums in its rate, with these on both sides; raise NoSumError."""
+def in_terms(reaction: Reaction, sums: Iterable[str], taken: Container[str] = ()) -> Iterator[Reaction]:
+    """Yield a reaction once for each power of sums in its rate, with these on both sides; raise NoSumError.
+
+    taken  labels, their case folded, that other reactions have
+    """
     names = frozenset(sums)
     if not _named(reaction.rate, names):
         yield reaction
@@ -153,6 +156,8 @@ def in_terms(reaction: Reaction, sums: Iterable[str]) -> Iterator[Reaction]:
     for number, (key, rate) in enumerate((key, rate) for key, rate in terms if not _is_zero(rate)):
         added = tuple((name, float(key.count(name))) for name in dict.fromkeys(key))
         label = reaction.label if number == 0 else f"{reaction.label}_{number + 1}"
+        while label.casefold() in taken:
+            label += "_"
         yield replace(
             reaction, label=label, rate=rate, reactants=reaction.reactants + added, products=reaction.products + added
         )
