@@ -84,8 +84,8 @@ def of_species(unknown: tuple[Location, str, Unknown], total: CodeSum, meaning: 
 def of_power(reaction: Reaction, species: Sequence[str], sums: Iterable[str]) -> MechanismError:
     """Return the error of a rate that depends on concentrations in another way than by their powers."""
     text = (
-        f"the rate of <{reaction.label}> depends on {' and '.join(sums)}, a sum of variable species, in another way than "
-        "by a factor; write it as a reaction of these species"
+        f"the rate of <{reaction.label}> depends on {' and '.join(sums)}, a sum of variable species, in another way "
+        "than by a factor; write it as a reaction of these species"
     )
     if species:
         text = (
