@@ -358,3 +358,18 @@ def test_round_off_below_zero_is_zero() -> None:
     rain[2, 3] = -1e-10
     with pytest.raises(DataError, match="precipitation_flux is -1e-10 to 3e-05, outside 0 to 1"):
         state(winds(precipitation_flux=(("lat", "lon"), rain)))
+
+
+def test_the_morning_layer_stays_shallow_until_the_heat_that_the_night_took_is_back() -> None:
+    hours = np.arange("2022-08-31T00", "2022-09-01T00", dtype="datetime64[h]").astype("datetime64[ns]")
+    wind = xr.Dataset(
+        {"eastward_wind": ("time", np.full(24, 4.0)), "northward_wind": 0.0, "cloud_area_fraction": 0.3},
+        {"time": hours},
+    )
+    grid = Grid.regular(lon=(8, 9), lat=(50, 51), spacing=1, layers=[20, 100, 500, 2000])
+    air = DatasetMeteorology(wind, grid, hours[0])
+    depth = [air.at(hour * 3600.0).boundary_layer_height[0, 0] for hour in range(24)]
+    night, morning, noon = depth[3], depth[7:10], depth[12]
+    assert night < min(morning) < max(morning) < 340.0  # neutral air of this wind mixes to 560 m and more
+    assert depth[10] > 560.0
+    assert noon > 800.0

@@ -192,12 +192,15 @@ class Diagnosis:
         if instant.boundary_layer_height is not None:
             return np.maximum(instant.boundary_layer_height, 10.0)
         lat = self._grid.lat[:, None]
-        mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
         if instant.temperature_is_read:
             thermal = self._richardson(instant, ground)
+            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, under_inversion=False)
             mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
         else:
-            thermal = mixing.convective_height(self._heat_since_morning(index, self._land * ground.heat))
+            heat = self._heat_since_morning(index, self._land * ground.heat)
+            thermal = mixing.convective_height(heat)
+            morning = (heat < 0.0) & (ground.inverse_obukhov <= 0.0)
+            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, morning)
         return np.clip(np.maximum(mechanical, thermal), mixing.LEAST_HEIGHT, mixing.GREATEST_HEIGHT)
 
     def _richardson(self, instant: Instant, ground: _Ground) -> Array:

@@ -19,7 +19,10 @@ GREATEST_DEFICIT = 600.0
 """Heat that a night takes out of the air at most [K m], the filling of an inversion of 6 K over 200 m."""
 
 _STABLE_GRADIENT = GRAVITY / HEAT_CAPACITY_DRY_AIR - LAPSE_RATE
-_BRUNT_VAISALA = np.sqrt(GRAVITY / 288.15 * _STABLE_GRADIENT)
+_INVERSION_GRADIENT = 6.0 / 200.0
+_BRUNT_VAISALA, _BRUNT_VAISALA_OF_INVERSION = (
+    float(np.sqrt(GRAVITY / 288.15 * gradient)) for gradient in (_STABLE_GRADIENT, _INVERSION_GRADIENT)
+)
 _LEAST_CORIOLIS = 2.5e-5
 _ENTRAINMENT = 0.2
 _ASYMPTOTIC_LENGTH = 30.0
@@ -30,17 +33,21 @@ def coriolis(lat: Array) -> Array:
     return np.asarray(np.maximum(2.0 * 7.2921e-5 * np.abs(np.sin(np.radians(lat))), _LEAST_CORIOLIS))
 
 
-def equilibrium_height(friction: Array, inverse_obukhov: Array, lat: Array) -> Array:
+def equilibrium_height(
+    friction: Array, inverse_obukhov: Array, lat: Array, under_inversion: NDArray[np.bool_] | bool
+) -> Array:
     """Return the depth [m] to which the wind's friction keeps neutral and stable air mixed.
 
-    1 / h^2 = f^2 / (0.6 u*)^2 + N f / (1.36 u*)^2 + f u*^3 / (k L) / (0.51 u*^2)^2 ,  N = 0.0105 /s; unstable air
-    counts as neutral
+    1 / h^2 = f^2 / (0.6 u*)^2 + N f / (1.36 u*)^2 + f u*^3 / (k L) / (0.51 u*^2)^2 ; unstable air counts as neutral.
+    N is the stability of the air above: 0.0105 /s in the standard atmosphere, 0.032 /s where the inversion of the
+    night is still there (``under_inversion``)
     source  Zilitinkevich, Esau & Baklanov 2007, Q. J. R. Meteorol. Soc. 133, 265-271
     """
     f = coriolis(lat)
     buoyancy = friction**3 * np.maximum(inverse_obukhov, 0.0) / VON_KARMAN
     rotation = (f / (0.6 * friction)) ** 2
-    stratified = _BRUNT_VAISALA * f / (1.36 * friction) ** 2
+    stability = np.where(under_inversion, _BRUNT_VAISALA_OF_INVERSION, _BRUNT_VAISALA)
+    stratified = stability * f / (1.36 * friction) ** 2
     stable = f * buoyancy / (0.51 * friction**2) ** 2
     return np.asarray(1.0 / np.sqrt(rotation + stratified + stable))
 

@@ -1,0 +1,1 @@
+"""Diagnosed weather compared with reanalyses that have the fields; see README.md."""
