@@ -53,6 +53,14 @@ def test_weekends_and_seasons(profiles):
     assert wednesday[4] == pytest.approx(1.0)
 
 
+def test_new_year_and_christmas_day_are_sundays(profiles):
+    wednesday, new_year, monday, christmas = (
+        over_a_day(profiles, datetime(2020, *date))[ROAD] for date in ((1, 8), (1, 1), (12, 21), (12, 25))
+    )
+    assert wednesday / new_year == pytest.approx(1.08 / 0.79)
+    assert monday / christmas == pytest.approx(1.02 / 0.79)
+
+
 @pytest.mark.parametrize(("zone", "summer", "winter"), [("Europe/Berlin", 8, 7), ("Europe/London", 7, 6)])
 def test_the_morning_peak_is_at_local_time_with_daylight_saving(profiles, zone, summer, winter):
     for instant, hour in (

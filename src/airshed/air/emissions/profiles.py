@@ -23,12 +23,17 @@ _LARGEST = 1e6
 """More than any share, percentage or factor of a profile."""
 HOURS = tuple(str(hour) for hour in range(1, 25))
 
+_SUNDAY = 6
+_HOLIDAYS = frozenset({(1, 1), (12, 25)})
+"""Month and day of the public holidays that fall on the same date in nearly all of Europe."""
+
 
 @dataclass(frozen=True)
 class TimeProfiles:
     """Relative emission by local time, one row per sector: month (.., 12), weekday (.., 7), hour (.., 24).
 
-    Weekdays count from Monday; hour 0 is from 0 to 1 o'clock local time. The hours of a day average one.
+    Weekdays count from Monday; 1 January and 25 December count as Sundays. Hour 0 is from 0 to 1 o'clock local time.
+    The hours of a day average one.
     """
 
     month: Array
@@ -48,7 +53,7 @@ class TimeProfiles:
         year = local.year if local.tzinfo is None else local.astimezone(UTC).year
         hours = _hours(year, local.tzinfo)
         mean = np.einsum("sm,mwh,sw,sh->s", self.month, hours, self.weekday, self.hour, optimize=True) / hours.sum()
-        day = self.month[:, local.month - 1] * self.weekday[:, local.weekday()] / mean
+        day = self.month[:, local.month - 1] * self.weekday[:, _kind_of_day(local)] / mean
         return np.asarray(day * self.hour[:, local.hour])
 
 
@@ -94,14 +99,19 @@ def _read(path: Path, columns: Sequence[str], sectors: Iterable[str]) -> Array:
     return np.array([found[sector[0]] for sector in sectors])
 
 
+def _kind_of_day(local: datetime) -> int:
+    """Return the weekday from Monday = 0; a public holiday counts as a Sunday."""
+    return _SUNDAY if (local.month, local.day) in _HOLIDAYS else local.weekday()
+
+
 @cache
 def _hours(year: int, zone: tzinfo | None) -> Array:
-    """Number of hours of a year UTC by local month, weekday and hour, shape (12, 7, 24)."""
+    """Return the number of hours of a year UTC by local month, weekday and hour, shape (12, 7, 24)."""
     hours = np.zeros((12, 7, 24))
     moment, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
     while moment < end:
         local = moment if zone is None else moment.astimezone(zone)
-        hours[local.month - 1, local.weekday(), local.hour] += 1.0
+        hours[local.month - 1, _kind_of_day(local), local.hour] += 1.0
         moment += _HOUR
     hours.setflags(write=False)
     return hours
