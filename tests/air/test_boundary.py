@@ -39,6 +39,23 @@ def test_clean_air_at_the_ground(name: str, low: float, high: float) -> None:
     assert low < one(name) / PPB < high
 
 
+@pytest.mark.parametrize(
+    ("profile", "name", "ground", "aloft"),
+    [
+        ("europe-summer", "O3", 38.0, 54.0),
+        ("europe-winter", "O3", 35.0, 45.0),
+        ("europe-summer", "NO2", 1.0, 0.015),
+        ("europe-winter", "NO2", 3.0, 0.015),
+    ],
+)
+def test_profiles_of_europe_are_rural_below_and_clean_above(
+    profile: str, name: str, ground: float, aloft: float
+) -> None:
+    at_ground, at_700 = BoundaryProfiles([name], profile=profile).at(np.array([1.013e5, 7e4]))[0] / PPB
+    assert at_ground == pytest.approx(ground, rel=0.02)
+    assert at_700 == pytest.approx(aloft, rel=0.1)
+
+
 def test_sulfate_is_converted_from_mass() -> None:
     """1.15 ug/m3 of sulfate in air of 41.6 mol/m3 is 0.288 ppb; the gas H2SO4 adds 0.0002 ppb."""
     assert one("SA", np.array(101810.0)) / PPB == pytest.approx(1.1515e-6 / 96.06 / 41.6 / PPB, rel=0.01)

@@ -55,7 +55,7 @@ def test_settings_that_do_nothing_are_told(overrides: list[str], told: list[str]
 
 
 def test_the_shipped_cases_have_no_settings_that_do_nothing() -> None:
-    for name in ("aqm-benchmark", "assimilation-twin", "tracer-rotation", "west-europe"):
+    for name in ("aqm-benchmark", "assimilation-twin", "tracer-rotation", "west-europe", "west-europe-winter"):
         assert idle_settings(Case.load(name)) == []
 
 

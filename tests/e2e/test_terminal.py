@@ -89,7 +89,7 @@ def check_summary(folder: Path, shown: str) -> None:
     text = (folder / "summary.txt").read_text()
     data = json.loads((folder / "summary.json").read_text())
     titles = [table["title"] for table in data["tables"]]
-    for part in ("MALO2H", "F_RoadTransport", "National totals", "clean-air.csv", "Copernicus", *titles):
+    for part in ("MALO2H", "F_RoadTransport", "National totals", "europe-summer.csv", "Copernicus", *titles):
         assert part in text
     budgets = {row["species"]: row for row in data["tables"][titles.index("Budgets of species [mol]")]["rows"]}
     assert len(budgets) == 66

@@ -14,7 +14,12 @@ _ERA5_NOTICE: Final = (
     "is responsible for any use that may be made of it."
 )
 _ERA5_PAPER: Final = "Meteorology: Hersbach and others 2020, The ERA5 global reanalysis, doi:10.1002/qj.3803"
-_CLEAN_AIR: Final = "Air outside: profiles of CMAQ (U.S. EPA), remote North Pacific, mean of 2016."
+_CMAQ_PROFILES: Final = "Lateral boundary: profiles of CMAQ (U.S. EPA), remote North Pacific, mean of 2016{changed}."
+_PROFILES: Final = {
+    "clean-air": _CMAQ_PROFILES.format(changed=""),
+    "europe-summer": _CMAQ_PROFILES.format(changed=", changed to rural air of Europe"),
+    "europe-winter": _CMAQ_PROFILES.format(changed=", changed to rural air of Europe"),
+}
 
 
 def data_attributes(case: Case, *, era5: bool) -> dict[str, str]:
@@ -29,8 +34,7 @@ def data_attributes(case: Case, *, era5: bool) -> dict[str, str]:
         references.append(_ERA5_PAPER)
     if case.emissions.inventory is not None:
         notices.append(_of_inventory(case))
-    if case.boundary.profiles == "clean-air":
-        notices.append(_CLEAN_AIR)
+    notices.append(_PROFILES.get(case.boundary.profiles, ""))
     attributes = {"comment": " ".join(filter(None, notices)), "references": "; ".join(references)}
     return {name: text for name, text in attributes.items() if text}
 

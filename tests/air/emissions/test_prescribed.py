@@ -189,3 +189,13 @@ def test_sources_add_up():
 def test_texts_for_numbers_are_refused(change, message):
     with pytest.raises(DataError, match=message):
         GriddedEmissions(change(dataset()), GRID, START)
+
+
+def test_a_compound_of_the_inventory_that_the_mechanism_lacks_is_left_out_and_told():
+    data = dataset().assign(SO2=dataset("SO2").SO2)
+    source = GriddedEmissions(data, GRID, START, ["CO"], compounds=["SO2", "NO"])
+    assert source.species == ("CO",)
+    assert source.notices() == ["the emission dataset: no species for SO2: left out"]
+    assert GriddedEmissions(data, GRID, START, ["O3"], compounds=["SO2", "CO"]).species == ()
+    with pytest.raises(CaseError, match="'SO2' is no species of the mechanism"):
+        GriddedEmissions(data, GRID, START, ["CO"], compounds=["NO"])

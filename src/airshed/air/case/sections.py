@@ -234,7 +234,8 @@ class BoundarySection(Section):
 
     profiles: PathText = setting(
         "zero",
-        "Profiles of the air outside: `clean-air` (shipped), `zero`, or the path of a CSV file relative to the case.",
+        "Profiles at the edges: `clean-air`, `europe-summer`, `europe-winter` (shipped), `zero`, or the path of a CSV "
+        "file relative to the case.",
     )
     scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1")
     values: Mapping[str, MixingRatio] = setting(

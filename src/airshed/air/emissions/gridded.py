@@ -1,6 +1,6 @@
 """Emission that a user prescribes: fields of a dataset or a netCDF file, brought onto the grid of the case."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,10 +52,12 @@ class GriddedEmissions:
         species: Iterable[str] | None = None,
         *,
         any_year: bool = False,
+        compounds: Collection[str] = (),
     ) -> None:
         """Read and regrid; ``species`` are the known names, if the variables are to be checked against them.
 
-        any_year  whether twelve months hold for every year
+        any_year   whether twelve months hold for every year
+        compounds  names of an inventory: a variable of such a name is left out where the mechanism has no such species
 
         Raises DataError for a file that cannot be read, an axis, unit or molar mass that is missing, for a value
         that is negative or not finite, naming its place, and for fields that lie outside the grid; CaseError for a
@@ -65,8 +67,10 @@ class GriddedEmissions:
         dataset = self._open(data)
         known = None if species is None else tuple(species)
         fields = {str(name): field for name, field in dataset.items() if {"lat", "lon"} <= set(field.dims)}
-        self.species = tuple(name for name, field in fields.items() if name in (known or ()) or not _is_area(field))
-        if not self.species:
+        emitted = [name for name, field in fields.items() if name in (known or ()) or not _is_area(field)]
+        without = [name for name in emitted if known is not None and name not in known and name in compounds]
+        self.species = tuple(name for name in emitted if name not in without)
+        if not emitted:
             raise DataError(f"{self._place} has no variable with the dimensions lat and lon")
         for name in self.species if known is not None else ():
             if name not in (known or ()):
@@ -76,7 +80,7 @@ class GriddedEmissions:
         periods = read_periods(dataset, start, self._place)
         self._periods = periods.of_any_year(self._place) if any_year and periods.begin.size else periods
         self.changes = self._periods.changes
-        self._notices: list[str] = []
+        self._notices = [f"{self._place}: no species for {', '.join(without)}: left out"] if without else []
         self._fields = self._regrid(dataset, grid)
         self.levels = self._fields.shape[2]
 

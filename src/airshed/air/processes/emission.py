@@ -64,9 +64,14 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     def _gridded(self) -> Iterator[Source]:
         from airshed.air.emissions.gridded import GriddedEmissions
 
-        for path in self.place.files(self.gridded, "emissions.gridded") if self.gridded else ():
-            place = self.place
-            yield GriddedEmissions(path, place.whole, place.start, place.species, any_year=self.any_year)
+        place = self.place
+        compounds = {compound.name for parts in place.about["split"].values() for compound in parts}
+        for path in place.files(self.gridded, "emissions.gridded") if self.gridded else ():
+            source = GriddedEmissions(
+                path, place.whole, place.start, place.species, any_year=self.any_year, compounds=compounds
+            )
+            if source.species:
+                yield source
 
     def _single(self) -> Iterator[Source]:
         from airshed.air.emissions.area import AreaEmissions, AreaSource
