@@ -53,6 +53,7 @@ Array = npt.NDArray[np.float64]
 
 _OF_BASELINE = ("amounts", "processes", "imbalance")
 _WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
+_WEATHER_VIEWS = {spec.name: _WEATHER_NAMES.get(spec.name, spec.name) for spec in WEATHER if spec.name not in WINDS}
 
 
 class AirModel:
@@ -122,7 +123,10 @@ class AirModel:
         """The grid of the case, its ranks, and the columns of this one; the state has them in blocks."""
         subdomain = self.subdomain
         held = Box((subdomain.tile.rows, subdomain.tile.blocks))
-        return Domain(lonlat_axes(self.whole), subdomain.ranks, subdomain.window.box, held, self.parts.attributes)
+        return Domain(
+            lonlat_axes(self.whole), subdomain.ranks, subdomain.window.box, held, self.parts.attributes,
+            tiling=replace(self.layout, dtype=np.float64),
+        )  # fmt: skip
 
     def next_change(self) -> float:
         """The next instant of the meteorology, change of the emission, or end of the spin-up [s]."""
@@ -189,6 +193,8 @@ class AirModel:
     def view(self, name: str) -> FieldView | Array:
         """A field as :meth:`value` gives it, but a species where it lies in the state."""
         self._check_ranks()
+        if name in _WEATHER_VIEWS:
+            return self.weather().view(_WEATHER_VIEWS[name])
         if name in self.settable or self.fields.select([name], where="field")[0] in WEATHER:
             return self.value(name)
         return PackedView(self.layout, self.stepper.state.q[:, :, self.network.index(name)])

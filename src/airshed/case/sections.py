@@ -8,6 +8,7 @@ from pydantic import model_validator
 from airshed.case.values import YEARS, Fields, FileName, Instant, Interval, Length, StrategyName, Text
 from airshed.core.settings import KEY, OrWords, Section, Whole, refuse, setting
 from airshed.core.units import Quantity
+from airshed.io.cf import Statistic
 from airshed.io.strategies.names import AUTO, COMPRESSING, Strategy
 
 
@@ -36,6 +37,11 @@ class OutputSection(Section):
     name: FileName = setting("output", "Name of the file, without `.nc`.")
     fields: Annotated[tuple[Text, ...] | Literal["all"], OrWords(("all",), Fields)] = setting("all", "Fields to write.")
     every: Interval = setting("1 h", "Time between two records.")
+    statistic: Statistic = setting(
+        "point",
+        "What a record holds: `point` the values at its time; `mean`, `maximum` or `minimum` of all steps since the "
+        "record before.",
+    )
     strategy: StrategyName = setting(
         "gather:async",
         "How it is written: `gather`, `files`, `mpiio` ...; with `:async` behind the run. docs/io.md tells more.",

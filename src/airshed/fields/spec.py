@@ -26,7 +26,8 @@ class FieldSpec:
 
     ``standard_name`` is that of the CF table where one exists for the same quantity; ``molar_mass`` [kg mol-1] is that
     of the species whose mixing ratio it is; ``valid`` is the least and the greatest value that means anything;
-    ``settable`` fields can be changed while the model runs. Raises CaseError when a part is missing.
+    ``settable`` fields can be changed while the model runs; values ``over_step`` are those of the whole last step, such
+    as fluxes, not those of its end. Raises CaseError when a part is missing.
     """
 
     name: str
@@ -38,6 +39,7 @@ class FieldSpec:
     valid: tuple[float, float] | None = None
     settable: bool = False
     written: Written = "all"
+    over_step: bool = False
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

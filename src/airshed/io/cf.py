@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import netCDF4
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from airshed.core.version import __version__
 from airshed.fields.spec import FieldSpec
@@ -24,6 +24,12 @@ _ZLIB: Final[dict[str, Any]] = {"zlib": True, "complevel": 1, "shuffle": True}
 _CHUNK_BYTES: Final = 32 * 1024
 
 Compression = Literal["zlib", "none"]
+Statistic = Literal["point", "mean", "maximum", "minimum"]
+"""Value of a record, by the names of CF cell methods: at its time, or over the interval that ends there."""
+
+TIME, TIME_BOUNDS = "time", "time_bnds"
+CLOCK: Final = (TIME, TIME_BOUNDS)
+"""Variables that say when a record is; all others along time are fields."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class Layout:
 
     kept        indices to keep along undivided dimensions, all where one is not named
     start       the time from which seconds are counted, UTC
+    every       seconds between records, which are at its multiples
+    statistic   what the values of a record are; where it is not "point", records have bounds of time
     attributes  global ones, beside those that every file has
     history     lines on what happened to the run
     """
@@ -67,6 +75,8 @@ class Layout:
     start: np.datetime64
     attributes: Mapping[str, str]
     history: Sequence[str] = ()
+    every: float = 1.0
+    statistic: Statistic = "point"
 
     @property
     def whole(self) -> Box:
@@ -82,6 +92,17 @@ class Layout:
         """Return the shape of one record of a field in a box."""
         return spec.shape(self.sizes(box))
 
+    def clock(self, seconds: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """Return the values of the variables of time, for one record or several: the time, and bounds of intervals.
+
+        The end of an interval has the bits of the start of the next one.
+        """
+        end = np.asarray(seconds, np.float64)
+        if self.statistic == "point":
+            return {TIME: end}
+        begin = (np.round(end / self.every) - 1.0) * self.every
+        return {TIME: end, TIME_BOUNDS: np.stack([begin, end], axis=-1)}
+
     def describe(self, *, complete: bool, box: Box | None = None) -> Description:
         """Return what a file of these cells holds; a run that is not ``complete`` is marked as interrupted."""
         box = box or self.whole
@@ -94,10 +115,14 @@ class Layout:
             "history": "\n".join([f"written by airshed {__version__} run", *self.history]),
             "airshed_run": "complete" if complete else "interrupted",
         }
-        bounds = {"bnds": 2} if any(each.bounds is not None for each in self.axes.coordinates) else {}
+        bounded = self.statistic != "point" or any(each.bounds is not None for each in self.axes.coordinates)
+        bounds = {"bnds": 2} if bounded else {}
         dims = {"time": None, **bounds, **self.sizes(box)}
-        fields = (_field(spec, [each.name for each in beside if each.along in spec.dims]) for spec in self.fields)
-        return Description(dims, (self._time(), *places, *fields), attributes)
+        fields = (
+            _field(spec, [each.name for each in beside if each.along in spec.dims], self.statistic)
+            for spec in self.fields
+        )
+        return Description(dims, (*self._time(), *places, *fields), attributes)
 
     def _coordinate(self, each: Coordinate, box: Box) -> Iterator[Variable]:
         """The places of a coordinate and their bounds, where it has some, as far as they are kept and in a box."""
@@ -109,7 +134,7 @@ class Layout:
         if each.bounds is not None:
             yield Variable(f"{each.name}_bnds", "f8", (each.along, "bnds"), {}, each.bounds[part])
 
-    def _time(self) -> Variable:
+    def _time(self) -> Iterator[Variable]:
         attributes = {
             "standard_name": "time",
             "long_name": "time (UTC)",
@@ -118,12 +143,16 @@ class Layout:
             "units_metadata": "leap_seconds: none",
             "axis": "T",
         }
-        return Variable("time", "f8", ("time",), attributes)
+        if self.statistic == "point":
+            yield Variable(TIME, "f8", (TIME,), attributes)
+        else:
+            yield Variable(TIME, "f8", (TIME,), attributes | {"bounds": TIME_BOUNDS})
+            yield Variable(TIME_BOUNDS, "f8", (TIME, "bnds"), {})
 
 
 def own_names(axes: Axes) -> frozenset[str]:
     """Return the names of the dimensions and variables that every file has of its own, which no field may have."""
-    described = Layout(axes, {}, (), np.datetime64(0, "s"), {}).describe(complete=True)
+    described = Layout(axes, {}, (), np.datetime64(0, "s"), {}, statistic="mean").describe(complete=True)
     return frozenset({*described.dims, *(variable.name for variable in described.variables)})
 
 
@@ -144,8 +173,8 @@ def create(path: Path, description: Description, compression: Compression = "zli
 
 def _add(file: netCDF4.Dataset, variable: Variable, shape: tuple[int, ...], compression: Mapping[str, Any]) -> None:
     options: dict[str, Any] = {}
-    if variable.name == "time":
-        options = {"chunksizes": (512,)}
+    if variable.name in CLOCK:
+        options = {"chunksizes": (512, *shape)}
     elif variable.data is None:
         options = {"chunksizes": (1, *_chunks(shape)) if shape else (512,), "fill_value": False, **compression}
     made = file.createVariable(variable.name, variable.dtype, variable.dims, **options)
@@ -154,9 +183,9 @@ def _add(file: netCDF4.Dataset, variable: Variable, shape: tuple[int, ...], comp
         made[:] = variable.data
 
 
-def _field(spec: FieldSpec, beside: Sequence[str]) -> Variable:
+def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic) -> Variable:
     attributes: dict[str, str | float] = {
-        "long_name": spec.text, "units": spec.unit, "cell_methods": "time: point",
+        "long_name": spec.text, "units": spec.unit, "cell_methods": f"time: {statistic}",
     }  # fmt: skip
     if spec.unit == "K":
         attributes["units_metadata"] = "temperature: on_scale"

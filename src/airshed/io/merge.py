@@ -57,9 +57,10 @@ def _finished(folder: Path, names: Collection[str], state: RunState | None) -> d
 
 def _merge(path: Path, target: Path, compression: cf.Compression) -> None:
     with open_result(path, decode=False) as dataset, write_whole(target) as part:
-        fields = [str(name) for name, each in dataset.variables.items() if "time" in each.dims and name != "time"]
+        fields, clock = _fields(dataset), [name for name in cf.CLOCK if name in dataset.variables]
         with cf.create(part, _description(dataset), compression) as file:
-            file["time"][: dataset.sizes["time"]] = dataset["time"].to_numpy()
+            for name in clock:
+                file[name][: dataset.sizes["time"]] = dataset[name].to_numpy()
             for index in range(dataset.sizes["time"]):
                 for field in fields:
                     file[field][index] = _record(dataset, field, index, path)
@@ -76,18 +77,25 @@ def _record(dataset: xr.Dataset, field: str, index: int, path: Path) -> np.ndarr
 
 def _description(dataset: xr.Dataset) -> cf.Description:
     """Return what a dataset holds but its records, in the order of the file that the root would write."""
-    fields = [str(name) for name, each in dataset.variables.items() if "time" in each.dims and name != "time"]
+    fields = _fields(dataset)
+    clock = [name for name in cf.CLOCK if name in dataset.variables]
     used = dict.fromkeys(str(dim) for name in fields for dim in dataset[name].dims[1:])
     others = [str(dim) for dim in dataset.sizes if dim not in ("time", "bnds", *used)]
     axes = [*others, *used]  # what no field has stands before what all have
     places = [name for axis in axes for name in (axis, _bounds(axis)) if name in dataset.variables]
-    places += sorted(str(name) for name in dataset.variables if name not in ("time", *fields, *places))
-    variables = [_variable(dataset["time"], growing=True)]
+    places += sorted(str(name) for name in dataset.variables if name not in (*clock, *fields, *places))
+    variables = [_variable(dataset[name], growing=True) for name in clock]
     variables += [_variable(dataset[name], growing=False) for name in places]
     variables += [_variable(dataset[name], growing=True) for name in fields]
     bounds = {"bnds": dataset.sizes["bnds"]} if "bnds" in dataset.sizes else {}
     dims: dict[str, int | None] = {**bounds, **{axis: dataset.sizes[axis] for axis in axes}}
     return cf.Description({"time": None, **dims}, tuple(variables), dict(dataset.attrs))
+
+
+def _fields(dataset: xr.Dataset) -> list[str]:
+    """Return the names of the variables that records bring, but the times."""
+    variables = dataset.variables.items()
+    return [str(name) for name, each in variables if "time" in each.dims and name not in cf.CLOCK]
 
 
 def _bounds(axis: str) -> str:

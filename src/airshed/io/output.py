@@ -4,11 +4,11 @@ This is common to all strategies; what each of them does is in :mod:`airshed.io.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from airshed.core.every import Every
 from airshed.fields.spec import FieldSpec, FieldView
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
-from airshed.io.cf import Compression, Layout
+from airshed.io.cf import Compression, Layout, Statistic
 from airshed.io.copying import Copy
 from airshed.io.folder import RECORDS, RunFolder
 from airshed.io.strategies import open_store
@@ -35,9 +35,10 @@ _SPARE: Final = 2
 class Output:
     """One output of a run: which fields, what of them, when, and how they are written.
 
-    every  seconds between records
-    name   of the result, ``RUN/NAME.nc`` (or ``.files``, ``.zarr``)
-    kept   indices to keep along undivided dimensions; all of a dimension that is not named
+    every      seconds between records
+    name       of the result, ``RUN/NAME.nc`` (or ``.files``, ``.zarr``)
+    kept       indices to keep along undivided dimensions; all of a dimension that is not named
+    statistic  "point" for the values at the time of a record, else that over the interval which ends there
     """
 
     fields: Sequence[FieldSpec]
@@ -46,6 +47,7 @@ class Output:
     kept: Mapping[str, Sequence[int]] = field(default_factory=dict)
     strategy: Strategy | str = "gather:async"
     compression: Compression = "none"
+    statistic: Statistic = "point"
 
 
 class OutputWriter:
@@ -72,7 +74,8 @@ class OutputWriter:
             axes.check_dims(spec.name, spec.dims)
         self._picks = {dim: list(indices) for dim, indices in output.kept.items()}
         texts = {"title": "", "airshed_case": run.case, **attributes}  # in this order
-        layout = Layout(axes, self._picks, self.fields, start, texts, run.history)
+        layout = Layout(axes, self._picks, self.fields, start, texts, run.history, output.every, output.statistic)
+        self._first = 0 if output.statistic == "point" else 1  # an interval ends at the first record
         self._layout, self._box = layout, box or layout.whole
         self._sizes = {**axes.sizes, **dict(zip(axes.divided, self._box.shape, strict=True))}
         result, records = run.add_output(output.name), run.path / RECORDS / output.name
@@ -86,7 +89,7 @@ class OutputWriter:
         self.bytes = 0
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start
-        last = -1 if resume_from is None or resume_from < 0.0 else self._due.last_until(resume_from)
+        last = -1 if resume_from is None or resume_from < 0.0 else self._due.last_until(resume_from) - self._first
         run.channel.on_root(partial(prepare_records, records, self._store.kind, last))
         self._store.resume(last)
 
@@ -104,20 +107,44 @@ class OutputWriter:
         Raises OutputError for a time between records or a missing field, and for an earlier record that failed;
         DataError for a field of another shape, NumericalError for one that is not finite.
         """
-        if not self.is_due(seconds):
-            raise OutputError(f"there is no output record at {seconds} s: records are due every {self._due.interval} s")
         missing = [spec.name for spec in self.fields if spec.name not in values]
         if missing:
             raise OutputError(f"output at {seconds} s lacks the field {missing[0]}")
         given = [(spec, _as_field(spec, values[spec.name], self._sizes)) for spec in self.fields]
+        return self._submit(seconds, lambda block: self._fill(block, given), lasting=lasting)
+
+    def write_kept(self, seconds: float, values: Mapping[str, NDArray[np.float64]]) -> None:
+        """Write a record of what :meth:`keep` selects of the fields; they are copied immediately."""
+
+        def fill(block: Block) -> None:
+            for name, array in block.items():
+                array[...] = values[name]
+
+        self._submit(seconds, fill, lasting=False)
+
+    def keep(
+        self, spec: FieldSpec, value: FieldView | ArrayLike, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return what records hold of a field, in double precision, in `out` if given.
+
+        Raises DataError for a field of another shape.
+        """
+        kept = np.empty(self._layout.shape(spec, self._box)) if out is None else out
+        self._fill({spec.name: kept}, [(spec, _as_field(spec, value, self._sizes))])
+        return kept
+
+    def _submit(self, seconds: float, fill: Callable[[Record], None], *, lasting: bool) -> Copy:
+        """Write the record at a time, which `fill` fills, behind the run or now."""
+        index = round(seconds / self._due.interval) - self._first
+        if not self.is_due(seconds) or index < 0:
+            raise OutputError(f"there is no output record at {seconds} s: records are due every {self._due.interval} s")
         block = self._spare.pop() if self._spare else self._new()
-        copy = Copy(partial(self._copy, seconds, block, given))
+        copy = Copy(partial(self._copy, seconds, block, fill))
         if not lasting:
             self.ensure(copy)
         size = block.bytes.nbytes
-        job = partial(self._record, round(seconds / self._due.interval), block, copy)
         self.bytes += size
-        self._run.submit(job, size, asynchronous=self.strategy.asynchronous)
+        self._run.submit(partial(self._record, index, block, copy), size, asynchronous=self.strategy.asynchronous)
         return copy
 
     def ensure(self, copy: Copy) -> None:
@@ -128,7 +155,7 @@ class OutputWriter:
         """Write a record, and keep its memory for a later one, as allocating it costs as much as the copy."""
         with self._run.channel.together():
             copy.ensure()
-        self._store.write(index, index * self._due.interval, block)
+        self._store.write(index, (index + self._first) * self._due.interval, block)
         if len(self._spare) < _SPARE:
             self._spare.append(block)
 
@@ -140,12 +167,14 @@ class OutputWriter:
 
     def _new(self) -> Record:
         """Return memory for a record."""
-        return Record({spec.name: self._layout.shape(spec, self._box) for spec in self.fields}, self._store.dtype)
+        shapes = {spec.name: self._layout.shape(spec, self._box) for spec in self.fields}
+        times = sum(each.size for each in self._layout.clock(0.0).values())
+        return Record(shapes, self._store.dtype, times)
 
-    def _copy(self, seconds: float, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
+    def _copy(self, seconds: float, block: Record, fill: Callable[[Record], None]) -> None:
         """Copy fields into a record; raises NumericalError for one that is not finite, or not as a float32."""
         with np.errstate(over="ignore", invalid="ignore"):  # it is checked below
-            self._fill(block, given)
+            fill(block)
             for spec in self.fields:
                 # in double the sum of finite ones is finite
                 if not np.isfinite(np.add.reduce(block[spec.name], axis=None, dtype=np.float64)):
@@ -154,12 +183,14 @@ class OutputWriter:
                         "check emissions, rate constants, the initial state and what flows in"
                     )
 
-    def _fill(self, block: Block, given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]) -> None:
+    def _fill(
+        self, block: Mapping[str, NDArray[Any]], given: Sequence[tuple[FieldSpec, FieldView | NDArray[Any]]]
+    ) -> None:
         for spec, value in given:
-            if isinstance(value, FieldView):
-                value.copy_to(block[spec.name], self._picks.get(next(iter(spec.dims), ""), slice(None)))
-            else:
+            if isinstance(value, np.ndarray):
                 block[spec.name][...] = self._picked(spec, value)
+            else:
+                value.copy_to(block[spec.name], self._picks.get(next(iter(spec.dims), ""), slice(None)))
 
     def _picked(self, spec: FieldSpec, value: NDArray[Any]) -> NDArray[Any]:
         """Return what is kept of a field."""
@@ -171,6 +202,7 @@ class OutputWriter:
 
 def _as_field(spec: FieldSpec, value: FieldView | ArrayLike, sizes: Mapping[str, int]) -> FieldView | NDArray[Any]:
     """Return a value as a field; raises DataError for another shape."""
-    field = value if isinstance(value, FieldView) else np.asarray(value)
+    is_view = hasattr(value, "copy_to")  # isinstance of a protocol takes as long as a copy
+    field = cast(FieldView, value) if is_view else np.asarray(value)
     spec.check_shape(field.shape, sizes)
     return field

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,18 @@ from airshed.parallel.subdomain import total
 Array = npt.NDArray[np.float64]
 
 
+class Tiling(Protocol):
+    """The order of the cells of a rank in the tiled arrays of a snapshot, where it is a model's own."""
+
+    def pack(self, field: Array) -> npt.NDArray[Any]:
+        """Return a field (..., divided dimensions) as a tiled array."""
+        ...
+
+    def unpack(self, packed: npt.NDArray[Any]) -> Array:
+        """Return the field of a tiled array."""
+        ...
+
+
 @dataclass(frozen=True)
 class Domain:
     """The coordinates of the whole, the ranks that divide it, and the part of this one.
@@ -27,6 +39,7 @@ class Domain:
     box         the cells of this rank along the divided dimensions, as its fields have them
     held        the same along the first axes of the tiled arrays that a snapshot has; another order is the model's own
     attributes  what results must say of the input, such as the licences of data
+    tiling      that order, in double precision; None where the divided dimensions are just moved to the front
     """
 
     axes: Axes
@@ -34,6 +47,7 @@ class Domain:
     box: Box
     held: Box
     attributes: Mapping[str, str] = field(default_factory=dict)
+    tiling: Tiling | None = None
 
     @classmethod
     def even(cls, axes: Axes, ranks: Communicator | None = None) -> Self:
@@ -68,6 +82,20 @@ class Domain:
     def cells(self) -> int:
         """The number of cells of the whole."""
         return prod(self.axes.sizes.values())
+
+    def tiled(self, field: Array) -> npt.NDArray[Any]:
+        """Return a field of this rank as a tiled array of a snapshot, on :attr:`held` first."""
+        if self.tiling is not None:
+            return self.tiling.pack(field)
+        count = len(self.held.ends)
+        return np.moveaxis(field, range(-count, 0), range(count))
+
+    def field_of(self, tiled: npt.NDArray[Any]) -> Array:
+        """Return the field of a tiled array of this rank."""
+        if self.tiling is not None:
+            return self.tiling.unpack(tiled)
+        count = len(self.held.ends)
+        return np.moveaxis(tiled, range(count), range(-count, 0))
 
     def total(self, values: Array) -> Array:
         """Return the sums over the first axis and all ranks, the same bits for any number of them."""

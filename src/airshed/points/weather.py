@@ -50,7 +50,7 @@ class SettableWeather:
         dtype: npt.DTypeLike,
     ) -> None:  # fmt: skip
         self._source, self._domain, self._dtype = source, domain, dtype
-        self.fields = {spec.name: replace(spec, settable=True, written="named") for spec in fields}
+        self.fields = {spec.name: replace(spec, settable=True, written="named", over_step=True) for spec in fields}
         self._set: dict[str, Array] = {}
 
     def __call__(self, begins: Sequence[float]) -> Values:

@@ -50,7 +50,7 @@ class Points:
         self.fields, self.settable = fields, Settable(bound)
         check_names(fields, everyone)
         self.fluxes = tuple(
-            FieldSpec(name, fields.state[0].dims, flux.unit, flux.text, valid=flux.valid)
+            FieldSpec(name, fields.state[0].dims, flux.unit, flux.text, valid=flux.valid, over_step=True)
             for each in acting
             for name, flux in each.declaration.fluxes.items()
         )

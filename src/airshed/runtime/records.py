@@ -28,6 +28,7 @@ from airshed.io.strategies.names import AUTO, Strategy, check_there
 from airshed.io.strategies.store import count_records
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.model import Model, Snapshot
+from airshed.runtime.statistics import TimeStatistics
 
 _MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
 PLANNED = "planned_steps"
@@ -115,6 +116,11 @@ class RunRecords:
             if self._folder.resumed:
                 self._folder.begin_at(None if self._restart is None else self._restart.seconds)
             self._writers = [self._writer(section, resume_from) for section in outputs]
+            self._statistics = {
+                section.name: TimeStatistics(section.name, section.statistic, writer, domain)
+                for section, writer in zip(outputs, self._writers, strict=True)
+                if section.statistic != "point"
+            }
             self.notices += self._tell_taken() if resume_from is not None else []
         except BaseException:
             self._folder.close()
@@ -131,6 +137,8 @@ class RunRecords:
             return []
         with fitting(self._folder.path / RESTARTS):
             self._model.restore(self._restart)
+            for statistics in self._statistics.values():
+                statistics.restore(self._restart)
         self._saved_at = self._restart.seconds
         self._restarts = self._restart_due.last_until(self._saved_at)
         planned: list[float] = self._restart.metadata.get(PLANNED, [])
@@ -144,31 +152,40 @@ class RunRecords:
         provisional  whether the present state is that of a provisional step, from which a run cannot continue
         """
         seconds = self._model.seconds
-        due = [writer for writer in self._writers if writer.is_due(seconds)]
-        lasting = self._model.pace.lasting
-        for writer in due:
-            views = {spec.name: self._model.view(spec.name) for spec in writer.fields}
-            copy = writer.write(seconds, views, lasting=lasting > 0)
-            self._lent.add(self._model.steps + lasting, partial(writer.ensure, copy))
+        for section, writer in zip(self._outputs, self._writers, strict=True):
+            if section.name in self._statistics:
+                self._statistics[section.name].add(seconds, self._model.view, provisional=provisional)
+            elif writer.is_due(seconds):
+                self._write(writer, seconds)
         restarts = self._restart_due.last_until(seconds)
         if restarts > self._restarts and self._model.steps > 0 and not provisional:
             self._restarts = restarts
             self._save(self._model.save(), planned())
+
+    def _write(self, writer: OutputWriter, seconds: float) -> None:
+        lasting = self._model.pace.lasting
+        views = {spec.name: self._model.view(spec.name) for spec in writer.fields}
+        copy = writer.write(seconds, views, lasting=lasting > 0)
+        self._lent.add(self._model.steps + lasting, partial(writer.ensure, copy))
 
     def release(self, *, everything: bool = False) -> None:
         """Copy records that are still to be written and that the model's next step may change; or all of them."""
         self._lent.release(sys.maxsize if everything else self._model.steps)
 
     def steps_free(self, most: int) -> int:
-        """Return how many of the model's next steps, at most `most`, need no call of :meth:`release` in between.
+        """Return how many of the model's next steps, at most `most`, need no call of this class in between.
 
         There is at least one, after :meth:`release`, and on all ranks the same number.
         """
+        if any(each.is_counting for each in self._statistics.values()):
+            return 1
         return self._lent.steps_free(self._model.steps, most)
 
     def change(self) -> None:
         """Note that the state was changed between steps, so that a restart of this time is not that of the state."""
         self._saved_at, self._is_changed = None, True
+        for each in self._statistics.values():
+            each.change(self._model.view)
 
     def stop(self, planned: Sequence[float], left: Snapshot | None = None) -> None:
         """Write a restart where a run is left, if there is none, with the ends of the steps that are planned.
@@ -183,8 +200,13 @@ class RunRecords:
 
     def _save(self, saved: Snapshot, planned: Sequence[float]) -> None:
         metadata = {**saved.metadata, **({PLANNED: list(planned)} if planned else {})}
+        tiled = dict(saved.tiled)
+        for each in self._statistics.values():
+            arrays, values = each.save()
+            tiled |= arrays
+            metadata |= values
         self._saved_at, _ = _time_of(saved)
-        self._store.save(self._saved_at, saved.tiled, saved.whole, metadata)
+        self._store.save(self._saved_at, tiled, saved.whole, metadata)
 
     def gather(self, *, complete: bool) -> list[Path]:
         """Write the output files, of what has been simulated so far."""
@@ -239,7 +261,7 @@ class RunRecords:
         if earlier is None or self._restart is not None:
             return
         first = to(parse_toml(earlier.case)["restart"]["every"], "s", where="restart.every")
-        reached = max((self._reached(records / each.name, each.every.value) for each in self._outputs), default=0.0)
+        reached = max((self._reached(records / each.name, each) for each in self._outputs), default=0.0)
         if self._folder.channel.on_root(lambda: reached > first):
             raise OutputError(
                 f"the records in {records} reach beyond {reached / 3600.0:g} h, and there is no restart in "
@@ -247,9 +269,10 @@ class RunRecords:
             )
 
     @staticmethod
-    def _reached(records: Path, every: float) -> float:
+    def _reached(records: Path, output: OutputSection) -> float:
         """Return the time [s] of the last record but one: a restart may be due before the last."""
-        return (count_records(records) - 2) * every if records.is_dir() else 0.0
+        before = 2 if output.statistic == "point" else 1  # others have no record at the start
+        return (count_records(records) - before) * output.every.value if records.is_dir() else 0.0
 
     def _tell_taken(self) -> list[str]:
         """Report the strategy by which records are continued where the case leaves that open."""
@@ -264,8 +287,9 @@ class RunRecords:
         domain = self._model.domain
         fields, case = self._model.fields.for_output(section.fields), self._case
         output = Output(
-            fields, section.every.value, section.name, section.kept(), section.strategy, section.compression
-        )
+            fields, section.every.value, section.name, section.kept(), section.strategy, section.compression,
+            section.statistic,
+        )  # fmt: skip
         attributes = {"title": case.title, **domain.attributes, "airshed_case": case.to_toml(machine=False)}
         return OutputWriter(
             self._folder, domain.axes, output, start=case.start, attributes=attributes, resume_from=resume_from,

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 
 from airshed.core.errors import DataError
+from airshed.fields.spec import FieldView, Indices
 from airshed.grid import Grid
 from airshed.grid.window import Window
 
-Array = NDArray[np.float64]
+Array = npt.NDArray[np.float64]
 
 
 UNITS: Final[Mapping[str, str]] = {
@@ -60,6 +61,11 @@ class MetState:
     """(nlat, nlon) [Pa]"""
     extra: Mapping[str, Array] = field(default_factory=dict)
     """Fields that only some processes need, by name: see :class:`airshed.air.meteorology.extra.WeatherField`"""
+
+    def view(self, name: str) -> FieldView | Array:
+        """Return a field, or what makes it of some levels alone."""
+        value: Array = getattr(self, name)
+        return value
 
     def part(self, window: Window) -> "MetState":
         """Return the state of a window's columns with their faces, each field contiguous."""
@@ -129,6 +135,31 @@ class _Between(MetState):
             value = (1.0 - weight) * first + weight * second
         vars(self)[name] = value
         return value
+
+    def view(self, name: str) -> FieldView | Array:
+        """Return what interpolates a field that was not asked for yet."""
+        if name in vars(self) or name == "obukhov_length":
+            return super().view(name)
+        first, second = (getattr(end, name) for end in self._ends)
+        return _Interpolated(first, second, self._weight)
+
+
+@dataclass(frozen=True)
+class _Interpolated:
+    """A field between two others, made of the levels that are asked for: a :class:`FieldView`."""
+
+    first: Array
+    second: Array
+    weight: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the field."""
+        return self.first.shape
+
+    def copy_to(self, target: npt.NDArray[Any], indices: Indices) -> None:
+        """Fill an array with the values at some levels, with the bits of the whole field."""
+        target[...] = (1.0 - self.weight) * self.first[indices] + self.weight * self.second[indices]
 
 
 def bounded_obukhov_length(inverse: Array) -> Array:

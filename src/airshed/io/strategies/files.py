@@ -102,12 +102,14 @@ class PrivateRecords:
         return {box: records for box, records in groups.items() if records} or groups
 
     def _make(self, path: Path, box: Box, records: list[int], *, complete: bool) -> None:
-        description = self._place.layout.describe(complete=complete, box=box)
+        layout = self._place.layout
+        description = layout.describe(complete=complete, box=box)
         with write_whole(path) as part, cf.create(part, description, self._place.compression) as file:
             for number, index in enumerate(records):
                 arrays, metadata = load_arrays(record_path(self._place.records, index, box))
-                file["time"][number] = metadata["seconds"]
-                for spec in self._place.layout.fields:
+                for name, values in layout.clock(metadata["seconds"]).items():
+                    file[name][number] = values
+                for spec in layout.fields:
                     file[spec.name][number] = arrays[spec.name]
 
     def _share(self, folder: Path, groups: Mapping[Box, list[int]], *, complete: bool) -> None:
@@ -117,11 +119,12 @@ class PrivateRecords:
         description = layout.describe(complete=complete)
         shared = cf.Description(
             description.dims,
-            tuple(each for each in description.variables if each.dims[0] != "time" or each.name == "time"),
+            tuple(each for each in description.variables if each.dims[0] != "time" or each.name in cf.CLOCK),
             description.attributes,
         )
         with write_whole(folder / SHARED) as part, cf.create(part, shared) as file:
-            file["time"][: len(times)] = times
+            for name, values in layout.clock(times).items():
+                file[name][: len(times)] = values
         files = [
             {"file": _file_name(number), "box": box.ends, "records": records}
             for number, (box, records) in enumerate(groups.items())

@@ -96,7 +96,8 @@ class GatheredRecords:
         ):
             for index, [(record, _)] in records.items():
                 arrays, metadata = load_arrays(record)
-                file["time"][index] = metadata["seconds"]
+                for name, values in layout.clock(metadata["seconds"]).items():
+                    file[name][index] = values
                 for spec in layout.fields:
                     file[spec.name][index] = arrays[spec.name]
 

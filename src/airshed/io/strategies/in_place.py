@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.grid.box import Box
+from airshed.io.cf import CLOCK
 from airshed.io.classic import ClassicFormat, count_in, is_wide, records_at
 from airshed.io.strategies.store import AS_IN_FILE, IN_PLACE, SHARED_FILE, Block, Place, Record, lacks, link
 
@@ -140,14 +141,15 @@ class FileInPlace(ABC):
         self._write_at(at, np.frombuffer(content, np.uint8))
 
     def _content(self, seconds: float, block: Block) -> Bytes:
-        """Return this rank's bytes of a record in the order of the file, until the next call; the root writes the time.
+        """Return this rank's bytes of a record in the order of the file, until the next call; the root's has the time.
 
         Of what was gathered the memory is kept from record to record: taking it anew costs more than filling it.
         """
+        clock = np.concatenate([each.ravel() for each in self._place.layout.clock(seconds).values()])
         if isinstance(block, Record):
-            return block.timed(seconds) if self._channel.is_root else block.untimed()
-        values = [block[name] for name in self._format.within if name != "time"]
-        parts = [np.array([seconds]), *values] if self._channel.is_root else values
+            return block.timed(clock) if self._channel.is_root else block.untimed()
+        values = [block[name] for name in self._format.within if name not in CLOCK]
+        parts = [clock, *values] if self._channel.is_root else values
         size = sum(part.nbytes for part in parts)
         if self._bytes.size != size:
             self._bytes = np.empty(size, np.uint8)

@@ -172,9 +172,11 @@ def open_parallel(name: str, path: Path, channel: Channel, *, append: bool = Fal
 
 
 def write_record(file: Any, index: int, seconds: float, block: Block, place: Place) -> None:
-    """Write this rank's part of a record; the root writes the time."""
+    """Write this rank's part of a record; the root writes the time and its bounds."""
     root = place.channel.is_root
-    file.write("time", (index,), (1 if root else 0,), np.array([seconds] if root else [], np.float64))
+    for name, instants in place.layout.clock(seconds).items():
+        count = (1, *instants.shape) if root else (0,) * (1 + instants.ndim)
+        file.write(name, (index, *(0 for _ in instants.shape)), count, instants if root else np.empty(0))
     for name, values in block.items():
         start, count = _block(index, values.shape, place.box)
         file.write(name, start, count, values)

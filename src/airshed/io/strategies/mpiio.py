@@ -54,8 +54,9 @@ class SharedFile(FileInPlace):
         layout, box = self._place.layout, self._place.box
         types, places = [], []
         if self._channel.is_root:
-            types.append(mpi.BYTE.Create_contiguous(8))
-            places.append(self._format.within["time"])
+            for name, values in layout.clock(0.0).items():
+                types.append(mpi.BYTE.Create_contiguous(values.nbytes))
+                places.append(self._format.within[name])
         for spec in layout.fields:
             shape, part = layout.shape(spec, layout.whole), layout.shape(spec, box)
             starts = [*(0 for _ in box.undivided(shape)), *box.first]

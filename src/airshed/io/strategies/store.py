@@ -25,17 +25,18 @@ Block = Mapping[str, NDArray[np.float32]]
 
 NATIVE, AS_IN_FILE = "=f4", ">f4"
 """How the numbers of a record lie in memory: as the machine has them, or as a classic netCDF file does."""
-_TIME: Final = 8
 
 
 class Record(dict[str, NDArray[np.float32]]):
-    """A block whose arrays lie in one contiguous piece of memory behind room for the record's time.
+    """A block whose arrays lie in one contiguous piece of memory behind room for the record's time and bounds.
 
     bytes  that piece of memory, with the room
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> None:
-        ends = list(accumulate((4 * prod(shape) for shape in shapes.values()), initial=_TIME))
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], dtype: str, times: int = 1) -> None:
+        """``times`` is how many numbers say when the record is."""
+        self._room = 8 * times
+        ends = list(accumulate((4 * prod(shape) for shape in shapes.values()), initial=self._room))
         # filled, as the system gives pages when they are touched, which is slow; all bits set are no number
         self.bytes = np.full(ends[-1], 0xFF, np.uint8)
         super().__init__(
@@ -43,14 +44,14 @@ class Record(dict[str, NDArray[np.float32]]):
             for (name, shape), (begin, end) in zip(shapes.items(), pairwise(ends), strict=True)
         )
 
-    def timed(self, seconds: float) -> NDArray[np.uint8]:
-        """Return the bytes with a time before them, as a classic netCDF file has it."""
-        self.bytes[:_TIME].view(">f8")[0] = seconds
+    def timed(self, clock: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Return the bytes behind the numbers that say when the record is, as a classic netCDF file has them."""
+        self.bytes[: self._room].view(">f8")[...] = clock
         return self.bytes
 
     def untimed(self) -> NDArray[np.uint8]:
         """Return the bytes of the arrays."""
-        return self.bytes[_TIME:]
+        return self.bytes[self._room :]
 
 
 RECORD: Final = ".npz"

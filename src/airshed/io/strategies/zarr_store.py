@@ -9,7 +9,7 @@ the record is whole. A run that was killed leaves whole records, and a resumed o
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from math import prod
@@ -23,7 +23,7 @@ from airshed.core.atomic import guarded, sync, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import load_metadata
-from airshed.io.cf import Compression, Description, Variable
+from airshed.io.cf import CLOCK, TIME, Compression, Description, Variable
 from airshed.io.strategies.regroup import Regrouping
 from airshed.io.strategies.store import (
     NATIVE,
@@ -117,7 +117,8 @@ class Shards:
         shutil.rmtree(made, ignore_errors=True)
         # shards stay in the folder of records too, as the run may go on, or be killed before it is marked as over
         shutil.copytree(self._path, made, copy_function=_linked if complete else shutil.copy2)
-        _end(made, self._place.layout.describe(complete=complete), times)
+        layout = self._place.layout
+        _end(made, layout.describe(complete=complete), layout.clock(times))
         try:
             check_shards(made)
         except FileNotFoundError as error:
@@ -143,7 +144,7 @@ class Shards:
         description = self._place.layout.describe(complete=False)
         group = zarr.create_group(path, zarr_format=3)
         for variable in description.variables:
-            if variable.data is None and variable.name != "time":
+            if variable.data is None and variable.name not in CLOCK:
                 _add(group, variable, description.shape(variable), self._cut, self._place.compression)
 
     def _stored_cut(self) -> tuple[int, ...]:
@@ -222,23 +223,23 @@ def _together(levels: int, cut: tuple[int, ...]) -> int:
     return max(count for count in range(1, min(levels, most) + 1) if levels % count == 0)
 
 
-def _end(path: Path, description: Description, times: Sequence[float]) -> None:
-    """Write what is known at the end: coordinates, attributes, and the number of records in each array."""
+def _end(path: Path, description: Description, clock: Mapping[str, NDArray[np.float64]]) -> None:
+    """Write what is known at the end: coordinates, times, attributes, and the number of records in each array."""
     import zarr
 
     group = zarr.open_group(path, mode="r+")
     group.attrs.put(dict(description.attributes))
-    arrays = {}
+    arrays, count = {}, len(clock[TIME])
     for variable in description.variables:
         metadata = path / variable.name / _METADATA
-        if variable.name == "time" or variable.data is not None:
-            values: NDArray[np.float64] = np.array(times) if variable.data is None else variable.data
+        values = clock.get(variable.name, variable.data)
+        if values is not None:
             _set(group, variable, values)
         else:
             content = _read(metadata)
-            content["shape"][0] = len(times)
+            content["shape"][0] = count
             metadata.write_text(json.dumps(content, indent=1), encoding="utf-8")
-            _remove_behind(path / variable.name / "c", len(times))
+            _remove_behind(path / variable.name / "c", count)
         arrays[variable.name] = _read(metadata)
     consolidated = {"kind": "inline", "must_understand": False, "metadata": arrays}
     content = {**_read(path / _METADATA), "consolidated_metadata": consolidated}
