@@ -309,6 +309,10 @@ def test_an_output_that_does_not_fit_is_refused() -> None:
         record_of_a_run(output_of_a_run(), np.datetime64("2022-09-01"), SPECIES)
     with pytest.raises(CaseError, match="holds no species of the mechanism"):
         record_of_a_run(output_of_a_run().drop_vars("TRACER"), np.datetime64("2022-08-31"), SPECIES)
+    means = output_of_a_run()
+    means["TRACER"].attrs["cell_methods"] = "time: mean"
+    with pytest.raises(CaseError, match="holds a mean over time, which is no state"):
+        record_of_a_run(means, np.datetime64("2022-08-31"), SPECIES)
     other = dataset(np.ones(3), ("lat",))
     assert record_of_a_run(other, np.datetime64("2022-08-31"), SPECIES) == (other, "")
 

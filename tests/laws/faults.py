@@ -145,6 +145,11 @@ def one_bit(array: np.ndarray[Any, Any]) -> None:
     raise_last_bit(array, (1,) * (array.ndim - 1) + (3,) if array.ndim > 1 else (3,))
 
 
+def double(array: np.ndarray[Any, Any]) -> None:
+    """Double what a restart holds of a sum, of which output has single precision."""
+    array *= 2.0
+
+
 def forget(array: np.ndarray[Any, Any]) -> None:
     """Forget what a restart holds."""
     array[...] = 0.0
@@ -171,6 +176,10 @@ FAULTS = {
     "swapped rows of a restart": Fault({"model": "imex", **CUT}, ALL, restart=edit_restart("state.q", swap_rows)),
     "a restart without first steps of cells": Fault(
         {"model": "strang", **CUT}, ALL, restart=edit_restart("chemistry.first", forget)
+    ),
+    "a sum in a restart": Fault(
+        {"model": "means", "ranks": "2: [1, 2]", "restart": "other ranks"}, frozenset({"output"}),
+        restart=edit_restart("beside.output.output.so_far.O3", double), unseen=frozenset({"state"}),
     ),
     "a bit of a restart of pasture": Fault({"model": "pasture", **CUT}, BITS, restart=edit_restart("water_2", one_bit)),
     "a bit of a restart of ponds": Fault(

@@ -27,7 +27,7 @@ from airshed.runtime import registry
 from airshed.runtime.simulation import Simulation
 
 FACTORS = {
-    "model": ("imex", "strang", "pasture", "row"),
+    "model": ("imex", "strang", "means", "pasture", "row"),
     "ranks": ("1", "2: [2, 1]", "3: [1, 3]", "4: [2, 2]"),
     "observer": ("none", "fields", "records", "server"),
     "threads": ("1", "2"),
@@ -53,7 +53,10 @@ SCHEMES = {
 }
 """Further settings of Strang splitting, by which groups of ranks can share out the work."""
 
-AIR = (*INTEGRATORS, *SCHEMES)
+MEANS = "means"
+"""The model "imex" with means over time in its output, at times within steps, for which it makes single steps."""
+
+AIR = (*INTEGRATORS, MEANS, *SCHEMES)
 COLUMNS = 20
 """Columns of air from west to east."""
 
@@ -76,6 +79,8 @@ def normal(row: Row) -> Row:
     fixed = {}
     if row["ranks"] in ("1", GROUPS) or row["model"] not in AIR:
         fixed["edges"] = "none"
+    if row["model"] == MEANS:
+        fixed["batch"] = "1"
     if row["observer"] in SERVED:  # which writes no output
         fixed |= {"strategy": "none", "writing": "none"}
     return row | fixed
@@ -103,14 +108,16 @@ def make_cases(folder: Path) -> None:
 
     for model in FACTORS["model"]:
         (folder / model).mkdir()
+    means = [{"every": "7 min", "fields": ["O3", "NO2"], "statistic": "mean"}]
     records = {"restart": {"every": "30 min"}, "output": [{"every": "10 min", "fields": ["O3", "NO2"]}]}
     sections = {
         "grid": {"area": {"lon": [-30.0, -30.0 + 0.5 * COLUMNS], "lat": [40.0, 46.0]}},
         "time": {"start": "2022-06-21T09:40:00Z", "length": "40 min", "spinup": "10 min"},
     }
-    for integrator in INTEGRATORS:
-        place = folder / integrator
+    for model in (*INTEGRATORS, MEANS):
+        place, integrator = folder / model, model if model in INTEGRATORS else "imex"
         data = small_case(place, **sections, chemistry={"integrator": integrator}).to_dict() | records
+        data |= {"output": means} if model == MEANS else {}
         (place / "case.toml").write_text(airshed.Case.from_dict(data, base=place).to_toml())
     save_weather(folder / "pasture" / "inputs")
     text = (

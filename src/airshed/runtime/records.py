@@ -14,7 +14,7 @@ import numpy as np
 from airshed.case.case import MACHINE, WRITING, RunCase
 from airshed.case.sections import OutputSection
 from airshed.core.errors import AirshedError, OutputError
-from airshed.core.every import Every
+from airshed.core.every import INSTANT, Every
 from airshed.core.report import Report
 from airshed.core.toml_text import parse_toml
 from airshed.core.units import to
@@ -122,6 +122,7 @@ class RunRecords:
                 if section.statistic != "point"
             }
             self.notices += self._tell_taken() if resume_from is not None else []
+            self.notices += self._outputs_without_records()
         except BaseException:
             self._folder.close()
             raise
@@ -281,6 +282,16 @@ class RunRecords:
             f"{section.name} goes on by {writer.strategy}, as its records are"
             for section, writer in pairs
             if Strategy.parse(section.strategy).name == AUTO
+        ]
+
+    def _outputs_without_records(self) -> list[str]:
+        """Warn about statistics over an interval longer than the run."""
+        length = self._case.time.length
+        return [
+            f"output {each.name} has no record: the first {each.statistic} over {each.every.text} is complete after "
+            f"the end of the case, time.length = {length.text!r}"
+            for each in self._outputs
+            if each.statistic != "point" and each.every.value > length.value + INSTANT
         ]
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.fields.spec import FieldView
 from airshed.io.cf import Statistic
@@ -54,6 +55,11 @@ class TimeStatistics:
     """
 
     def __init__(self, name: str, statistic: Statistic, writer: OutputWriter, domain: Domain) -> None:
+        if domain.tiling is None and domain.held != domain.box:
+            raise CaseError(
+                f'output {name}: statistic = "{statistic}" needs the order of cells in restarts, which this model does '
+                "not give (Domain.tiling)"
+            )
         self._name, self._statistic = name, statistic
         self._writer, self._domain = writer, domain
         self._interval: Interval | None = None

@@ -41,6 +41,12 @@ def record_of_a_run(dataset: "xr.Dataset", start: np.datetime64, species: Sequen
     there = [name for name in species if name in dataset.data_vars]
     if not there:
         raise CaseError("the initial dataset is the output of a run, but holds no species of the mechanism")
+    statistics = {dataset[name].attrs.get("cell_methods", "").removeprefix("time: ") for name in there} - {"", "point"}
+    if statistics:
+        raise CaseError(
+            f"the initial dataset is the output of a run, but holds a {min(statistics)} over time, which is no state; "
+            'give an output with statistic = "point"'
+        )
     lacking = [name for name in species if name not in there]
     others = f"; not in it, and of the boundary's profiles: {listed(lacking)}" if lacking else ""
     record = dataset[there].isel(time=int(found[0]), drop=True)
