@@ -39,6 +39,7 @@ def main(arguments, ranks):
     parser.add_argument("folder", type=Path)
     parser.add_argument("--strategy", default="gather:async")
     parser.add_argument("--compression", default="none")
+    parser.add_argument("--statistic", default="point", help="write records of intervals, with bounds of time")
     parser.add_argument("--restarts", help="the strategy of restarts; that of the output without it")
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--forget", action="store_true", help="lose the state when resuming: the negative control")
@@ -77,8 +78,9 @@ def simulate(options, strategy, folder, ranks):
             assert restart.whole["step"] == first
             if not options.forget:
                 state = unpacked(restart.part("state", held), state.shape)
+        output = Output(fields, 3600.0, strategy=strategy, compression=options.compression, statistic=options.statistic)
         writer = OutputWriter(
-            run, lonlat_axes(grid), Output(fields, 3600.0, strategy=strategy, compression=options.compression),
+            run, lonlat_axes(grid), output,
             start=np.datetime64("2022-08-31"), attributes={"title": "Chaos"},
             resume_from=None if restart is None else restart.seconds, box=tile.window.box,
         )  # fmt: skip
@@ -88,7 +90,11 @@ def simulate(options, strategy, folder, ranks):
             if writer.is_due(seconds) and not (restart is not None and step == first):  # that record is there
                 pressure = step * (state[0, 0] + state[1, 1])  # nothing but zeros at first
                 fields = {"O3": state[0], "NO2": state[1], "surface_pressure": pressure}
-                lent.add(step + 1, partial(writer.ensure, writer.write(seconds, fields, lasting=True)))
+                if options.statistic == "point":
+                    lent.add(step + 1, partial(writer.ensure, writer.write(seconds, fields, lasting=True)))
+                elif step > 0:
+                    kept = {spec.name: writer.keep(spec, fields[spec.name]) for spec in writer.fields}
+                    writer.write_kept(seconds, kept)
             if step % 5 == 0:
                 store.save(seconds, {"state": packed(state)}, {"step": np.array(step)}, {"step": step})
             if step == options.kill and ranks.rank == options.victim:

@@ -71,6 +71,17 @@ def undisturbed(tmp_path_factory, run_to_the_end):
     return folder
 
 
+@pytest.fixture(scope="module")
+def of_intervals(tmp_path_factory, run_to_the_end):
+    """Return the folder of such a run whose records have bounds of time."""
+    folder = tmp_path_factory.mktemp("of_intervals") / "run"
+    run_to_the_end(1, folder, "--statistic", "mean")
+    with open_run(folder) as result:
+        assert result["time_bnds"].dims == ("time", "bnds")
+        assert result.sizes["time"] == ranks_run.HOURS
+    return folder
+
+
 def assert_equal(folder, undisturbed):
     with open_run(folder) as found, open_run(undisturbed) as expected:
         found.load(), expected.load()
@@ -84,6 +95,15 @@ def test_all_strategies_leave_the_same_content(tmp_path, run_to_the_end, undistu
     run_to_the_end(ranks, tmp_path, "--strategy", ",".join(f"{name}:{mode}" for name in THERE))
     for name in THERE:
         assert_equal(tmp_path / f"{name}-{mode}", undisturbed)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_all_strategies_write_the_same_bounds_of_time(tmp_path, run_to_the_end, of_intervals, ranks):
+    strategies = ",".join(f"{name}:sync" for name in THERE)
+    run_to_the_end(ranks, tmp_path, "--strategy", strategies, "--statistic", "mean", "--hours", "5")
+    run_to_the_end(ranks, tmp_path, "--strategy", strategies, "--statistic", "mean", "--resume")
+    for name in THERE:
+        assert_equal(tmp_path / f"{name}-sync", of_intervals)
 
 
 @pytest.mark.parametrize("careless", [False, True])
@@ -255,6 +275,15 @@ def test_the_parallel_libraries_leave_the_same_content_after_a_kill(tmp_path, un
         done = run_by_openmpi(ranks, f"{name}:async", tmp_path / "run", *options)
     assert done.returncode == 0, done.stderr
     assert_equal(tmp_path / "run", undisturbed)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["pnetcdf", "netcdf4"])
+def test_the_parallel_libraries_write_the_same_bounds_of_time(tmp_path, of_intervals, name):
+    for options in (["--hours", "5"], ["--resume"]):
+        done = run_by_openmpi(3, f"{name}:sync", tmp_path / "run", "--statistic", "mean", *options)
+        assert done.returncode == 0, done.stderr
+    assert_equal(tmp_path / "run", of_intervals)
 
 
 @pytest.mark.thorough

@@ -146,7 +146,7 @@ def one_bit(array: np.ndarray[Any, Any]) -> None:
 
 
 def double(array: np.ndarray[Any, Any]) -> None:
-    """Double what a restart holds of a sum, of which output has single precision."""
+    """Double what a restart holds of a mean, of which output has single precision."""
     array *= 2.0
 
 
@@ -177,9 +177,9 @@ FAULTS = {
     "a restart without first steps of cells": Fault(
         {"model": "strang", **CUT}, ALL, restart=edit_restart("chemistry.first", forget)
     ),
-    "a sum in a restart": Fault(
+    "the start of a mean in a restart": Fault(
         {"model": "means", "ranks": "2: [1, 2]", "restart": "other ranks"}, frozenset({"output"}),
-        restart=edit_restart("beside.output.output.so_far.O3", double), unseen=frozenset({"state"}),
+        restart=edit_restart("beside.output.output.last.O3", double), unseen=frozenset({"state"}),
     ),
     "a bit of a restart of pasture": Fault({"model": "pasture", **CUT}, BITS, restart=edit_restart("water_2", one_bit)),
     "a bit of a restart of ponds": Fault(
