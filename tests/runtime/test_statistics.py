@@ -114,16 +114,19 @@ def seconds_of(result, name="time"):
     return (result[name].values - np.datetime64("2022-06-01T00:20:00", "ns")) / np.timedelta64(1, "s")
 
 
-@pytest.mark.parametrize("every", ["1 h", "17 min", "1999.8 s", "40 s"])
-def test_the_mean_of_what_rises_linearly_is_exact(tmp_path, every):
-    """Whether records are at ends of steps, within steps, or several within one."""
-    result = written(tmp_path / "run", case(mean(every)))
+@pytest.mark.parametrize(
+    ("every", "length"), [("1 h", "4 h"), ("17 min", "4 h"), ("1999.8 s", "4 h"), ("100 s", "1700 s")]
+)
+def test_the_mean_of_what_rises_linearly_is_exact(tmp_path, every, length):
+    """Whether records are at ends of steps, within steps, or several within one, as those of the last case."""
+    more = [mean("70 s", "more")] if every == "100 s" else []
+    result = written(tmp_path / "run", case(mean(every), *more, length=length))
     begin, end = seconds_of(result, "time_bnds").T
     assert np.array_equal(begin[1:], end[:-1])
     assert begin[0] == 0.0
     middle = 0.5 * (begin + end)
     np.testing.assert_allclose(result["linear"].values, 1.0 + SLOPES * middle[:, None, None], rtol=2e-7, atol=2e-4)
-    assert len(end) == int(4 * 3600.0 / (end[0] - begin[0]) + 1e-9)
+    assert len(end) == int((1700.0 if more else 4 * 3600.0) / (end[0] - begin[0]) + 1e-9)
 
 
 def test_the_mean_of_a_flow_is_the_change_of_its_level_over_the_interval(tmp_path):
@@ -179,7 +182,7 @@ def test_an_extreme_counts_both_ends_of_the_interval(tmp_path, statistic, rising
 
 
 STOPS = [1.0, 900.0, 1500.0, 3599.0, 3600.0, 5000.1, 9000.0, 10790.0]
-OUTPUTS = [mean(), mean("17 min", "means"), mean("40 s", "peaks", "maximum"), {"every": "10 min", "name": "points"}]
+OUTPUTS = [mean(), mean("17 min", "means"), mean("11 min", "peaks", "maximum"), {"every": "20 min", "name": "points"}]
 
 
 @pytest.fixture(scope="module")
@@ -208,6 +211,18 @@ def test_a_run_that_is_looked_at_anywhere_has_the_same_bytes(tmp_path, undisturb
             simulation.run(until=stop)
         simulation.run()
     assert same(tmp_path / "run", undisturbed)
+
+
+@pytest.mark.parametrize("stop", [130.0, 280.0, 420.0])
+def test_several_records_within_one_step_survive_a_stop_among_them(tmp_path, stop):
+    given = case(mean("100 s"), mean("70 s", "more"), length="1700 s")
+    with airshed.Simulation(given, output=tmp_path / "run") as simulation:
+        simulation.run(until=stop)
+        assert simulation.model.steps <= 1
+    written(tmp_path / "run", given, resume=True)
+    written(tmp_path / "whole", given)
+    for name in ("output.nc", "more.nc"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_a_restart_without_the_sums_would_change_the_mean(tmp_path, undisturbed, monkeypatch):
