@@ -112,6 +112,11 @@ def test_two_runs_are_side_by_side(tmp_path: Path) -> None:
         2.0 * OZONE * AIR, rel=1e-5
     )
 
+    [change, *_] = found.report().tables
+    row = change.to_dict()["rows"][0]
+    assert change.title == "Change from base"
+    assert row["RMSE"] == pytest.approx(2.0 * OZONE * AIR, rel=1e-2)
+
 
 def airshed_ozone(*at: np.ndarray) -> np.ndarray:
     from tests.evaluate.synthetic import ozone

@@ -73,7 +73,7 @@ def test_the_conclusion_names_bias_course_and_objective(tmp_path: Path) -> None:
 def test_the_conclusion_of_two_runs_tells_the_change(two_runs: airshed.evaluate.Evaluation) -> None:
     first, second = conclusion(two_runs)
     assert re.search(r"from base to less the error \(RMSE\) of O₃ rises from 2\.12 to \S+ µg/m³\.$", first)
-    assert second.startswith("Less follows")
+    assert second.startswith("Run less follows")
 
 
 def test_the_command_writes_page_and_pictures(tmp_path: Path) -> None:

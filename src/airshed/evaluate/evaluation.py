@@ -15,7 +15,7 @@ from airshed.core.text import listed, suggestion
 from airshed.evaluate.pair_files import pair_dataset
 from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected, size_in_unit
 from airshed.evaluate.run_fields import SUMS, RunFields
-from airshed.evaluate.score_table import Score, columns, report_tables, score_table
+from airshed.evaluate.score_table import Score, columns, difference_table, report_tables, score_table
 from airshed.grid import Grid
 from airshed.observations.reading import read_observations
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
@@ -101,7 +101,7 @@ class Evaluation:
         }
         if self.absent:
             facts["not in the run"] = f"{', '.join(self.absent)}: observed, but cannot be compared"
-        tables: list[Table] = report_tables(self.scores)
+        tables: list[Table] = [*difference_table(self.scores), *report_tables(self.scores)]
         if self.rejected:
             tables.append(rejected_rows_table(self.rejected))
         return Report(f"Evaluation of {', '.join(run.label for run in self.runs)}", tables, facts)

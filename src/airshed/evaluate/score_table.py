@@ -26,6 +26,8 @@ LONGEST_OF_HOURS: Final = 3 * 3600.0
 SHOWN: Final = ("N", "MO", "MP", "MB", "NMB", "FB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
 """Statistics in the tables that a person reads; the files have all."""
 
+_COMPARED: Final = ("MB", "NMB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
+
 
 @dataclass(frozen=True)
 class Score:
@@ -179,6 +181,27 @@ def report_tables(scores: Sequence[Score]) -> list[Table]:
         names = [f"{name} [%]" if name in PERCENT else name for name in shown]
         found.append(Table(f"{species} [{mine[0].unit}]", [*head, *names], rows, _note(mine)))
     return found
+
+
+def difference_table(scores: Sequence[Score]) -> list[Table]:
+    """Return the change of pooled statistics from the first run to each other one; nothing for a single run."""
+    pooled = {(each.run, each.species): each for each in scores if each.group == "pooled"}
+    first, *others = dict.fromkeys(run for run, _ in pooled)
+    rows: list[tuple[Cell, ...]] = [
+        (species, pooled[run, species].unit, run, *(_change(pooled[first, species], pooled[run, species], name)
+                                                    for name in _COMPARED))
+        for run in others
+        for species in dict.fromkeys(each.species for each in scores)
+    ]  # fmt: skip
+    columns = ("species", "unit", "run", *(f"{name} [%]" if name in PERCENT else name for name in _COMPARED))
+    note = "the bias counts by its size: a number below 0 is an improvement of MB, NMB, FE, RMSE and MQI"
+    return [Table(f"Change from {first}", columns, rows, note)] if rows else []
+
+
+def _change(before: Score, after: Score, name: str) -> float:
+    sizes = [abs(value) if name in ("MB", "NMB") else value for value in (before.values[name], after.values[name])]
+    change = sizes[1] - sizes[0]
+    return float(f"{change:.3g}") if np.isfinite(change) else np.nan
 
 
 def _label(each: Score) -> str:

@@ -146,7 +146,7 @@ def draw_target(evaluation: Evaluation, species: str) -> Figure | None:
     axes.set(xlim=(-limit, limit), ylim=(-limit, limit), ylabel="bias / (2 RMSU)", xlabel="centred error / (2 RMSU)")
     note(axes, 0.01, 0.985, "left: timing dominates", va="top")
     note(axes, 0.99, 0.985, "right: amplitude dominates", va="top", ha="right")
-    note(axes, 0.01, 0.015, "grey disc: objective met (MQI of 1 or less)")
+    note(axes, 0.01, 0.015, "grey disc: objective met", path_effects=halo(2.5))
     handles = run_handles(evaluation, points=True)
     if len(handles) > 1:
         handles = [(f"{name}, MQI {indicators.get(name, np.nan):.2f}", handle) for name, handle in handles]

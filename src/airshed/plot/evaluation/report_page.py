@@ -24,14 +24,14 @@ CAPTIONS: Final = {
 _MOST_ROWS: Final = 500
 _STYLE: Final = """
 :root { color-scheme: light; --ink: #1c1f26; --grey: #5d6470; --pale: #dfe3e8; }
-body { margin: 0 auto; padding: 2rem 1.2rem 4rem; max-width: 68rem; color: var(--ink); background: #fff;
+body { margin: 0 auto; padding: 2rem 1.2rem 4rem; max-width: 72rem; color: var(--ink); background: #fff;
   font: 16px/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; } h2 { font-size: 1.25rem; margin: 2.6rem 0 .6rem; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .4rem; } .sub { color: var(--grey); margin: 0 0 1.4rem; }
 .conclusion { font-size: 1.15rem; border-left: 4px solid #2a6fad; padding: .2rem 0 .2rem 1rem; margin: 1.2rem 0; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .7rem; text-align: left; border-bottom: 1px solid var(--pale); white-space: nowrap; }
+table { border-collapse: collapse; font-size: .82rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .5rem; text-align: left; border-bottom: 1px solid var(--pale); white-space: nowrap; }
 th { color: var(--grey); font-weight: 600; } td.n, th.n { text-align: right; } tr.pooled td { font-weight: 600; }
 td.wrap { white-space: normal; overflow-wrap: anywhere; min-width: 12rem; }
 .note, figcaption { color: var(--grey); font-size: .86rem; } figure { margin: 1rem 0; }
@@ -65,12 +65,14 @@ def report_page(evaluation: Evaluation, pictures: Pictures) -> str:
     title = f"{evaluation.runs[0].title}: compared with observations"
     species = list(evaluation.matched.units)
     tables = {name: table for table in report.tables for name in species if table.title.startswith(f"{name} [")}
-    others = [table for table in report.tables if table not in tables.values()]
+    changes = [table for table in report.tables if table.title.startswith("Change from ")]
+    others = [table for table in report.tables if table not in [*tables.values(), *changes]]
     body = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="sub">{escape(labels)} · {escape(str(report.facts["period"]))} · '
         f"{escape(str(report.facts['observations']))}</p>",
         f'<p class="conclusion">{" ".join(map(escape, conclusion(evaluation)))}</p>',
+        *map(_table, changes),
         *(_table(tables[name], f"{formula(name)} [{unit_of(evaluation, name)}]") for name in species),
         *(_species(name, pictures) for name in species),
         "<h2>Rows that were not used</h2>",

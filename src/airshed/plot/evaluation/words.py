@@ -29,7 +29,7 @@ def conclusion(evaluation: Evaluation) -> list[str]:
         changes = _listed([_change(each, pooled[labels[-1], each.species]) for each in of_first])
         first = f"At {_stations(evaluation)}, from {labels[0]} to {labels[-1]} the error (RMSE) {changes}."
     last = [pooled[labels[-1], each.species] for each in of_first]
-    return [first, _course(last, "" if len(labels) == 1 else f"{labels[-1]} ")]
+    return [first, _course(last, "The model" if len(labels) == 1 else f"Run {labels[-1]}")]
 
 
 def _stations(evaluation: Evaluation) -> str:
@@ -70,7 +70,7 @@ def _course(scores: Sequence[Score], run: str) -> str:
         for verb, of in (("meets", met), ("misses", missed))
         if of
     ]
-    return "; it ".join([sentence[:1].upper() + sentence[1:], " and ".join(parts)] if parts else [sentence]) + "."
+    return "; it ".join([sentence, " and ".join(parts)] if parts else [sentence]) + "."
 
 
 def _indicator(each: Score) -> str:
