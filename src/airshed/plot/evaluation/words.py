@@ -60,9 +60,7 @@ def _course(scores: Sequence[Score], run: str) -> str:
         for each in scores
         if np.isfinite(each.values["R"])
     ]
-    sentence = (
-        f"{run or 'It '}follows the observed course of {_listed(told)}" if told else f"{run or 'It '}has no variation"
-    )
+    sentence = f"{run} follows the observed course of {_listed(told)}" if told else f"{run} has no variation in time"
     indicators = [each for each in scores if np.isfinite(each.values["MQI"])]
     met, missed = ([each for each in indicators if (each.values["MQI"] <= 1.0) is good] for good in (True, False))
     parts = [
