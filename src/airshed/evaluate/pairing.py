@@ -104,7 +104,8 @@ def _sample(
     columns, weights = _columns(run.grid, lon, lat, placement)
     near = _neighbours(run.grid, containing(run.grid, lon, lat))
     needed, where = np.unique(np.concatenate([columns.ravel(), near.ravel()]), return_inverse=True)
-    series = run.series(species, needed, 0, window)
+    members = run.members(species, float((of.end - of.begin)[rows].min()))
+    series = run.series(members, needed, 0, window)
     at, around = where[: columns.size].reshape(columns.shape), where[columns.size :].reshape(near.shape)
     stacked = np.stack([
         (series.values[:, at] * weights).sum(axis=2),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
+Window = tuple[np.datetime64, np.datetime64]
 
 SUMS: Final = {"NOx": ("NO", "NO2")}
 """Observed sums of species -> their members; the mass is that of the last one, as networks report NOx as NO2."""
@@ -38,7 +39,7 @@ _VALUES_AT_ONCE: Final = 4_000_000
 class Series:
     """Values of a species at columns of cells.
 
-    values  (n, columns)  mixing ratio [mol/mol], or mass in a volume [ug/m3] where ``is_mass``
+    values  (n, columns)  mixing ratio [mol/mol], or [ug/m3] for a field that is a mass in a volume
     times   (n,) [s] since the start of the evaluation, of instants
     bounds  (n, 2) [s] of means, None for instants
     """
@@ -50,10 +51,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Source:
-    """Variable of an output file.
-
-    is_mean  whether its values are means over the intervals of the output
-    """
+    """Variable of an output file."""
 
     dataset: "xr.Dataset"
     name: str
@@ -76,12 +74,18 @@ class Source:
         return np.asarray(found, "datetime64[ns]")
 
     @property
+    def longest(self) -> float:
+        """Longest interval of the means [s], 0 for instants."""
+        bounds = self.bounds if self.is_mean else None
+        return 0.0 if bounds is None else float(np.diff(bounds, axis=1).max() / np.timedelta64(1, "s"))
+
+    @property
     def times(self) -> "npt.NDArray[np.datetime64]":
         """Times of the output (n,), UTC."""
         return np.asarray(self.dataset["time"].to_numpy(), "datetime64[ns]")
 
     @property
-    def ends(self) -> "tuple[np.datetime64, np.datetime64]":
+    def ends(self) -> Window:
         """First and last moment that the output describes."""
         along = self.times if not self.is_mean or self.bounds is None else self.bounds.reshape(-1)
         return along.min(), along.max()
@@ -142,9 +146,9 @@ class RunFields:
         return str(self.outputs[0][1].attrs.get("title", "")) or self.label
 
     @cached_property
-    def period(self) -> "tuple[np.datetime64, np.datetime64]":
+    def period(self) -> Window:
         """First and last moment that the run describes, UTC."""
-        ends = [source.ends for source in self.sources.values()]
+        ends = [source.ends for found in self.sources.values() for source in found]
         return min(first for first, _ in ends), max(last for _, last in ends)
 
     @property
@@ -152,11 +156,17 @@ class RunFields:
         """Species that can be compared, sums included."""
         return [*self.sources, *(name for name, parts in SUMS.items() if name not in self.sources and self._has(parts))]
 
-    def members(self, species: str) -> list[Source]:
-        """Return the fields whose sum is a species."""
-        if species in self.sources:
-            return [self.sources[species]]
-        return [self.sources[name] for name in SUMS[species]]
+    def members(self, species: str, span: float = np.inf) -> list[Source]:
+        """Return the fields of one output whose sum is a species.
+
+        Means that are no longer than ``span`` [s] come first, then instants, then the output with most times.
+        """
+        names = (species,) if species in self.sources else SUMS[species]
+        first, *others = ({id(each.dataset): each for each in self.sources[name]} for name in names)
+        whole = [
+            [each, *(other[key] for other in others)] for key, each in first.items() if all(key in o for o in others)
+        ]
+        return max(whole, key=lambda members: _rank(members[0], span))
 
     def molar_mass(self, species: str) -> float | None:
         """Return the molar mass [kg/mol] by which a mixing ratio becomes a mass, None where it is not known."""
@@ -173,14 +183,11 @@ class RunFields:
         centres = np.atleast_1d(np.asarray(dataset["level"].to_numpy(), np.float64))
         return np.stack([centres, centres], axis=1)
 
-    def series(
-        self, species: str, columns: Numbers, level: int, window: "tuple[np.datetime64, np.datetime64]"
-    ) -> Series:
-        """Return the series of a species at columns (row * nlon + number) of one layer, within a window.
+    def series(self, members: Sequence[Source], columns: Numbers, level: int, window: Window) -> Series:
+        """Return the series of the sum of fields at columns (row * nlon + number) of one layer, within a window.
 
         Times are in seconds since the start of the window.
         """
-        members = self.members(species)
         first = members[0]
         inside = _inside(first, window)
         values = sum((_columns_of(each, level, columns, inside, self.grid) for each in members), np.zeros(()))
@@ -190,7 +197,7 @@ class RunFields:
             None if bounds is None else _seconds(bounds, window[0]),
         )  # fmt: skip
 
-    def mean_field(self, species: str, window: "tuple[np.datetime64, np.datetime64]") -> Array:
+    def mean_field(self, species: str, window: Window) -> Array:
         """Return the mean (lat, lon) of a species in the lowest layer over the outputs within a window.
 
         The unit is that of :class:`Series`.
@@ -208,27 +215,25 @@ class RunFields:
         return total / numbers.size
 
     def _has(self, parts: Sequence[str]) -> bool:
-        """Whether all members of a sum are in one output, so that their times agree."""
-        found = [self.sources[name] for name in parts if name in self.sources]
-        return len(found) == len(parts) and len({id(source.dataset) for source in found}) == 1
+        """Whether one output has all members of a sum, so that their times agree."""
+        outputs = [{id(source.dataset) for source in self.sources.get(name, ())} for name in parts]
+        return bool(set.intersection(*outputs))
 
-    def _found_sources(self) -> dict[str, Source]:
-        """Return by species the output to compare: means before instants, then the one with most times."""
-        best: dict[str, Source] = {}
+    def _found_sources(self) -> dict[str, list[Source]]:
+        """Return by species the fields of all outputs that can be compared."""
+        found: dict[str, list[Source]] = {}
         for name, dataset in self.outputs:
+            where = f"{self.path} ({name})" if self.path.is_dir() else str(self.path)
             for variable in map(str, dataset.data_vars):
-                source = Source(dataset, variable, f"{self.path} ({name})" if self.path.is_dir() else str(self.path))
-                if _is_comparable(dataset[variable]) and (
-                    variable not in best or _rank(source) > _rank(best[variable])
-                ):
-                    best[variable] = source
-        if not best:
+                if _is_comparable(dataset[variable]):
+                    found.setdefault(variable, []).append(Source(dataset, variable, where))
+        if not found:
             kept = listed([str(name) for name in self.outputs[0][1].data_vars if not str(name).endswith("_bnds")])
             raise DataError(
                 f"{self.path} has no mixing ratio or mass on time, lat and lon to compare with observations; "
                 f"it has: {kept or 'nothing'}"
             )
-        return best
+        return found
 
 
 def _names(path: Path) -> list[str]:
@@ -259,15 +264,18 @@ def _grid(dataset: "xr.Dataset", path: Path) -> Grid:
 
 
 def _is_comparable(variable: "xr.DataArray") -> bool:
-    unit = str(variable.attrs.get("units", ""))
-    return {"time", "lat", "lon"} <= set(variable.dims) and (unit in _RATIO_UNITS or unit in MASS_UNITS)
+    """Whether a field is a mixing ratio or a mass at instants or as means: no extreme, and in the lowest layer."""
+    unit, method = (str(variable.attrs.get(name, "")) for name in ("units", "cell_methods"))
+    is_value = not any(word in method for word in ("maximum", "minimum", "sum"))
+    return is_value and {"time", "lat", "lon"} <= set(variable.dims) and (unit in _RATIO_UNITS or unit in MASS_UNITS)
 
 
-def _rank(source: Source) -> tuple[bool, int]:
-    return source.is_mean, source.times.size
+def _rank(source: Source, span: float) -> tuple[bool, bool, int]:
+    """Return a key that is greater for the field that suits observations over a span [s] better."""
+    return source.is_mean and source.longest <= (1.0 + 1e-6) * span, not source.is_mean, source.times.size
 
 
-def _inside(source: Source, window: "tuple[np.datetime64, np.datetime64]") -> slice:
+def _inside(source: Source, window: Window) -> slice:
     """Return the times of an output that a window needs, with the ones before and after it."""
     times = source.times
     first = max(int(np.searchsorted(times, window[0], side="right")) - 2, 0)
