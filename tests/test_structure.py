@@ -41,6 +41,7 @@ LONG = {
 
 MANY = {
     "air/meteorology/mixing.py: _free_diffusivity": "the formula of one pass over arrays: each of them is a parameter",
+    "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",
     "pasture/evaporation.py: rickert": "a formula of two layers: each parameter is a number of one of them",

@@ -28,6 +28,7 @@ def write_run(
     field: Field = ozone,
     means: bool = False,
     more: Sequence[str] = (),
+    ground: float | None = None,
 ) -> Path:
     """Write an output file of instants, or of means, with two layers."""
     times = np.arange(0.0, hours + 1e-9, every)
@@ -52,6 +53,8 @@ def write_run(
         {"title": "A synthetic run", "airshed_run": "complete"},
     )  # fmt: skip
     encoding = {"time": {"units": "seconds since 2022-08-31", "dtype": "f8"}}
+    if ground is not None:
+        dataset["surface_altitude"] = (("lat", "lon"), np.full((LAT.size, LON.size), ground), {"units": "m"})
     if means:
         dataset["time"].attrs["bounds"] = "time_bnds"
         dataset["time_bnds"] = (("time", "bnds"), START + (3.6e12 * bounds).astype("timedelta64[ns]"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from tests.evaluate.synthetic import AIR, NITROGEN_DIOXIDE, OZONE, hourly, write_observations, write_run
+from tests.evaluate.synthetic import AIR, NITROGEN_DIOXIDE, OZONE, hourly, ozone, write_observations, write_run
 from typer.testing import CliRunner
 
 import airshed
@@ -106,7 +106,7 @@ def test_pooled_quarter_of_the_data_is_marked(run: Path, tmp_path: Path) -> None
 
 def test_two_runs_are_side_by_side(tmp_path: Path) -> None:
     base = write_run(tmp_path / "base.nc")
-    less = write_run(tmp_path / "less.nc", field=lambda *at: airshed_ozone(*at) - 2e-9)
+    less = write_run(tmp_path / "less.nc", field=lambda *at: ozone(*at) - 2e-9)
     found = airshed.evaluate([base, less], write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0)))
     assert pooled(found, "MB", run="base") - pooled(found, "MB", run="less") == pytest.approx(
         2.0 * OZONE * AIR, rel=1e-5
@@ -116,12 +116,6 @@ def test_two_runs_are_side_by_side(tmp_path: Path) -> None:
     row = change.to_dict()["rows"][0]
     assert change.title == "Change from base"
     assert row["RMSE"] == pytest.approx(2.0 * OZONE * AIR, rel=1e-2)
-
-
-def airshed_ozone(*at: np.ndarray) -> np.ndarray:
-    from tests.evaluate.synthetic import ozone
-
-    return ozone(*at)
 
 
 def test_pairs_have_the_layout_of_melodies_monet(run: Path, tmp_path: Path) -> None:
@@ -167,3 +161,99 @@ def test_settings_that_cannot_be(run: Path, tmp_path: Path, options: dict, words
     file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
     with pytest.raises(AirshedError, match=words):
         airshed.evaluate(run, file, **options)
+
+
+STATIONS = """station,lon,lat,altitude,area,type
+A,7.25,52.0,80,urban,background
+B,8.5,51.25,75,urban,traffic
+C,6.5,51.0,130,rural,background
+"""
+
+
+@pytest.fixture
+def classes(tmp_path: Path) -> Path:
+    table = tmp_path / "stations.csv"
+    table.write_text(STATIONS)
+    rows = hourly("A", 7.25, 52.0, bias=1.0) + hourly("B", 8.5, 51.25, bias=20.0) + hourly("C", 6.5, 51.0, bias=3.0)
+    return write_observations(tmp_path / "o.csv", rows)
+
+
+def test_traffic_stations_are_shown_and_not_scored(run: Path, classes: Path) -> None:
+    found = airshed.evaluate(run, classes)
+    assert pooled(found, "MB") == pytest.approx(2.0, rel=1e-6)
+    table = found.statistics.set_index(["group", "name"])
+    assert table.MB["station", "B"] == pytest.approx(20.0, rel=1e-6)
+    assert not table.scored["station", "B"]
+    assert table.loc["class"].MB.to_dict() == pytest.approx(
+        {"rural background": 3.0, "urban background": 1.0}, rel=1e-6
+    )
+    assert pooled(airshed.evaluate(run, classes, traffic=True), "MB") == pytest.approx(8.0, rel=1e-6)
+
+
+def test_a_station_on_a_hill_is_compared_with_the_layer_at_its_altitude(tmp_path: Path, classes: Path) -> None:
+    """C lies 105 m above the model's ground, beyond the highest layer of the file, which holds tenfold values."""
+    run = write_run(tmp_path / "run.nc", ground=25.0)
+    found = airshed.evaluate(run, classes)
+    pairs = found.pairs
+    ratio = (pairs.modelled[0] / pairs.observed).groupby(pairs.station).mean()
+    assert float(ratio.sel(station="C")) > 9.0
+    assert float(ratio.sel(station="A")) == pytest.approx(1.0, abs=0.1)
+    assert found.report().facts["on hills, by altitude"] == "C (20 to 50 m above ground)"
+
+
+def test_the_output_that_suits_the_observed_interval_is_taken(tmp_path: Path) -> None:
+    """Hourly observations take instants beside means of six hours, and hourly means before instants."""
+    from airshed.evaluate.run_fields import RunFields
+
+    with (
+        RunFields(write_run(tmp_path / "instants.nc")) as run,
+        RunFields(write_run(tmp_path / "long.nc", means=True, every=6.0)) as long,
+        RunFields(write_run(tmp_path / "means.nc", means=True)) as means,
+    ):
+        run.outputs += long.outputs
+        run.sources["O3"] += long.sources["O3"]
+        assert not run.members("O3", 3600.0)[0].is_mean
+        assert run.members("O3", 86400.0)[0].is_mean
+        run.sources["O3"] += means.sources["O3"]
+        assert run.members("O3", 3600.0)[0] is means.sources["O3"][0]
+
+
+def test_observations_shorter_than_the_means_of_the_run_are_rejected(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run.nc", means=True, every=6.0)
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
+    with pytest.raises(AirshedError, match="no observed interval"):
+        airshed.evaluate(run, file)
+
+
+def test_another_period_is_told_with_both_periods(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, shift=48.0))
+    words = "run: it has 2022-08-31 00:00 to 2022-09-01 00:00, the observations 2022-09-02 00:00 to 2022-09-03 00:00"
+    with pytest.raises(AirshedError, match=words):
+        airshed.evaluate(run, file)
+
+
+def test_another_area_is_told_with_the_stations(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 27.25, 52.0))
+    with pytest.raises(AirshedError, match="no station lies in the area of the run; outside are A"):
+        airshed.evaluate(run, file)
+
+
+def test_species_that_the_run_lacks_are_named(run: Path, tmp_path: Path) -> None:
+    rows = [*hourly("A", 7.25, 52.0), ("A", 7.25, 52.0, "PM10", 20.0, "ug/m3", 3.0)]
+    found = airshed.evaluate(run, write_observations(tmp_path / "o.csv", rows))
+    assert found.absent == ("PM10",)
+    alone = write_observations(tmp_path / "pm.csv", rows[-1:])
+    with pytest.raises(AirshedError, match=r"observations are of PM10, and .* has none of them; it has O3"):
+        airshed.evaluate(run, alone)
+
+
+def test_a_daily_mean_is_compared_with_the_mean_of_the_day(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "daily.csv"
+    size = OZONE * AIR * 1e9
+    value = float(size * ozone(np.float64(12.0), 7.25, 52.0)) - 5.0
+    file.write_text(
+        f"station,lon,lat,species,value,unit,time,averaging\nA,7.25,52.0,O3,{value!r},ug/m3,2022-09-01T00:00Z,24 h\n"
+    )
+    found = airshed.evaluate(run, file)
+    assert pooled(found, "MB") == pytest.approx(5.0, rel=1e-6)
+    assert not (found.statistics.group == "hour").any()

@@ -12,16 +12,20 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import listed, suggestion
+from airshed.evaluate.observation_files import ObservationFiles, moment
 from airshed.evaluate.pair_files import pair_dataset
 from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected, size_in_unit
-from airshed.evaluate.run_fields import SUMS, RunFields
+from airshed.evaluate.run_fields import SUMS, SURFACE, RunFields, Window
 from airshed.evaluate.score_table import Score, columns, difference_table, report_tables, score_table
 from airshed.grid import Grid
-from airshed.observations.reading import read_observations
+from airshed.observations.observation import Observations
+from airshed.observations.reading import FileSummary, files_table
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
+from airshed.observations.time_convention import TimeConvention
 
 Array = npt.NDArray[np.float64]
-Window = tuple[np.datetime64, np.datetime64]
+HIGH: Final = 500.0
+"""Altitude of a station [m] from which the report says how its height was treated."""
 
 POLLUTANTS: Final = ("O3", "NO2", "NO", "NOx", "CO", "SO2", "NH3", "PM10", "PM2.5")
 """Species that are read from files of observations even where no run has them, so that the report names them."""
@@ -63,7 +67,7 @@ class Evaluation:
     """
 
     runs: tuple[RunInfo, ...]
-    files: tuple[Path, ...]
+    files: tuple[FileSummary, ...]
     options: Options
     matched: Pairs
     scores: tuple[Score, ...]
@@ -92,16 +96,17 @@ class Evaluation:
         """Return what the command prints."""
         of = self.matched.observations
         facts: dict[str, Cell] = {
-            "observations": ", ".join(path.name for path in self.files),
-            "period": f"{_moment(self.matched.start)} to {_moment(self.matched.end)} UTC",
+            "observations": listed([Path(each.path).name for each in self.files]),
+            "period": f"{_span((self.matched.start, self.matched.end))} UTC",
             "stations": len(np.unique(of.station)),
             "pairs": len(of),
-            "rows not used": len(self.rejected),
+            "rows not used": sum(row.rows for row in self.rejected),
             **self.conventions,
         }
         if self.absent:
             facts["not in the run"] = f"{', '.join(self.absent)}: observed, but cannot be compared"
         tables: list[Table] = [*difference_table(self.scores), *report_tables(self.scores)]
+        tables.append(files_table(self.files))
         if self.rejected:
             tables.append(rejected_rows_table(self.rejected))
         return Report(f"Evaluation of {', '.join(run.label for run in self.runs)}", tables, facts)
@@ -111,6 +116,10 @@ def evaluate(
     run: str | Path | Sequence[str | Path],
     observations: str | Path | Sequence[str | Path],
     *,
+    stations: str | Path | Sequence[str | Path] = (),
+    time: TimeConvention | Mapping[str, str] | None = None,
+    averaging: str | float | None = None,
+    units: Mapping[str, str] | None = None,
     species: Sequence[str] = (),
     placement: str = "bilinear",
     traffic: bool = False,
@@ -124,6 +133,14 @@ def evaluate(
         Run folders, or output files.
     observations : path or sequence of paths
         Files of observations.
+    stations : path or sequence of paths
+        Tables of stations; by default ``stations.csv`` beside the observations, where it is there.
+    time : mapping with ``zone`` and ``label``
+        Convention of the times, such as ``{"zone": "Europe/Berlin", "label": "end"}``; by default that of the layout.
+    averaging : str or number of seconds
+        Time over which a value is a mean, such as ``"1 h"``; by default that of the layout.
+    units : mapping
+        Unit by pollutant for files that do not have them.
     species : sequence of names
         Species to compare; by default all that runs and observations have in common.
     placement : "bilinear" or "cell"
@@ -145,47 +162,59 @@ def evaluate(
     DataError
         For observations that cannot be used, or where nothing is left to compare.
     CaseError
-        For an unknown placement.
+        For a setting that cannot be.
     """
     if placement not in PLACEMENTS:
         raise CaseError(f"the placement is {placement!r}; give bilinear or cell")
-    runs, files = _paths(run), tuple(_paths(observations))
     settings = Options(tuple(species), "cell" if placement == "cell" else "bilinear", traffic)
+    source = ObservationFiles.of(
+        _paths(observations), _paths(stations, least=0), time=time, averaging=averaging, units=units
+    )
+    runs = _paths(run)
     with ExitStack() as stack:
         opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
         window = _window(opened)
         selection = _selection(opened, window, settings.species)
-        on_progress("reading the observations")
-        read_observations(files, window[0], selection)
-        observed = selection.observations()
-        common = set.intersection(*(set(each.species) for each in opened))
-        compared = np.isin(observed.species, list(common)) & (observed.kind == "surface")
-        absent = tuple(sorted(set(observed.species.tolist()) - common))
-        if not compared.any():
-            raise DataError(
-                f"the observations are of {', '.join(absent)}, and {opened[0].path} has none of them; "
-                f"it has {listed(opened[0].species)}"
-            )
+        observed, summaries = source.read(window, selection, on_progress)
+        compared, absent = _comparable(observed, opened)
         on_progress("pairing")
-        matched = pair(opened, selected(observed, compared), window, settings.placement)
+        known = selection.stations
+        altitudes = {name: station.altitude for name, station in known.items()}
+        matched = pair(opened, compared, window, settings.placement, altitudes)
+        if not len(matched.observations):
+            raise DataError(f"no observed interval lies within the period of the run, {_span(window)} UTC")
         fields = {
             name: opened[0].mean_field(name, window) * size_in_unit(opened[0], name, unit)
             for name, unit in matched.units.items()
         }
         infos = tuple(RunInfo(each.label, each.title, each.path, each.period) for each in opened)
-    rejected = (*selection.rejected, *matched.rejected)
-    if not len(matched.observations):
-        raise DataError("no observation lies within the period of the run")
-    scores = score_table(matched, {}, frozenset())
+        has_surface = opened[0].surface_altitude is not None
+    classes = {name: f"{station.area} {station.type}".strip() for name, station in known.items()}
+    unscored = frozenset(name for name, station in known.items() if station.type == "traffic" and not traffic)
     return Evaluation(
-        infos, files, settings, matched, tuple(scores), rejected, absent, _conventions(matched, settings),
-        grid=opened[0].grid, fields=fields,
+        infos, tuple(summaries), settings, matched, tuple(score_table(matched, classes, unscored)),
+        (*selection.rejected, *matched.rejected), absent,
+        {**_conventions(matched, settings), **_heights(matched, altitudes, has_surface=has_surface)},
+        classes, unscored, opened[0].grid, fields,
     )  # fmt: skip
 
 
-def _paths(given: str | Path | Sequence[str | Path]) -> list[Path]:
+def _comparable(observed: Observations, runs: Sequence[RunFields]) -> tuple[Observations, tuple[str, ...]]:
+    """Return the observations of species that all runs have, and the other observed species."""
+    common = set.intersection(*(set(run.species) for run in runs))
+    compared = np.isin(observed.species, list(common)) & (observed.kind == "surface")
+    absent = tuple(sorted(set(observed.species.tolist()) - common))
+    if not compared.any():
+        raise DataError(
+            f"the observations are of {', '.join(absent)}, and {runs[0].path} has none of them; "
+            f"it has {listed(sorted(common))}"
+        )
+    return selected(observed, compared), absent
+
+
+def _paths(given: str | Path | Sequence[str | Path], least: int = 1) -> list[Path]:
     found = [Path(given)] if isinstance(given, str | Path) else [Path(each) for each in given]
-    if not found:
+    if len(found) < least:
         raise CaseError("an evaluation needs at least one run and one file of observations")
     return found
 
@@ -205,7 +234,7 @@ def _window(runs: Sequence[RunFields]) -> Window:
     start = max(run.period[0] for run in runs)
     end = min(run.period[1] for run in runs)
     if end <= start:
-        periods = "; ".join(f"{run.path} from {_moment(run.period[0])} to {_moment(run.period[1])}" for run in runs)
+        periods = "; ".join(f"{run.path} from {moment(run.period[0])} to {moment(run.period[1])}" for run in runs)
         raise DataError(f"there is no common period of output: {periods}")
     return start, end
 
@@ -244,5 +273,18 @@ def _conventions(matched: Pairs, options: Options) -> dict[str, Cell]:
     }
 
 
-def _moment(time: np.datetime64) -> str:
-    return str(time.astype("datetime64[m]")).replace("T", " ")
+def _heights(matched: Pairs, altitudes: Mapping[str, float], *, has_surface: bool) -> dict[str, Cell]:
+    """Return how heights of stations were treated, and which stations lie high."""
+    told = {"height": "the lowest layer"}
+    if matched.raised:
+        layers = [f"{name} ({low:g} to {high:g} m above ground)" for name, (low, high) in matched.raised.items()]
+        told["on hills, by altitude"] = listed(layers)
+    present = set(matched.observations.station.tolist())
+    high = sorted(name for name, altitude in altitudes.items() if altitude > HIGH and name in present)
+    if high and not has_surface:
+        told[f"above {HIGH:g} m"] = f"{listed(high)}: in the lowest layer, since the run has no {SURFACE}"
+    return dict(told)
+
+
+def _span(window: Window) -> str:
+    return f"{moment(window[0])} to {moment(window[1])}"

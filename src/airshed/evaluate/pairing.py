@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from airshed.evaluate.run_fields import RunFields, Series
+from airshed.evaluate.run_fields import RunFields, Series, Window
 from airshed.grid import Grid
 from airshed.observations.interpolation import bilinear, containing, mean_weights, overlap_weights
 from airshed.observations.observation import Observations, observed_unit, size_of_mole_fraction
@@ -37,6 +37,7 @@ class Pairs:
     length        [s] of the window
     units         unit by species
     by_means      by run and species whether means of the run were used, else instants
+    raised        stations that are compared with another layer than the lowest -> its faces [m above ground]
     rejected      observations that could not be paired
     """
 
@@ -49,7 +50,8 @@ class Pairs:
     runs: tuple[str, ...]
     units: Mapping[str, str]
     by_means: Mapping[tuple[str, str], bool]
-    rejected: tuple[RejectedRow, ...] = field(default=())
+    rejected: tuple[RejectedRow, ...] = ()
+    raised: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def end(self) -> np.datetime64:
@@ -60,28 +62,40 @@ class Pairs:
 def pair(
     runs: Sequence[RunFields],
     observations: Observations,
-    window: tuple[np.datetime64, np.datetime64],
+    window: Window,
     placement: Placement = "bilinear",
+    altitudes: Mapping[str, float] | None = None,
 ) -> Pairs:
-    """Return the pairs of some runs with observations at the surface; observations count from the window's start."""
+    """Return the pairs of some runs with observations at the surface; observations count from the window's start.
+
+    altitudes  of stations [m], as far as they are known
+    """
     of = _in_common_units(observations, runs)
     units = {name: str(of.unit[of.species == name][0]) for name in dict.fromkeys(of.species.tolist())}
+    altitude = np.array([(altitudes or {}).get(name, np.nan) for name in of.station.tolist()], np.float64)
     found = np.full((3, len(runs), len(of)), np.nan)
     reasons = np.full(len(of), "", object)
-    by_means = {}
+    by_means: dict[tuple[str, str], bool] = {}
+    raised: dict[str, tuple[float, float]] = {}
     for number, run in enumerate(runs):
         for name in units:
             rows = np.flatnonzero(of.species == name)
-            sampled = _sample(run, name, of, rows, window, placement)
-            found[:, number, rows] = sampled.values
-            reasons[rows] = np.where(sampled.reasons != "", sampled.reasons, reasons[rows])
-            by_means[run.label, name] = sampled.is_mean
+            columns = containing(run.grid, of.lon[rows], of.lat[rows])
+            levels = run.levels(name, columns, altitude[rows])
+            for level in np.unique(levels).tolist():
+                mine = rows[levels == level]
+                sampled = _sample(run, name, of, mine, (window, placement, level))
+                found[:, number, mine] = sampled.values
+                reasons[mine] = np.where(sampled.reasons != "", sampled.reasons, reasons[mine])
+                by_means[run.label, name] = sampled.is_mean
+                low, high = run.layer_faces(name)[level].tolist()
+                raised |= {station: (low, high) for station in of.station[mine].tolist() if level}
     kept = reasons == ""
     modelled, low, high = found[:, :, kept]
     return Pairs(
         selected(of, kept), modelled, low, high, window[0], float((window[1] - window[0]) / np.timedelta64(1, "s")),
         tuple(run.label for run in runs), units, by_means,
-        tuple(_rejection(of, row, str(reasons[row])) for row in np.flatnonzero(~kept).tolist()),
+        tuple(_rejection(of, row, str(reasons[row])) for row in np.flatnonzero(~kept).tolist()), raised,
     )  # fmt: skip
 
 
@@ -95,17 +109,17 @@ class _Sampled:
 
 
 def _sample(
-    run: RunFields, species: str, of: Observations, rows: Numbers,
-    window: tuple[np.datetime64, np.datetime64], placement: Placement,
-) -> _Sampled:  # fmt: skip
-    """Return what a run has of one species at the place and over the interval of each row."""
+    run: RunFields, species: str, of: Observations, rows: Numbers, how: tuple[Window, Placement, int]
+) -> _Sampled:
+    """Return what a run has of one species in one layer at the place and over the interval of each row."""
+    window, placement, level = how
     places, of_row = np.unique(np.stack([of.lon[rows], of.lat[rows]]), axis=1, return_inverse=True)
     lon, lat = places
     columns, weights = _columns(run.grid, lon, lat, placement)
     near = _neighbours(run.grid, containing(run.grid, lon, lat))
     needed, where = np.unique(np.concatenate([columns.ravel(), near.ravel()]), return_inverse=True)
     members = run.members(species, float((of.end - of.begin)[rows].min()))
-    series = run.series(members, needed, 0, window)
+    series = run.series(members, needed, level, window)
     at, around = where[: columns.size].reshape(columns.shape), where[columns.size :].reshape(near.shape)
     stacked = np.stack([
         (series.values[:, at] * weights).sum(axis=2),

@@ -31,6 +31,10 @@ SUMS: Final = {"NOx": ("NO", "NO2")}
 MASS_UNITS: Final = {"kg m-3": 1e9, "kg/m3": 1e9, "ug m-3": 1.0, "ug/m3": 1.0}
 """Units of fields that are a mass in a volume, and what one of them is in ug/m3."""
 
+SURFACE: Final = "surface_altitude"
+HILL: Final = 100.0
+"""Height above the model's ground [m] from which a station is compared with a layer at its altitude."""
+
 _RATIO_UNITS: Final = ("mol mol-1", "mol/mol", "mole mole-1")
 _VALUES_AT_ONCE: Final = 4_000_000
 
@@ -182,6 +186,30 @@ class RunFields:
             return np.asarray(dataset[bounds].to_numpy(), np.float64)
         centres = np.atleast_1d(np.asarray(dataset["level"].to_numpy(), np.float64))
         return np.stack([centres, centres], axis=1)
+
+    @cached_property
+    def surface_altitude(self) -> Array | None:
+        """Altitude of the model's ground above the sea [m], (lat, lon); None where no output has it."""
+        for _, dataset in self.outputs:
+            if SURFACE in dataset.data_vars and {"lat", "lon"} <= set(dataset[SURFACE].dims):
+                field = dataset[SURFACE].isel({name: 0 for name in dataset[SURFACE].dims if name not in ("lat", "lon")})
+                with reading(self.path, f"variable {SURFACE}".format):
+                    return np.asarray(field.transpose("lat", "lon").to_numpy(), np.float64)
+        return None
+
+    def levels(self, species: str, columns: Numbers, altitude: Array) -> Numbers:
+        """Return the layer of a species to compare with stations, from their column and altitude [m], (p,).
+
+        The lowest one, save for a station that lies more than :data:`HILL` above the model's ground.
+        """
+        levels = np.zeros(columns.size, np.intp)
+        if self.surface_altitude is None:
+            return levels
+        height = altitude - self.surface_altitude.reshape(-1)[columns]
+        faces = self.layer_faces(species)
+        for row in np.flatnonzero(height > HILL).tolist():
+            levels[row] = min(int(np.searchsorted(faces[:, 1], height[row], side="right")), len(faces) - 1)
+        return levels
 
     def series(self, members: Sequence[Source], columns: Numbers, level: int, window: Window) -> Series:
         """Return the series of the sum of fields at columns (row * nlon + number) of one layer, within a window.

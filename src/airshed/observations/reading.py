@@ -32,6 +32,7 @@ class FileSummary:
 
     known    how the time convention is known
     periods  averaging periods [s];  rows: values in the file;  taken: those that are observations
+    first    beginning of the first mean [s since the start of the window];  last: end of the last one
     """
 
     path: str
@@ -42,6 +43,8 @@ class FileSummary:
     units: set[str] = field(default_factory=set)
     rows: int = 0
     taken: int = 0
+    first: float = math.inf
+    last: float = -math.inf
 
 
 def files_table(files: Sequence[FileSummary]) -> Table:
@@ -166,6 +169,8 @@ class _FileReader:
         if math.isnan(period):
             raise DataError(f"{self._where(record)}: the averaging period is unknown; give it, as in averaging = '1 h'")
         means = self._clock.means(record.time, record.end, period)
+        for begin, end in means.spans:
+            self.summary.first, self.summary.last = min(self.summary.first, begin), max(self.summary.last, end)
         if means.fault:
             self._reject(record, record.fault or means.fault)
         elif not any(self._selection.is_within(*span) for span in means.spans) and not self._refuses:

@@ -18,6 +18,24 @@ def evaluate(
     observations: Annotated[
         list[Path], typer.Option("--observations", "-o", help="File of observations; may be repeated.")
     ],
+    stations: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Table of stations (place, class); may be repeated. By default stations.csv beside the files."
+        ),
+    ] = None,
+    time_zone: Annotated[
+        str | None, typer.Option(help='Zone of all times, such as "Europe/Berlin" or "UTC+01:00"; with --time-label.')
+    ] = None,
+    time_label: Annotated[
+        str | None, typer.Option(help="Whether times are the start or the end of the mean; with --time-zone.")
+    ] = None,
+    averaging: Annotated[
+        str | None, typer.Option(help='Time over which values are means, such as "1 h"; by default that of the layout.')
+    ] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=UNIT", help="Unit where files have none, such as O3=ug/m3.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default RUN/evaluation.")] = None,
     species: Annotated[
         list[str] | None, typer.Option(help="Species to compare, such as O3; may be repeated. By default all.")
@@ -38,15 +56,24 @@ def evaluate(
     """
     from airshed.cli.progress import Activity
     from airshed.cli.render import say, show
+    from airshed.core.errors import CaseError
     from airshed.evaluate.evaluation import evaluate as compare
     from airshed.evaluate.folder import check_folder, default_folder, replaced_folder, write_tables
 
+    units = dict(each.partition("=")[::2] for each in unit or ())
+    time = {"zone": time_zone, "label": time_label} if time_zone is not None and time_label is not None else None
+    if (time_zone is None) != (time_label is None):
+        raise CaseError("--time-zone and --time-label belong together; give both")
     folder = output or default_folder(runs[0])
     check_folder(folder)
     with Activity(quiet=quiet) as activity:
         found = compare(
             runs,
             observations,
+            stations=stations or (),
+            time=time,
+            averaging=averaging,
+            units=units,
             species=tuple(species or ()),
             placement=place,
             traffic=traffic,

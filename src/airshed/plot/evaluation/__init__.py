@@ -12,7 +12,7 @@ from airshed.evaluate.folder import write_tables
 from airshed.io.folder import SOFTWARE
 from airshed.plot.evaluation.bias_map import draw_bias
 from airshed.plot.evaluation.diagrams import draw_scatter, draw_target, draw_taylor
-from airshed.plot.evaluation.report_page import report_page
+from airshed.plot.evaluation.report_page import DPI, report_page
 from airshed.plot.evaluation.series import draw_cycle, draw_series
 from airshed.plot.style import look
 
@@ -23,8 +23,6 @@ PICTURES: Final[Mapping[str, Callable[[Evaluation, str], Figure | None]]] = {
     "bias": draw_bias,
 }  # fmt: skip
 """Kind of picture, as its file is named -> function that draws it for a species, or returns None."""
-
-_SHARP: Final = 200.0
 
 
 def write_evaluation(
@@ -40,7 +38,7 @@ def write_evaluation(
         buffer = BytesIO()
         with look():
             figure.savefig(folder / f"{name}.pdf", format="pdf", metadata={"Creator": SOFTWARE, "CreationDate": None})
-            figure.savefig(buffer, format="png", dpi=_SHARP, metadata={"Software": SOFTWARE})
+            figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": SOFTWARE})
         pictures[species, kind] = buffer.getvalue()
         (folder / f"{name}.png").write_bytes(buffer.getvalue())
     (folder / PAGE).write_text(report_page(evaluation, pictures), encoding="utf-8")

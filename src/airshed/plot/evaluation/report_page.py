@@ -21,6 +21,9 @@ CAPTIONS: Final = {
 }
 """Explanation of each picture for a reader who does not know it."""
 
+DPI: Final = 200.0
+"""Dots per inch of pictures, which the page shows at 96."""
+
 _MOST_ROWS: Final = 500
 _STYLE: Final = """
 :root { color-scheme: light; --ink: #1c1f26; --grey: #5d6470; --pale: #dfe3e8; }
@@ -102,7 +105,9 @@ def _species(name: str, pictures: Pictures) -> str:
 def _figure(species: str, kind: str, content: bytes) -> str:
     source = f"data:image/png;base64,{b64encode(content).decode('ascii')}"
     caption = escape(CAPTIONS[kind])
-    image = f'<img src="{source}" alt="{escape(formula(species))}: {caption}">'
+    inches = int.from_bytes(content[16:20], "big") / DPI  # the width in the head of a PNG file
+    size = f' width="{round(96.0 * inches)}"' if inches else ""
+    image = f'<img src="{source}"{size} alt="{escape(formula(species))}: {caption}">'
     return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 

@@ -33,8 +33,13 @@ def conclusion(evaluation: Evaluation) -> list[str]:
 
 
 def _stations(evaluation: Evaluation) -> str:
-    names = set(evaluation.matched.observations.station.tolist()) - evaluation.unscored
-    return "one station" if len(names) == 1 else f"{len(names)} stations"
+    """Return the number of scored stations, the greatest one where species differ."""
+    of = evaluation.matched.observations
+    counts = {
+        len(set(of.station[of.species == name].tolist()) - evaluation.unscored) for name in set(of.species.tolist())
+    }
+    most = max(counts)
+    return "one station" if most == 1 else f"{'up to ' if len(counts) > 1 else ''}{most} stations"
 
 
 def _bias(each: Score) -> str:

@@ -1,0 +1,93 @@
+"""Files of observations that an evaluation reads, with tables of stations and a time convention."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+
+from airshed.core.errors import CaseError, DataError
+from airshed.core.text import listed
+from airshed.core.units import to
+from airshed.evaluate.run_fields import Window
+from airshed.observations.layouts import FileOptions
+from airshed.observations.observation import Observations
+from airshed.observations.reading import FileSummary, read_observations
+from airshed.observations.selection import OUTSIDE_WINDOW, ObservationSelection
+from airshed.observations.station import read_station_tables
+from airshed.observations.time_convention import TimeConvention
+
+TABLE: Final = "stations.csv"
+"""Name of a table of stations that is read without being named, beside the observations."""
+
+
+@dataclass(frozen=True)
+class ObservationFiles:
+    """Files of observations, and what they do not say themselves."""
+
+    paths: tuple[Path, ...]
+    stations: tuple[Path, ...]
+    time: TimeConvention | None
+    averaging: float | None
+    options: FileOptions
+
+    @classmethod
+    def of(
+        cls, paths: Sequence[Path], stations: Sequence[Path], *, time: TimeConvention | Mapping[str, str] | None,
+        averaging: str | float | None, units: Mapping[str, str] | None,
+    ) -> Self:  # fmt: skip
+        """Check the settings; raises CaseError for a time convention or an averaging period that cannot be."""
+        beside = {path.parent / TABLE for path in paths if not path.is_dir()}
+        tables = list(stations) or sorted(path for path in beside if path.is_file())
+        period = to(averaging, "s", where="averaging") if isinstance(averaging, str) else averaging
+        if period is not None and not 0.0 <= period < np.inf:
+            raise CaseError(f"averaging is {period:g} s; give 0 s for instants, or more for means")
+        return cls(
+            tuple(path for path in paths if path.name != TABLE or path not in tables), tuple(tables), _convention(time),
+            period, FileOptions(units=dict(units or {})),
+        )  # fmt: skip
+
+    def read(
+        self, window: Window, selection: ObservationSelection, on_progress: Callable[[str], None]
+    ) -> tuple[Observations, list[FileSummary]]:
+        """Return the observations and how each file was understood; raises DataError where none is left."""
+        table = read_station_tables(self.stations) if self.stations else None
+        summaries = []
+        for path in self.paths:
+            on_progress(f"reading {path}")
+            summaries += read_observations(
+                [path], window[0], selection, stations=table, time=self.time, averaging=self.averaging,
+                options=self.options,
+            )  # fmt: skip
+        if not selection.taken:
+            _raise_where_outside(window, selection, summaries)
+        return selection.observations(), summaries
+
+
+def moment(time: np.datetime64) -> str:
+    """Return a time such as "2022-08-31 14:00"."""
+    return str(time.astype("datetime64[m]")).replace("T", " ")
+
+
+def _convention(time: TimeConvention | Mapping[str, str] | None) -> TimeConvention | None:
+    if time is None or isinstance(time, TimeConvention):
+        return time
+    if set(time) != {"zone", "label"}:
+        raise CaseError('the time convention needs a zone and a label, as in {"zone": "Europe/Berlin", "label": "end"}')
+    return TimeConvention(time["zone"], time["label"])
+
+
+def _raise_where_outside(window: Window, selection: ObservationSelection, files: Sequence[FileSummary]) -> None:
+    """Raise DataError where all observations are of another period, or all stations in another area."""
+    rejected = [row for row in selection.rejected if "outside" in row.reason]
+    away = sorted({row.station for row in rejected if row.reason != OUTSIDE_WINDOW and row.station})
+    if away:
+        raise DataError(f"no station lies in the area of the run; outside are {listed(away)}")
+    first, last = min(each.first for each in files), max(each.last for each in files)
+    if rejected and np.isfinite([first, last]).all():
+        ends = [moment(window[0] + np.timedelta64(round(each), "s")) for each in (first, last)]
+        raise DataError(
+            f"no observation lies within the period of the run: it has {moment(window[0])} to {moment(window[1])}, "
+            f"the observations {ends[0]} to {ends[1]}, both UTC"
+        )
