@@ -16,9 +16,10 @@ from airshed.assimilate.seam import Observed
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.grid import Grid
 from airshed.observations.column_file import read_columns
+from airshed.observations.file_summary import FileSummary
 from airshed.observations.layouts import FileOptions
 from airshed.observations.observation import ErrorModel, Observations
-from airshed.observations.reading import FileSummary, read_observations
+from airshed.observations.reading import read_observations
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules
 from airshed.observations.station import read_station_tables
 from airshed.observations.time_convention import TimeConvention

@@ -22,8 +22,8 @@ from airshed.assimilate.posterior import Posterior, estimate, exact, hessian
 from airshed.assimilate.seam import Controls, Sampled
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Report, Table
+from airshed.observations.file_summary import FileSummary, files_table
 from airshed.observations.observation import Observations
-from airshed.observations.reading import FileSummary, files_table
 from airshed.observations.selection import RejectedRow, rejected_rows_table
 from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation

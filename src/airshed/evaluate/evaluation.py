@@ -18,8 +18,8 @@ from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selecte
 from airshed.evaluate.run_fields import SUMS, SURFACE, RunFields, Window
 from airshed.evaluate.score_table import Score, columns, difference_table, report_tables, score_table
 from airshed.grid import Grid
+from airshed.observations.file_summary import FileSummary, files_table
 from airshed.observations.observation import Observations
-from airshed.observations.reading import FileSummary, files_table
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
 from airshed.observations.time_convention import TimeConvention
 

@@ -1,5 +1,6 @@
 """Names and units of pollutants as networks write them."""
 
+import math
 import re
 from functools import cache
 from typing import Final
@@ -27,13 +28,15 @@ _UNIT: Final = re.compile(
     r"(?:(?<=[\s(\[_/])|^)((?:[uµμ]g|mg|ng)\s*[./]?\s*m(?:-3|\^-3|3|³|\^3|\*\*-3|⁻³)|(?:[uµμ]g|mg)/m³|pp[btm]v?|nmol/mol|umol/mol)(?=$|[\s)\]_])",
     re.IGNORECASE,
 )
+_WORDS: Final = re.compile(r"micrograms? ?(?:/|per) ?cubic met(?:er|re)", re.IGNORECASE)
+_TEMPERATURE: Final = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\s*°?\s*([CK])\b")
 _FORMULA: Final = re.compile(r"\(([^()]*)\)")
 
 
 @cache
 def parameter_of(text: str) -> str:
     """Return O3, NO2, NO, NOx, SO2, CO, NH3, HCHO, PM10 or PM2.5 for a name of a network; another text as it is."""
-    plain = text.translate(_SUBSCRIPTS).strip().casefold()
+    plain = re.sub(r"</?su[bp]>", "", text.translate(_SUBSCRIPTS).strip().casefold())
     code = plain.rpartition("/")[2] if "/pollutant/" in plain else plain
     if code in _CODES:
         return _CODES[code]
@@ -49,14 +52,27 @@ def parameter_of(text: str) -> str:
 
 @cache
 def unit_in(text: str) -> str:
-    """Return the unit that a name of a column holds, such as "NO2 (ug/m3)", "" for none."""
-    match = _UNIT.search(text.translate(_SUBSCRIPTS))
+    """Return the unit that a text such as "NO2 (ug/m3)" holds, "" for none.
+
+    Where the text gives the temperature of the air in the volume, the unit has it as well: "ug/m3 at 298.15 K".
+    """
+    plain = _WORDS.sub("ug/m3", text.translate(_SUBSCRIPTS))
+    match = _UNIT.search(plain)
     if match is None:
         return ""
+    warmth = _TEMPERATURE.search(plain, match.end())
+    kelvin = float(warmth[1]) + (273.15 if warmth[2].upper() == "C" else 0.0) if warmth else 0.0
+    reference = f" at {kelvin:g} K" if 250.0 < kelvin < 320.0 else ""
     unit = re.sub(r"\s+", "", match[1]).replace("μ", "u").replace("µ", "u")
     if unit.casefold().startswith("pp"):
         return unit.casefold().removesuffix("v")
-    return unit if "mol" in unit else f"{unit[:2]}/m3"
+    return unit if "mol" in unit else f"{unit[:2].casefold()}/m3{reference}"
+
+
+def reference_of(unit: str) -> tuple[str, float]:
+    """Return a unit without the temperature of its air, and that temperature [K], NaN for none."""
+    match = re.fullmatch(r"(.*?) at ([0-9.]+) K", unit)
+    return (match[1], float(match[2])) if match else (unit, math.nan)
 
 
 def is_pollutant(text: str) -> bool:

@@ -1,69 +1,29 @@
 """Reads observations of stations from files of any known layout."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from airshed.core.errors import DataError
-from airshed.core.report import Table
-from airshed.core.text import listed
-from airshed.observations.layouts import LAYOUTS, FileOptions, Layout, Record
-from airshed.observations.layouts.layout import DAY, HOUR
-from airshed.observations.parameters import parameter_of, unit_in
+from airshed.observations.file_summary import FileSummary
+from airshed.observations.layouts import LAYOUTS, FileOptions, Layout, Record, TableRows
+from airshed.observations.layouts.layout import HOUR
+from airshed.observations.parameters import parameter_of, reference_of, unit_in
 from airshed.observations.screening import number_of
-from airshed.observations.selection import OUTSIDE_WINDOW, Candidate, ObservationSelection
+from airshed.observations.selection import OTHER_SPECIES, OUTSIDE_WINDOW, Candidate, ObservationSelection, plain_flag
 from airshed.observations.station import Station, StationTable
 from airshed.observations.text_file import TextFile, read_text_file
-from airshed.observations.time_convention import EXAMPLE, Clock, TimeConvention, read_label
+from airshed.observations.time_convention import EXAMPLE, Clock, Means, TimeConvention, read_label
 
-OTHER_SPECIES: Final = "another species"
+_STANDARD_TEMPERATURE: Final = 293.15
+"""Of the air in which gases in ug/m3 are given [K]; those at another temperature are converted."""
 
 Span = tuple[float, float]
-
-
-@dataclass
-class FileSummary:
-    """What was read of a file, and how its times and values were understood.
-
-    known    how the time convention is known
-    periods  averaging periods [s];  rows: values in the file;  taken: those that are observations
-    first    beginning of the first mean [s since the start of the window];  last: end of the last one
-    """
-
-    path: str
-    layout: str
-    convention: TimeConvention
-    known: str
-    periods: set[float] = field(default_factory=set)
-    units: set[str] = field(default_factory=set)
-    rows: int = 0
-    taken: int = 0
-    first: float = math.inf
-    last: float = -math.inf
-
-
-def files_table(files: Sequence[FileSummary]) -> Table:
-    """Return a table of the files that were read, with layout, time convention and averaging period."""
-    columns = ("file", "layout", "zone", "label", "known by", "averaging", "units", "values", "taken")
-    rows = [
-        (each.path, each.layout, each.convention.zone, each.convention.label, each.known,
-         ", ".join(_duration(period) for period in sorted(each.periods)), ", ".join(sorted(each.units)),
-         each.rows, each.taken)
-        for each in files
-    ]  # fmt: skip
-    return Table("Files of observations", columns, rows)
-
-
-def _duration(seconds: float) -> str:
-    for size, unit in ((DAY, "day"), (HOUR, "h"), (60.0, "min")):
-        if seconds >= size and seconds % size == 0.0:
-            return f"{seconds / size:g} {unit}"
-    return f"{seconds:g} s"
 
 
 def read_observations(
@@ -91,7 +51,7 @@ def read_observations(
 
 def recognised(file: TextFile) -> Layout:
     """Return the layout of a file; raises DataError for one of none."""
-    if not any(file.head):
+    if not any(file.head) and not file.is_netcdf:
         raise DataError(f"{file.path} has no rows; get a fresh copy of the file, or leave it out")
     for layout in LAYOUTS:
         if layout.recognise(file):
@@ -121,8 +81,11 @@ class _FileReader:
         self._clock = Clock(convention, start)
         known = "given" if time is not None else layout.source
         self.summary = FileSummary(str(file.path), layout.name, convention, known)
+        self._zone_of_station = layout.zone_of_station and time is None
+        self._clocks: dict[str, Clock] = {}
+        self._stations: StationTable | None = None
         self._twice: dict[tuple[object, ...], list[tuple[Record, tuple[Span, ...], float]]] = {}
-        self._skipped: dict[str, list[int]] = {}
+        self._skipped: dict[str, tuple[int, int, int]] = {}
         self._order: list[float] = []
         self._places: dict[str, Station | str] = {}
         self._parameters: dict[str, str | None] = {}
@@ -132,16 +95,24 @@ class _FileReader:
         self._stations = stations
         before = self._selection.taken
         zone_unknown = self._clock.convention.zone == "file"
-        for record in self._layout.read(self._file, options):
+        rows = TableRows(self._file, self._observes, self._window())
+        for record in self._layout.read(rows, options):
             self.summary.rows += 1
             if zone_unknown and record.time:
                 zone_unknown = self._check_offset(record)
             self._take(record)
+        for line, reason in rows.rejected:
+            self._selection.reject(f"{self._file.path}, line {line}", reason)
+        self.summary.rows += sum(values for _, values in rows.skipped) + len(rows.rejected)
+        for line, values in rows.skipped:
+            self._skip(OUTSIDE_WINDOW, line, values)
+        for text in rows.skipped_times:
+            self._note(self._clock.means(text, "", HOUR))
         if not self.summary.rows:
             raise DataError(f"{self._file.path} has no rows; get a fresh copy of the file, or leave it out")
         self._settle()
-        for reason, lines in self._skipped.items():
-            self._selection.skip(str(self._file.path), reason, lines)
+        for reason, (first, last, values) in self._skipped.items():
+            self._selection.skip(str(self._file.path), reason, (first, last), values)
         self.summary.taken = self._selection.taken - before
         return self.summary
 
@@ -152,6 +123,18 @@ class _FileReader:
             raise DataError(f"{self._where(record)}: the time {record.time[:40]!r} has no offset from UTC; write it as "
                             f"2022-08-31T13:00:00Z, or say the zone of all times, as in {EXAMPLE}")  # fmt: skip
         return label is None
+
+    def _clock_of(self, record: Record) -> Clock:
+        """Return the clock of a record: of its station's zone, where the layout takes it from the table."""
+        if not self._zone_of_station or self._stations is None:
+            return self._clock
+        if record.station not in self._clocks:
+            station = self._stations.find(record.station)
+            zone = station.zone if station and station.zone else self.summary.convention.zone
+            convention = TimeConvention(zone, self.summary.convention.label)
+            self._clocks[record.station] = Clock(convention, np.datetime64(self._clock.start))
+            self.summary.convention = convention
+        return self._clocks[record.station]
 
     def _where(self, record: Record) -> str:
         return f"{self._file.path}, line {record.line}"
@@ -168,13 +151,12 @@ class _FileReader:
         period = self._period(record)
         if math.isnan(period):
             raise DataError(f"{self._where(record)}: the averaging period is unknown; give it, as in averaging = '1 h'")
-        means = self._clock.means(record.time, record.end, period)
-        for begin, end in means.spans:
-            self.summary.first, self.summary.last = min(self.summary.first, begin), max(self.summary.last, end)
+        means = self._clock_of(record).means(record.time, record.end, period)
+        self._note(means)
         if means.fault:
             self._reject(record, record.fault or means.fault)
         elif not any(self._selection.is_within(*span) for span in means.spans) and not self._refuses:
-            self._skipped.setdefault(OUTSIDE_WINDOW, []).append(record.line)
+            self._skip(OUTSIDE_WINDOW, record.line)
         elif len(means.spans) > 1:
             key = (record.station, record.parameter, record.time, record.end, period)
             self._twice.setdefault(key, []).append((record, means.spans, period))
@@ -182,6 +164,11 @@ class _FileReader:
             self._add(record, means.spans[0])
         if len(means.spans) == 1:
             self._order = [*self._order[:1], means.spans[0][1]]
+
+    def _note(self, means: Means) -> None:
+        """Note the beginning and the end of a mean for the summary."""
+        for begin, end in means.spans:
+            self.summary.first, self.summary.last = min(self.summary.first, begin), max(self.summary.last, end)
 
     @property
     def _refuses(self) -> bool:
@@ -194,8 +181,22 @@ class _FileReader:
             self._parameters[record.parameter] = self._known(record.parameter)
         if self._parameters[record.parameter] is not None:
             return False
-        self._skipped.setdefault(OTHER_SPECIES, []).append(record.line)
+        self._skip(OTHER_SPECIES, record.line)
         return True
+
+    def _skip(self, reason: str, line: int, values: int = 1) -> None:
+        """Count values that are passed over for a reason that many have in common."""
+        first, last, number = self._skipped.get(reason, (line, line, 0))
+        self._skipped[reason] = (min(first, line), max(last, line), number + values)
+
+    def _observes(self, parameter: str) -> bool:
+        return self._known(parameter) is not None
+
+    def _window(self) -> tuple[datetime, datetime]:
+        """Return the earliest and the latest time [UTC] that may count; all of them where others are refused."""
+        if self._refuses:
+            return datetime.min + timedelta(days=9), datetime.max - timedelta(days=9)
+        return self._clock.start, self._clock.start + timedelta(seconds=self._selection.length)
 
     def _known(self, parameter: str) -> str | None:
         """Return the name by which the selection knows a species; None for one that is passed over."""
@@ -224,7 +225,7 @@ class _FileReader:
                 if self._selection.is_within(*spans[number]) or self._refuses:
                     self._add(record, spans[number])
                 else:
-                    self._skipped.setdefault(OUTSIDE_WINDOW, []).append(record.line)
+                    self._skip(OUTSIDE_WINDOW, record.line)
 
     def _add(self, record: Record, span: Span) -> None:
         station = self._station(record) if not record.fault else Station(record.station)
@@ -234,29 +235,34 @@ class _FileReader:
         value, fault = number_of(self._file.number_text(record.value))
         error, wrong = self._number(record.error, "error")
         representativeness, also = self._number(record.representativeness, "representativeness")
-        fault = record.fault or fault or wrong or also
-        if record.fault or wrong or also:
-            self._reject(record, fault)
+        flag, unsound = self._flag(record)
+        if record.fault or unsound or wrong or also:
+            self._reject(record, record.fault or unsound or wrong or also)
             return
-        unit = unit_in(record.unit) or record.unit
+        unit, kelvin = reference_of(unit_in(record.unit) or record.unit)
         if not unit:
             raise DataError(f"{self._where(record)}: the unit of {record.parameter} is unknown; give it, as in "
                             f'units = {{ {parameter_of(record.parameter)} = "ug/m3" }}')  # fmt: skip
+        name = self._parameters.get(record.parameter) or record.parameter
+        if not math.isnan(kelvin) and not name.upper().startswith("PM"):
+            denser = kelvin / _STANDARD_TEMPERATURE
+            value, error = value * denser, error and error * denser
+            representativeness = representativeness and representativeness * denser
         self.summary.periods.add(span[1] - span[0])
         self.summary.units.add(unit)
-        flag = self._flag(record.flag)
-        name = self._parameters.get(record.parameter) or record.parameter
         if self._selection.add(Candidate(
             record.station, "surface", name, station.lon, station.lat, *span, value, unit, error, representativeness,
             flag, self._where(record), fault=fault,
         )):  # fmt: skip
             self._selection.stations[record.station] = station
 
-    def _flag(self, flag: str) -> str:
-        """Return a flag as the selection compares it: "" for one that the layout calls valid."""
+    def _flag(self, record: Record) -> tuple[str, str]:
+        """Return the flag as the selection compares it, "" for one that the layout calls valid; and a fault, or ""."""
         if self._layout.flags is None or self._selection.has_own_flags:
-            return flag
-        return "" if flag.strip().casefold() in self._layout.flags else flag
+            return record.flag, ""
+        if plain_flag(record.flag) in self._layout.flags:
+            return "", ""
+        return record.flag, f"flag {record.flag[:20]!r}"
 
     def _number(self, text: str, what: str) -> tuple[float | None, str]:
         if not text:
@@ -296,9 +302,3 @@ def _filled(place: Station, table: Station) -> Station:
         area=place.area or table.area, type=place.type or table.type,
         altitude=table.altitude if math.isnan(place.altitude) else place.altitude,
     )  # fmt: skip
-
-
-def rejected_text(selection: ObservationSelection) -> str:
-    """Return the numbers of rejected rows by reason, on one line."""
-    counts: Counter[str] = selection.rejected_by_reason
-    return listed([f"{number} {reason}" for reason, number in counts.most_common()])

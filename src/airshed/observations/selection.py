@@ -17,6 +17,9 @@ from airshed.observations.screening import NO_VALUE, reasons
 from airshed.observations.station import Station
 
 OUTSIDE_WINDOW: Final = "outside the window"
+OTHER_SPECIES: Final = "another species"
+COMMON_REASONS: Final = frozenset({OUTSIDE_WINDOW, OTHER_SPECIES})
+"""Why most rows of an archive are not taken, which says nothing about the others."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,8 @@ class ObservationSelection:
     """
 
     def __init__(self, grid: Grid, length: float, species: Sequence[str], choice: SelectionRules | None = None) -> None:
-        self._grid, self._length, self.rules = grid, length, choice or SelectionRules()
-        self._good = {_plain_flag(flag) for flag in self.rules.good}
+        self._grid, self.length, self.rules = grid, length, choice or SelectionRules()
+        self._good = {plain_flag(flag) for flag in self.rules.good}
         self._species = {name.casefold(): name for name in species}
         self._species |= {parameter.casefold(): name for parameter, name in self.rules.names.items()}
         self._taken: dict[tuple[object, ...], tuple[Candidate, Observation]] = {}
@@ -134,12 +137,12 @@ class ObservationSelection:
 
     def is_within(self, begin: float, end: float) -> bool:
         """Return whether a mean [s since the start] lies in the window."""
-        return 0.0 <= begin <= end <= self._length
+        return 0.0 <= begin <= end <= self.length
 
-    def skip(self, file: str, reason: str, lines: Sequence[int]) -> None:
-        """Note many rows of a file that are not taken for one reason."""
-        place = f"lines {min(lines)} to {max(lines)}" if len(lines) > 1 else f"line {lines[0]}"
-        self.rejected.append(RejectedRow(file, place, "", "", reason, len(lines)))
+    def skip(self, file: str, reason: str, lines: tuple[int, int], values: int) -> None:
+        """Note that many values of a file are not taken for one reason; ``lines`` are the first and the last one."""
+        place = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} to {lines[1]}"
+        self.rejected.append(RejectedRow(file, place, "", "", reason, values))
 
     def add(self, each: Candidate) -> bool:
         """Check an observation, keep it or pass it over, and return whether it is kept.
@@ -204,7 +207,9 @@ class ObservationSelection:
         text = "no observation is left in the domain and the window"
         if not self.rejected:
             return f"{text}; look at the files"
-        reason, number = self.rejected_by_reason.most_common(1)[0]
+        every_reason = self.rejected_by_reason
+        telling = Counter({reason: n for reason, n in every_reason.items() if reason not in COMMON_REASONS})
+        reason, number = (telling or every_reason).most_common(1)[0]
         first = next(row for row in self.rejected if row.reason == reason)
         every = sum(row.rows for row in self.rejected)
         told = f"{counted(number, 'row')} of {every} passed over: {reason} ({first.file}, {first.place})"
@@ -224,13 +229,13 @@ class ObservationSelection:
 
     def _reason_to_pass(self, each: Candidate) -> str:
         """Return why a row is passed over, "" where it is not; raises DataError where the choice refuses it."""
-        if _plain_flag(each.flag) not in self._good:
+        if plain_flag(each.flag) not in self._good:
             return f"flag {each.flag[:20]!r}"
         if each.fault or not np.isfinite(each.value):
             return each.fault or NO_VALUE
         if each.parameter.casefold() not in self._species:
             if self.rules.unknown == "skip":
-                return "another species"
+                return OTHER_SPECIES
             advice = suggestion(each.parameter, self._species.values())
             raise DataError(f"{each.where}: species {each.parameter[:40]!r} is none that is observed; {advice}")
         fault = _fault(each)
@@ -288,7 +293,7 @@ def _given_error(given: Candidate) -> float:
     return float(np.hypot.reduce(parts)) if parts else np.nan
 
 
-def _plain_flag(flag: str) -> str:
+def plain_flag(flag: str) -> str:
     """Return a flag in small letters, one that is a number in its shortest form."""
     try:
         return f"{float(flag):g}"

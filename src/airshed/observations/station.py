@@ -1,6 +1,7 @@
 """Stations: place, height and class, from tables of networks."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "type": ("type", "station_type", "type_of_station", "airqualitystationtype", "air quality station type",
              "station type", "stationstyp"),
     "inlet": ("inlet", "inlet height", "inlet_height", "inletheight", "inlet height (m)", "height"),
+    "zone": ("timezone", "zone", "time_zone", "time zone"),
     "network": ("network", "network_code", "airqualitynetwork", "air quality network", "network name"),
     "site_type": ("site_type", "site type", "environment type", "environment_type"),
 }  # fmt: skip
@@ -41,6 +43,7 @@ class Station:
     """A station of a network.
 
     lon, lat  [degrees];  altitude  of the ground above the sea [m];  inlet  above the ground [m]; NaN where unknown
+    zone      of its times in the archive of the network, "" where unknown
     area      "urban", "suburban", "rural" or "";  type  "background", "traffic", "industrial" or ""
     """
 
@@ -53,6 +56,7 @@ class Station:
     type: str = ""
     inlet: float = math.nan
     network: str = ""
+    zone: str = ""
 
 
 def area_of(text: str) -> str:
@@ -85,8 +89,15 @@ class StationTable:
                 self._by_key.setdefault(_folded(key), station)
 
     def find(self, key: str) -> Station | None:
-        """Return a station by its identifier or name, None for one that is not there."""
-        return self._by_key.get(_folded(key))
+        """Return a station by its identifier or name, None for one that is not there.
+
+        A sampling point such as SPO.DE_DENW095_NO2_dataGroup1 is found by the identifier of its station.
+        """
+        found = self._by_key.get(_folded(key))
+        if found is None and "_" in key:
+            parts = [part for part in re.split(r"[_./:\s-]", key) if len(part) >= 5]
+            found = next((self._by_key[_folded(part)] for part in parts if _folded(part) in self._by_key), None)
+        return found
 
     def advice(self, key: str) -> str:
         """Return what to do about a station that is not there, with the nearest spelling."""
@@ -142,4 +153,5 @@ def _station(file: TextFile, cells: list[str], columns: Mapping[str, int]) -> St
     return Station(
         text("id") or text("name"), text("name"), number("lon"), number("lat"), number("altitude"),
         area_of(text("area") or kind), type_of(text("type") or kind), number("inlet"), text("network"),
+        text("zone"),
     )  # fmt: skip

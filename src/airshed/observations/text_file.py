@@ -24,6 +24,7 @@ class TextFile:
 
     path: Path
     lines: list[str]
+    is_netcdf: bool = False
 
     @cached_property
     def mark(self) -> str:
@@ -61,13 +62,20 @@ class TextFile:
 
 
 def read_text_file(path: Path) -> TextFile:
-    """Return a table; raises DataError for a file that is missing, damaged, or no text."""
+    """Return a table; raises DataError for a file that is missing, damaged, or no text.
+
+    A netCDF file is returned without lines.
+    """
     try:
         content = plain_file(path).read_bytes()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read ({error}); get a fresh copy of the file") from None
+    if content.startswith((b"CDF", b"\x89HDF")):
+        return TextFile(path, [], is_netcdf=True)
+    if content.startswith(b"PAR1"):
+        raise DataError(f"{path} is a Parquet file; convert it to CSV: pandas.read_parquet({path.name!r}).to_csv(...)")
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{path} is no text; observations are read from CSV and from netCDF")
     return TextFile(path, _decoded(content).splitlines())

@@ -124,7 +124,7 @@ class Clock:
 
     def __init__(self, convention: TimeConvention, start: np.datetime64) -> None:
         self.convention = convention
-        self._start: datetime = start.astype("datetime64[us]").item()
+        self.start: datetime = start.astype("datetime64[us]").item()
         self._known: dict[tuple[str, str, float], Means] = {}
 
     def means(self, label: str, other: str, period: float) -> Means:
@@ -197,7 +197,7 @@ class Clock:
         return f"{clock:%H:%M} does not exist on that day in {self.convention.zone}: clocks go forward"
 
     def _seconds(self, instant: datetime) -> float:
-        return (instant - self._start).total_seconds()
+        return (instant - self.start).total_seconds()
 
 
 def _in_order(begin: float, end: float) -> Means:

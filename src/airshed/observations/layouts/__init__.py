@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from airshed.observations.layouts import long, ostluft, uba, wide
-from airshed.observations.layouts.layout import FileOptions, Layout, Record
+from airshed.observations.layouts import airbase, aurn, eea, long, monet, ostluft, pyaro, uba, wide
+from airshed.observations.layouts.layout import FileOptions, Layout, Record, TableRows
 
 LAYOUTS: Final[tuple[Layout, ...]] = (
-    ostluft.LAYOUT, uba.LAYOUT, long.OPENAQ, wide.OPENAIR, wide.WIDE, long.OWN,
+    monet.LAYOUT, airbase.LAYOUT, ostluft.LAYOUT, aurn.LAYOUT, uba.LAYOUT, pyaro.LAYOUT, eea.LAYOUT, long.OPENAQ,
+    wide.OPENAIR, wide.WIDE, long.OWN,
 )  # fmt: skip
 
-__all__ = ["LAYOUTS", "FileOptions", "Layout", "Record"]
+__all__ = ["LAYOUTS", "FileOptions", "Layout", "Record", "TableRows"]

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -15,6 +15,8 @@ from airshed.observations.time_convention import TimeConvention, read_label
 
 HOUR: Final = 3600.0
 DAY: Final = 86400.0
+_MARGIN: Final = timedelta(hours=39)
+"""A day, and the farthest zone from UTC."""
 
 
 class Record(NamedTuple):
@@ -60,23 +62,34 @@ class FileOptions(NamedTuple):
         return next((unit for key, unit in self.units.items() if parameter_of(key) == name), default)
 
 
+def first_line(file: TextFile) -> int:
+    """Return the number, from 0, of the first line that is not empty."""
+    return next((number for number, cells in enumerate(file.head) if cells), 0)
+
+
+def names_of(file: TextFile) -> list[str]:
+    """Return the cells of the first line that is not empty; none of an empty file."""
+    return file.head[first_line(file)] if file.head else []
+
+
 @dataclass(frozen=True)
 class Layout:
     """A layout of station files.
 
     recognise   whether a file has it, by its content
-    read        yields the records of a file
+    read        yields the records of a file, which it takes from a TableRows
     time        convention of its times, None where each file's user must give it
     time_of     the same, where the file itself gives it
     averaging   [s] where neither row nor column gives a period; NaN: the distance of its times
     flags       values of a flag that are valid; None: those of the selection
     columns     by what it is recognised, how the convention is known, units: for the documentation
     own         whether the table is made for a case, so that rows elsewhere may be refused
+    zone_of_station  whether the zone of a station in the table of stations has precedence
     """
 
     name: str
     recognise: Callable[[TextFile], bool]
-    read: Callable[[TextFile, FileOptions], Iterator[Record]]
+    read: Callable[["TableRows", FileOptions], Iterator[Record]]
     time: TimeConvention | None
     averaging: float
     columns: str
@@ -85,6 +98,60 @@ class Layout:
     flags: frozenset[str] | None = None
     time_of: Callable[[TextFile], TimeConvention | None] | None = None
     own: bool = False
+    zone_of_station: bool = False
+
+
+class TableRows:
+    """The rows of a file whose times may lie in the window; others are counted, without a look at their values.
+
+    file      where the rows are from
+    skipped   the lines that were passed over since their time lies outside, each with its number of values
+    rejected  the lines that cannot be read, each with the reason
+    """
+
+    def __init__(self, file: TextFile, observes: Callable[[str], bool], window: tuple[datetime, datetime]) -> None:
+        self.file, self.observes, self.window = file, observes, window
+        self.skipped: list[tuple[int, int]] = []
+        self.rejected: list[tuple[int, str]] = []
+        self._days: dict[str, datetime | None] = {}
+        self._ends: tuple[tuple[datetime, str], ...] = ()
+
+    def within(self, first: int, width: int, time: int, values: int = 1) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and the cells of each line that may count.
+
+        first   line to begin with, from 0;  width  number of columns;  time  column of the time;  values  in each line
+        """
+        for line, cells in self.file.rows(first):
+            if cells is None:
+                self.rejected.append((line, "a quote is not closed"))
+            elif len(cells) < width or (len(cells) > width and any(cells[width:])):
+                self.rejected.append((line, f"{len(cells)} cells, but {width} columns"))
+            elif self._may_count(cells[time]):
+                yield line, cells
+            else:
+                self.skipped.append((line, values))
+
+    @property
+    def skipped_times(self) -> list[str]:
+        """The first and the last time that was passed over, by their days; none where nothing was."""
+        return [text for _, text in self._ends]
+
+    def _may_count(self, text: str) -> bool:
+        """Return whether a time may lie in the window, whatever its zone, by its day alone."""
+        key = text.strip(" '\"")[:10]
+        if key not in self._days:
+            label = read_label(key)
+            self._days[key] = label.clock if label is not None else None
+        day = self._days[key]
+        if day is None or self.window[0] - _MARGIN <= day <= self.window[1] + _MARGIN:
+            return True
+        if not self._ends:
+            self._ends = ((day, text), (day, text))
+        elif day < self._ends[0][0]:
+            self._ends = ((day, text), self._ends[1])
+        elif day >= self._ends[1][0]:
+            self._ends = (self._ends[0], (day, text))
+        return False
 
 
 class Columns:
@@ -118,18 +185,6 @@ def header_at(file: TextFile, *names: tuple[str, ...]) -> int:
 def pollutants_in(names: list[str]) -> dict[int, str]:
     """Return the columns that hold values of a pollutant: number -> name of the pollutant."""
     return {number: parameter_of(name) for number, name in enumerate(names) if is_pollutant(name)}
-
-
-def wrong_length(line: int, cells: list[str] | None, columns: int) -> Record | None:
-    """Return a record that says that a line has too few or too many cells, None for a good one.
-
-    Empty cells at the end are no fault.
-    """
-    if cells is None:
-        return Record(line, fault="a quote is not closed")
-    if len(cells) < columns or any(cells[columns:]):
-        return Record(line, fault=f"{len(cells)} cells, but {columns} columns")
-    return None
 
 
 def distance_of_times(file: TextFile, first: int, column: int = 0) -> float:

@@ -6,24 +6,34 @@ from typing import Final
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.units import to
-from airshed.observations.layouts.layout import HOUR, Columns, FileOptions, Layout, Record, wrong_length
+from airshed.observations.layouts.layout import (
+    HOUR,
+    Columns,
+    FileOptions,
+    Layout,
+    Record,
+    TableRows,
+    first_line,
+    names_of,
+)
+from airshed.observations.parameters import unit_in
 from airshed.observations.station import Station, area_of, type_of
 from airshed.observations.text_file import TextFile
 from airshed.observations.time_convention import TimeConvention
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "station": ("station", "location_id", "locationId", "AirQualityStation", "Samplingpoint", "location", "siteid",
-                "site"),
-    "lon": ("lon", "longitude"),
-    "lat": ("lat", "latitude"),
+    "station": ("station", "location_id", "locationId", "AirQualityStationEoICode", "station_code", "AirQualityStation",
+                "Samplingpoint", "location", "siteid", "site"),
+    "lon": ("lon", "longitude", "samplingpoint_x"),
+    "lat": ("lat", "latitude", "latitue", "samplingpoint_y"),
     "species": ("species", "parameter", "AirPollutant", "pollutant", "variable"),
-    "value": ("value", "Concentration"),
-    "unit": ("unit", "units", "UnitOfMeasurement"),
+    "value": ("value", "Concentration", "value_numeric"),
+    "unit": ("unit", "units", "UnitOfMeasurement", "value_unit"),
     "time": ("time", "datetime", "utc", "date_utc", "datetimeUtc", "DatetimeEnd"),
     "averaging": ("averaging", "period"),
     "error": ("error", "standard_deviation"),
     "representativeness": ("representativeness",),
-    "flag": ("flag", "qc_flag", "qc", "validity", "status"),
+    "flag": ("flag", "qc_flag", "qc", "validity", "value_validity", "status"),
 }  # fmt: skip
 """What is read -> the names that its column may have, in capital or small letters; the first one there counts.
 
@@ -31,8 +41,8 @@ Names of Airshed, of OpenAQ and of the European Environment Agency.
 """
 _UTC: Final = ("utc", "date_utc", "datetimeutc")
 _OPTIONAL: Final = frozenset({"lon", "lat", "averaging", "error", "representativeness", "flag", "unit"})
-_BEGIN: Final = ("start_time", "DatetimeBegin", "begin")
-_END: Final = ("end_time", "DatetimeEnd", "end")
+_BEGIN: Final = ("start_time", "DatetimeBegin", "value_datetime_begin", "start", "begin")
+_END: Final = ("end_time", "DatetimeEnd", "value_datetime_end", "end")
 
 
 def table_columns(file: TextFile, names: list[str], *, optional: frozenset[str] = _OPTIONAL) -> dict[str, int]:
@@ -42,6 +52,10 @@ def table_columns(file: TextFile, names: list[str], *, optional: frozenset[str] 
     found["begin"], found["until"] = columns.find(*_BEGIN), columns.find(*_END)
     if found["begin"] >= 0 and found["until"] >= 0:
         found["time"] = found["begin"]
+    if found["value"] < 0:  # a column that is called after its unit, such as ugm3
+        found["value"] = next((number for number, name in enumerate(names) if unit_in(name)), -1)
+    if found["time"] < 0:
+        found["time"] = next((n for n, name in enumerate(names) if name.casefold().startswith(("time", "date"))), -1)
     missing = [what for what in COLUMNS if found[what] < 0 and what not in optional]
     if (found["lon"] < 0) != (found["lat"] < 0):
         missing.append("lon" if found["lon"] < 0 else "lat")
@@ -52,18 +66,14 @@ def table_columns(file: TextFile, names: list[str], *, optional: frozenset[str] 
 
 
 def read_long(
-    file: TextFile, options: FileOptions, names: list[str], first: int, columns: Mapping[str, int]
+    rows: TableRows, options: FileOptions, names: list[str], first: int, columns: Mapping[str, int]
 ) -> Iterator[Record]:
     """Yield the records of a table with a row for each value, whose columns are known."""
-    width = len(names)
+    file = rows.file
     both = columns["begin"] >= 0 and columns["until"] >= 0
     places: dict[tuple[str, str, str], Station | str] = {}
-    about = Columns(names)
-    for line, cells in file.rows(first):
-        wrong = wrong_length(line, cells, width)
-        if wrong or cells is None:
-            yield wrong or Record(line)
-            continue
+    about, default = Columns(names), unit_in(names[columns["value"]])
+    for line, cells in rows.within(first, len(names), columns["time"]):
 
         def text(what: str, cells: list[str] = cells) -> str:
             return cells[columns[what]] if columns[what] >= 0 else ""
@@ -76,7 +86,7 @@ def read_long(
         fault = next((f"{what} is empty; write one, or remove the line" for what in ("station", "species")
                       if not text(what)), fault)  # fmt: skip
         yield Record(
-            line, key[0], text("species"), text("value"), text("unit") or options.unit(text("species")),
+            line, key[0], text("species"), text("value"), text("unit") or default or options.unit(text("species")),
             cells[columns["time"]], cells[columns["until"]] if both else "", period, text("flag"),
             fault or (place if isinstance(place, str) else ""), place if isinstance(place, Station) else None,
             text("error"), text("representativeness"),
@@ -96,14 +106,15 @@ def _place(file: TextFile, cells: list[str], key: tuple[str, str, str], about: C
         at = about.find(*names)
         return cells[at] if at >= 0 else ""
 
-    altitude, kind = cell("altitude", "elevation"), cell("site_type", "station_type", "type")
+    altitude = cell("altitude", "elevation")
+    kind = cell("site_type", "station_type", "type", "area_classification")
     try:
         height = float(file.number_text(altitude))
     except ValueError:
         height = math.nan
     name = cell("location", "name", "site_name", "station_name")
     lon, lat = numbers
-    return Station(key[0], name, lon, lat, height, area_of(cell("area") or kind), type_of(kind))
+    return Station(key[0], name, lon, lat, height, area_of(cell("area", "area_classification") or kind), type_of(kind))
 
 
 def _period(text: str) -> tuple[float, str]:
@@ -117,24 +128,20 @@ def _period(text: str) -> tuple[float, str]:
     return period, f"averaging is {period:g} s; give 0 s for an instant, or more for a mean" if period < 0 else ""
 
 
-def _first_line(file: TextFile) -> int:
-    return next((number for number, cells in enumerate(file.head) if cells), 0)
-
-
 def _is_long(file: TextFile) -> bool:
-    names = Columns((file.head or [[]])[_first_line(file)])
+    names = Columns(names_of(file))
     return names.find(*COLUMNS["value"]) >= 0 or names.find(*COLUMNS["station"]) >= 0
 
 
-def _read(file: TextFile, options: FileOptions) -> Iterator[Record]:
-    at = _first_line(file)
-    names = file.head[at]
-    return read_long(file, options, names, at + 1, table_columns(file, names))
+def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:
+    at = first_line(rows.file)
+    names = rows.file.head[at]
+    return read_long(rows, options, names, at + 1, table_columns(rows.file, names))
 
 
 def _time_of(file: TextFile) -> TimeConvention:
     """Return the convention of a long table: an offset in each row unless a column's name says UTC."""
-    names = file.head[_first_line(file)]
+    names = names_of(file)
     columns = table_columns(file, names)
     both = columns["begin"] >= 0 and columns["until"] >= 0
     in_utc = names[columns["time"]].casefold() in _UTC
@@ -142,7 +149,7 @@ def _time_of(file: TextFile) -> TimeConvention:
 
 
 def _is_openaq(file: TextFile) -> bool:
-    names = Columns((file.head or [[]])[_first_line(file)])
+    names = Columns(names_of(file))
     return names.find("location_id", "locationId") >= 0 and names.has("parameter", "value")
 
 

@@ -11,9 +11,9 @@ from airshed.observations.layouts.layout import (
     FileOptions,
     Layout,
     Record,
+    TableRows,
     header_at,
     pollutants_in,
-    wrong_length,
 )
 from airshed.observations.parameters import unit_in
 from airshed.observations.text_file import TextFile
@@ -22,6 +22,8 @@ from airshed.observations.time_convention import TimeConvention
 _STATION: Final = ("Station code", "Stationscode", "Stationskennung")
 _DATE: Final = ("Date", "Datum")
 _TIME: Final = ("Time", "Uhrzeit", "Zeit")
+_VALUE: Final = ("Messwert", "Measured value", "Value")
+_POLLUTANT: Final = ("Komponente", "Pollutant", "Luftschadstoff", "Component", "Schadstoff")
 _IN_NAME: Final = re.compile(r"DE[A-Z]{2}\d{3}", re.IGNORECASE)
 _MEAN: Final = re.compile(r"average|mean|mittel", re.IGNORECASE)
 _MAXIMUM: Final = re.compile(r"maxim", re.IGNORECASE)
@@ -34,7 +36,7 @@ def _header(file: TextFile) -> int:
         return -1
     names = file.head[at]
     means = [number for number in pollutants_in(names) if _MEAN.search(names[number])]
-    long = Columns(names).find("Messwert", "Measured value", "Value") >= 0
+    long = Columns(names).find(*_VALUE) >= 0
     has_station = Columns(names).find(*_STATION) >= 0
     return at if means or (has_station and (long or pollutants_in(names))) else -1
 
@@ -46,31 +48,34 @@ def _period(name: str) -> float:
     return DAY if re.search(r"daily|tages|24.(hour|stunden)|day", folded) else HOUR
 
 
-def _read(file: TextFile, options: FileOptions) -> Iterator[Record]:
-    at = _header(file)
-    names = file.head[at]
-    columns, values = Columns(names), {n: p for n, p in pollutants_in(names).items() if not _MAXIMUM.search(names[n])}
-    station, date, time = columns.find(*_STATION), columns.find(*_DATE), columns.find(*_TIME)
-    long = columns.find("Messwert", "Measured value", "Value")
-    what = columns.find("Komponente", "Pollutant", "Luftschadstoff", "Component", "Schadstoff")
-    unit = columns.find("Einheit", "Unit")
-    in_name = _IN_NAME.search(file.path.name)
-    default = options.station or (in_name[0].upper() if in_name else file.path.name.split(".")[0])
-    for line, cells in file.rows(at + 1):
-        wrong = wrong_length(line, cells, len(names))
-        if wrong or cells is None:
-            yield wrong or Record(line)
-            continue
+def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:
+    at = _header(rows.file)
+    names = rows.file.head[at]
+    columns, station = Columns(names), Columns(names).find(*_STATION)
+    date, time = columns.find(*_DATE), columns.find(*_TIME)
+    in_name = _IN_NAME.search(rows.file.path.name)
+    default = options.station or (in_name[0].upper() if in_name else rows.file.path.name.split(".")[0])
+    values = _series(names, options)
+    for line, cells in rows.within(at + 1, len(names), date, len(values)):
         place = (cells[station] if station >= 0 else "") or default
         label = f"{cells[date]} {cells[time]}" if time >= 0 else cells[date]
-        if long >= 0:
-            kind = cells[what] if what >= 0 else options.parameter
-            of = (cells[unit] if unit >= 0 else "") or unit_in(names[long]) or "ug/m3"
-            yield Record(line, place, kind, cells[long], of, label)
-            continue
-        for number, name in values.items():
-            of = unit_in(names[number]) or options.unit(name, "mg/m3" if name == "CO" else "ug/m3")
-            yield Record(line, place, name, cells[number], of, label, period=_period(names[number]))
+        for number, name, unit, period in values:
+            yield Record(line, place, name or cells[columns.find(*_POLLUTANT)], cells[number], unit, label,
+                         period=period)  # fmt: skip
+
+
+def _series(names: list[str], options: FileOptions) -> list[tuple[int, str, str, float]]:
+    """Return column, pollutant ("": in a column of its own), unit and period of the values of a line."""
+    value = Columns(names).find(*_VALUE)
+    if value >= 0:
+        what = "" if Columns(names).find(*_POLLUTANT) >= 0 else options.parameter
+        return [(value, what, unit_in(names[value]) or options.unit(what, "ug/m3"), _period(names[value]))]
+    found = []
+    for number, name in pollutants_in(names).items():
+        if not _MAXIMUM.search(names[number]):
+            unit = unit_in(names[number]) or options.unit(name, "mg/m3" if name == "CO" else "ug/m3")
+            found.append((number, name, unit, _period(names[number])))
+    return found
 
 
 LAYOUT: Final = Layout(

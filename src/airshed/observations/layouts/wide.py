@@ -11,9 +11,9 @@ from airshed.observations.layouts.layout import (
     FileOptions,
     Layout,
     Record,
+    TableRows,
     distance_of_times,
     header_at,
-    wrong_length,
 )
 from airshed.observations.parameters import is_pollutant, parameter_of, unit_in
 from airshed.observations.station import Station, area_of, type_of
@@ -69,7 +69,8 @@ def _place(cells: list[str], columns: Columns, station: str) -> Station | None:
     return Station(station, name, *at, area=area_of(text), type=type_of(text))
 
 
-def _read(file: TextFile, options: FileOptions, units: dict[str, str]) -> Iterator[Record]:
+def _read(rows: TableRows, options: FileOptions, units: dict[str, str]) -> Iterator[Record]:
+    file = rows.file
     at = _header(file)
     names = file.head[at]
     columns, values = Columns(names), _values(names)
@@ -77,14 +78,10 @@ def _read(file: TextFile, options: FileOptions, units: dict[str, str]) -> Iterat
     clock = clock if clock != date else -1
     default = options.station or file.path.name.split(".")[0]
     has_place = columns.find("lon", "longitude") >= 0 and columns.find("lat", "latitude") >= 0
-    period = distance_of_times(file, at + 1, date) if clock < 0 else math.nan
+    period = distance_of_times(file, at + 1, date) if clock < 0 else HOUR
     places: dict[str, Station | None] = {}
     of = {n: unit_in(names[n]) or options.unit(p, units.get(p, units.get("", ""))) for n, (p, _) in values.items()}
-    for line, cells in file.rows(at + 1):
-        wrong = wrong_length(line, cells, len(names))
-        if wrong or cells is None:
-            yield wrong or Record(line)
-            continue
+    for line, cells in rows.within(at + 1, len(names), date, len(values)):
         who = (cells[station] if station >= 0 else "") or default
         if has_place and who not in places:
             places[who] = _place(cells, columns, who)
@@ -95,7 +92,7 @@ def _read(file: TextFile, options: FileOptions, units: dict[str, str]) -> Iterat
 
 
 OPENAIR: Final = Layout(
-    "openair", _is_openair, lambda file, options: _read(file, options, {"": "ug/m3", "CO": "mg/m3"}),
+    "openair", _is_openair, lambda rows, options: _read(rows, options, {"": "ug/m3", "CO": "mg/m3"}),
     TimeConvention("UTC", "start"), HOUR,
     columns="`date`, `site` or `code` (or `ws`, `wd`), a column in small letters for each pollutant",
     source="the import functions of openair: GMT, start of the hour",
@@ -103,7 +100,7 @@ OPENAIR: Final = Layout(
 )  # fmt: skip
 
 WIDE: Final = Layout(
-    "wide table", lambda file: _header(file) >= 0, lambda file, options: _read(file, options, {}), None, math.nan,
+    "wide table", lambda file: _header(file) >= 0, lambda rows, options: _read(rows, options, {}), None, math.nan,
     columns="a column of times, a column for each pollutant",
     source="to be given",
     units="in the names of the columns, or to be given",
