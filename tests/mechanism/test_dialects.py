@@ -285,3 +285,19 @@ def test_concentrations_elsewhere_in_a_formula_are_refused_once(tmp_path: Path) 
         "m.def:4:1: a rate cannot depend on X, a variable species, in another way than by a factor; write the function "
         "that takes it so, or without it (2 places, this is the first)"
     )
+
+
+def test_a_musicbox_file_of_the_older_form_names_its_mechanism(tmp_path: Path) -> None:
+    content = {"conditions": {}, "model components": [{"type": "CAMP", "configuration file": "camp_data/config.json"}]}
+    with pytest.raises(MechanismError, match=r"older form: give the mechanism that it names, 'camp_data/config\.json'"):
+        load_mechanism(written(tmp_path, json.dumps(content), "my_config.json"))
+
+
+def test_a_long_list_of_faults_ends_with_whole_lines(tmp_path: Path) -> None:
+    text = HEAD + "".join(f"<{n}> NO = {name} : 1;\n" for n, name in enumerate("ABCDEFGHIJKLMNOP"))
+    with pytest.raises(MechanismError) as caught:
+        load_mechanism(written(tmp_path, text))
+    lines = str(caught.value).splitlines()
+    assert all(line.endswith("is not declared") or "did you mean" in line for line in lines[:-1])
+    assert lines[-1] == f"and {16 - len(lines) + 1} more"
+    assert len(str(caught.value)) < 1200, "what is longer is cut in its middle"

@@ -265,7 +265,7 @@ def test_what_code_computes_from_species_is_named_with_the_remedy(tmp_path: Path
     assert "<P1> depends on RO2, which inlined code computes from variable species" in str(caught.value)
     assert "A + X = B + X : k" in str(caught.value)
     assert str(caught.value).count("depends on") == 1
-    path.write_text(RO2.format(code=f"{code}\n K2 = 3.0", name="K2"), encoding="utf-8")
+    path.write_text(RO2.format(code=f"{code}\n K2 = 3.0\n K2 = 4.0", name="K2"), encoding="utf-8")
     with pytest.raises(MechanismError, match="no formula gives 'K2' in <P1>"):
         load_mechanism(path)
 

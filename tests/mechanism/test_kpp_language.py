@@ -133,7 +133,7 @@ def test_all_unknown_functions_are_named_at_once(write) -> None:
     k_SIV = a
 #ENDINLINE
 #INLINE F90_RCONST
-  k_DMS = 1.E-9*EXP(5820./temp)
+  k_DMS = 1.E-9*EXP(5820./temp); IF (temp > 300.) k_DMS = 0
 #ENDINLINE
 """
     head = text + HEAD

@@ -187,5 +187,7 @@ def _parameters(network: ReactionNetwork) -> list[Table]:
     for each in network.parameters:
         given = "a function in Python" if each.name in network.callables else each.default
         rows.append((each.name, each.unit, "open" if given is None else given, each.text))
-    rows += [(name, "", str(value), "from the side file") for name, value in network.bindings.items()]
+    rows += [
+        (name, "", str(value), "from the side file or code of its own") for name, value in network.bindings.items()
+    ]
     return [Table("Parameters", ("name", "unit", "value", ""), rows)] if rows else []

@@ -15,6 +15,8 @@ from airshed.mechanism.rates_file import RatesFile
 from airshed.mechanism.reaction import Reaction
 
 _MOST_FAULTS: Final = 20
+_LONGEST: Final = 1000
+"""Characters of a message, of which a terminal shows a little more."""
 _MOST_NAMES: Final = 8
 _VARIABLE: Final = re.compile(r"a rate cannot depend on (\w+), a variable species")
 _LABEL: Final = re.compile(r"(?<=the rate of )<[^<>]*>")
@@ -45,8 +47,11 @@ class Faults:
 
     def text(self) -> str:
         """Return all of them, a line each."""
-        lines = []
+        lines: list[str] = []
         for kind, (fault, number) in list(self.found.items())[:_MOST_FAULTS]:
+            if sum(map(len, lines)) + len(str(fault)) > _LONGEST and lines:
+                left = "and more" if self.many else f"and {len(self.found) - len(lines)} more"
+                return "\n".join([*lines, left])
             others = list(self._names.get(kind, ()))[1:]
             of = f" of {', '.join(others[:_MOST_NAMES])}{' ...' * (len(others) > _MOST_NAMES)} too" if others else ""
             lines.append(str(fault) + (f" ({number} places{of}, this is the first)" if number > 1 else ""))

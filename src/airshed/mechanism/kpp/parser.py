@@ -136,12 +136,21 @@ class _Statements(Transformer[Token, Any]):
     def names(self, *statements: Statement) -> Sequence[Statement]:
         return statements
 
-    species = equations = values = names
+    equations = values = names
+
+    def species(self, *statements: Statement | None) -> Sequence[Statement]:
+        return tuple(statement for statement in statements if statement is not None)
 
     def listed(self, name: Token) -> NameStatement:
         return NameStatement(_offset(name), str(name))
 
-    def declaration(self, name: Token, composition: tuple[Amount, ...]) -> SpeciesStatement:
+    def nameless(self, equals: Token, composition: tuple[Amount, ...]) -> None:
+        if [part.name.casefold() for part in composition] != ["ignore"]:
+            raise MisplacedError(_offset(equals), "expected a name of a species before this '='")
+
+    def declaration(self, name: Token | None, composition: tuple[Amount, ...] = ()) -> SpeciesStatement | None:
+        if name is None:
+            return None
         known = all(part.name.casefold() != "ignore" for part in composition)
         return SpeciesStatement(_offset(name), str(name), composition if known else ())
 

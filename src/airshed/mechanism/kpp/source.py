@@ -23,8 +23,8 @@ LARGEST: Final = 20_000_000
 # What the sections are not made of, the first alternative that fits counting from the left: a brace in inlined code
 # opens no comment, a command in a comment is none, and names in quotes stay.
 _ASIDE = re.compile(
-    r"(?P<quoted>\"[^\"\n]*\")|(?P<comment>\{[^}]*\}|//[^\n]*)|(?P<open>\{[^}]*)"
-    r"|(?P<inline>^[ \t]*#[ \t]*INLINE\b[^\n]*\n(?P<code>(?:(?![ \t]*#[ \t]*ENDINLINE\b)[^\n]*\n)*)"
+    r"(?P<quoted>\"[^\"\n]*\")|(?P<comment>\{[^}]*\}|//[^\n]*|^[ \t]*#[ \t]*$)|(?P<open>\{[^}]*)"
+    r"|(?P<inline>^[ \t]*#[ \t]*INLINE\b[ \t]*(?P<kind>\w*)[^\n]*\n(?P<code>(?:(?![ \t]*#[ \t]*ENDINLINE\b)[^\n]*\n)*)"
     r"[ \t]*#[ \t]*ENDINLINE\b[^\n]*)|(?P<openinline>^[ \t]*#[ \t]*INLINE\b)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -83,15 +83,26 @@ class SourceFile:
         return _ASIDE.sub(_blank, self.raw)
 
     @cached_property
+    def blocks(self) -> tuple[tuple[str, int, str], ...]:
+        """The pieces of inlined code: what they are for, as F90_RCONST, their offset, and their text."""
+        found = (match for match in _ASIDE.finditer(self.raw) if match["inline"])
+        return tuple(((match["kind"] or ""), match.start(), match["code"]) for match in found)
+
+    @cached_property
     def _codes(self) -> tuple[str, ...]:
         """The pieces of inlined code, without remarks."""
-        return tuple(REMARK.sub("", match["code"]) for match in _ASIDE.finditer(self.raw) if match["inline"])
+        return tuple(REMARK.sub("", code) for _, _, code in self.blocks)
+
+    @cached_property
+    def assignments_in_code(self) -> tuple[str, ...]:
+        """Names, their case folded, of values and functions, as often as inlined code gives them a value."""
+        found = ((match[1] or match[2]).casefold() for code in self._codes for match in _DEFINED.finditer(code))
+        return tuple(found)
 
     @cached_property
     def defined_in_code(self) -> frozenset[str]:
         """Names, their case folded, of values and functions that inlined code defines, without KPP's concentrations."""
-        found = {(match[1] or match[2]).casefold() for code in self._codes for match in _DEFINED.finditer(code)}
-        return frozenset(found) - {"c", "var", "fix"}
+        return frozenset(self.assignments_in_code) - {"c", "var", "fix"}
 
     @cached_property
     def concentrations_in_code(self) -> frozenset[str]:

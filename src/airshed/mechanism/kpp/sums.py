@@ -48,12 +48,17 @@ class NoSumError(Exception):
     """A rate depends on a sum in another way than by its powers."""
 
 
+def statements_of(code: str) -> tuple[list[str], bool]:
+    """Return the statements of a piece of code, and whether it has neither branches nor loops."""
+    statements = [each.strip() for each in re.split(r"[\n;]", REMARK.sub("", _CONTINUED.sub(" ", code)))]
+    return statements, not any(_BLOCK.match(each) for each in statements)
+
+
 def sums_of(code: str) -> dict[str, CodeSum]:
     """Return what a piece of inlined code computes from concentrations, by its names with the case folded."""
     found: dict[str, CodeSum] = {}
     zeros: set[str] = set()
-    statements = [each.strip() for each in re.split(r"[\n;]", REMARK.sub("", _CONTINUED.sub(" ", code)))]
-    is_plain = not any(_BLOCK.match(each) for each in statements)
+    statements, is_plain = statements_of(code)
     for statement in statements:
         match = _ASSIGNMENT.fullmatch(statement)
         if match is None:

@@ -30,6 +30,12 @@ SUMS: Final = "__sums"
 MECHANISM: Final = "mechanism"
 """Key of a MusicBox file, beside the conditions of the box."""
 
+COMPONENTS: Final = "model components"
+"""Key of a MusicBox file of the older form, for a list with the mechanism's file."""
+
+CONFIGURATION: Final = "configuration file"
+"""Key of that file in the list."""
+
 CONFIGURATIONS: Final = ("config.yaml", "config.yml", "config.json")
 """What a folder's mechanism is called, in the order in which MICM looks."""
 
@@ -71,7 +77,16 @@ def read_openatmos(path: Path, shown: str | None = None) -> ReactionNetwork:
 
 
 def _of_musicbox(node: Node, path: Path, shown: str) -> tuple[Node, Path, str]:
-    """Return the mechanism of a MusicBox file, which stands under `mechanism` or in the file that is named there."""
+    """Return the mechanism of a MusicBox file, which stands under `mechanism` or in the file that is named there.
+
+    Raises MechanismError for a file of the older form with the file of its mechanism.
+    """
+    older = node.value.get(COMPONENTS)
+    if older is not None and isinstance(older.value, list):
+        named = [each.value[CONFIGURATION] for each in older.items() if CONFIGURATION in each.mapping()]
+        if named:
+            name = named[0].text()
+            raise older.error(f"a MusicBox file of the older form: give the mechanism that it names, {name!r}")
     inner = node.value.get(MECHANISM) if "version" not in node.value else None
     if inner is None:
         return node, path, shown
