@@ -89,6 +89,7 @@ def test_the_python_of_the_readme_runs(code: str) -> None:
 
 def command_lines(text: str) -> list[Command]:
     """Return the `airshed ...` lines of indented and shell blocks, without remarks and redirections."""
+    text = text.replace(" \\\n", " ")  # a line that goes on in the next one
     lines = re.findall(r"^(?: {4}|\$ )(?:\.venv/bin/)?airshed (.+)$", text, re.MULTILINE)
     return [shlex.split(re.sub(r" > \S+", "", line), comments=True) for line in lines]
 
