@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import airshed
 from airshed.case.toml import write_toml
 from airshed.cli.program import app
-from airshed.core.errors import OutputError
+from airshed.core.errors import CaseError, OutputError
 from airshed.core.files import resource
 from airshed.io.folder import RunFolder
 from airshed.io.strategies.checked import Checked
@@ -210,3 +210,14 @@ def test_a_restart_of_another_model_is_refused(tmp_path: Path) -> None:
                 archive.writestr(name, content)
     with pytest.raises(OutputError):
         run(case_of(), tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize("until", [None, "20 min"])
+def test_a_longer_run_is_not_resumed_but_begun_at_the_end(tmp_path: Path, until: str | None) -> None:
+    run(case_of(), tmp_path / "run", until)
+    before, longer = contents(tmp_path / "run"), {**CASE["time"], "length": "3 h"}
+    with pytest.raises(CaseError, match=r"time\.length was .*, now is '3 h'.*time\.start, .* as initial\.file"):
+        run(case_of(time=longer), tmp_path / "run", resume=True)
+    with pytest.raises(CaseError, match=r"time\.step was .*undo that$"):
+        run(case_of(time={**CASE["time"], "step": "7 s"}), tmp_path / "run", resume=True)
+    assert contents(tmp_path / "run") == before

@@ -17,6 +17,10 @@ STATE_FILE: Final = "run.json"
 RESULTS: Final = (".nc", ".files", ".zarr")
 """What a result may be: one netCDF file, a folder of one for each rank, or a Zarr store."""
 
+_LONGER: Final = (
+    ". To go on after its end, begin a run in another folder there: time.start, and its output as initial.file"
+)
+
 State = Literal["running", "interrupted", "finished"]
 
 
@@ -98,7 +102,11 @@ def check_resumable(
             "resume it with that version, or run anew without --resume"
         )
     if difference is not None:
-        raise CaseError(f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that")
+        of_air = parse_toml(case_toml).get("model") == "air"
+        advice = _LONGER if of_air and difference.startswith("time.length ") else ""
+        raise CaseError(
+            f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that{advice}"
+        )
 
 
 def changed_inputs(earlier: RunState, inputs: Inputs) -> list[str]:

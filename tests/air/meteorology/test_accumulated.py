@@ -137,3 +137,14 @@ def test_unreadable_instants_are_passed_over_until_they_are_needed(monkeypatch: 
     monkeypatch.setattr(accumulated, "at_times", broken)
     data = made_up("model", tp=(FLAT, of_forecast(SHOWERS)))
     assert growing_sums(data, 0) == {"tp": frozenset()}
+
+
+def test_sums_of_which_no_instant_can_be_read_are_refused_when_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(field: xr.Variable) -> Callable[[list[int]], np.ndarray]:
+        def read(places: list[int]) -> np.ndarray:
+            raise DataError("no instant is sound")
+
+        return read
+
+    monkeypatch.setattr(accumulated, "at_times", broken)
+    assert growing_sums(made_up("model", tp=(FLAT, of_forecast(SHOWERS))), 0) == {}

@@ -69,7 +69,7 @@ def _looked_at(field: xr.Variable, times: NDArray[np.datetime64], places: Sequen
             continue
         seen.append(place)
     seconds = (times[seen] - np.datetime64(0, "s")) / np.timedelta64(1, "s")
-    return np.array(values).reshape(len(seen), -1), np.asarray(seconds, np.float64)
+    return np.array(values).reshape(len(seen), -1 if seen else 0), np.asarray(seconds, np.float64)
 
 
 def _of_field(name: str, values: Array, times: Array, *, forecast: bool) -> Begins | None:
