@@ -199,6 +199,16 @@ def test_restarts_hold_the_steps_of_cells(tmp_path):
         assert not np.array_equal(undisturbed.model.mixing_ratios(), resumed.model.mixing_ratios())
 
 
+def test_steps_of_cells_are_guessed_where_the_state_is_new(tmp_path):
+    with airshed.Simulation(small_case(tmp_path, chemistry={"integrator": "strang"})) as simulation:
+        first = simulation.model.scheme.chemistry.first
+        assert not first.any()
+        simulation.step()
+        assert first.all(axis=0)[simulation.model.scheme.chemistry._in_use].all()
+        simulation["O3"] = "80 ppb"
+        assert not first.any()
+
+
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_steps_are_fixed_or_automatic_and_end_when_something_is_due(tmp_path, integrator):
     def timed(**time):

@@ -29,9 +29,6 @@ from airshed.parallel.balance import Balance, Columns
 
 Array = npt.NDArray[np.float64]
 
-_FIRST_STEP: Final = 0.01
-"""Part of an interval that is tried as the first step of chemistry in a cell that nothing is known of."""
-
 _LONGEST_FIRST: Final = np.inf, 0.25
 """Parts of an interval that the first step of chemistry is at most, in either half of a step. What emission and
 transport have disturbed is not to be stepped over in one go, as the cell's last steps suggest: see
@@ -98,7 +95,8 @@ class CellChemistry:
     network   the mechanism as the case has it
     followed  how many species the solver's mechanism has behind those: they count atoms that reactions make or lose
     place_of  (row, column, level) -> words for a cell, to be used in messages
-    first     [s] step to be tried first in each cell, for each half of a step: (2, pack, width); 0 where none is known.
+    first     [s] step to be tried first in each cell, for each half of a step: (2, pack, width); 0 where none is known:
+              then the solver guesses a short one, since error estimates mean little over steps far from balance.
               The first half begins in balance, the second one after emission and transport have disturbed it.
     counts    what became of cells so far
     wall      [s] that all this has taken
@@ -141,9 +139,7 @@ class CellChemistry:
         began, seconds = time.perf_counter(), end - begin
         waited = self._waited()
         self.inputs_in(air)
-        known = self.first[half]
-        first = np.where(known > 0.0, known, _FIRST_STEP * seconds)
-        self.steps.step[...] = np.minimum(first, _LONGEST_FIRST[half] * seconds)
+        self.steps.step[...] = np.minimum(self.first[half], _LONGEST_FIRST[half] * seconds)
         columns = self._columns(q, result, clipped)
         if self.balance is None or self.record is not None:
             self._integrate(columns, seconds)

@@ -115,7 +115,9 @@ class Strang:
         self._react(self.chemistry, middle, end, budget, half=1)
 
     def begin_anew(self) -> None:
-        """Nothing is to be done: no step has a history."""
+        """Let chemistry guess its first steps: those of before are of another state."""
+        if self.chemistry is not None:
+            self.chemistry.first[...] = 0.0
 
     def set_outside(self, ghosts: Array, top: Array) -> None:
         """Change the mixing ratios outside the area and above it, where this rank moves species."""
