@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from airshed.core.errors import DataError
 from airshed.io.netcdf import load_netcdf
 
 
@@ -22,3 +23,14 @@ def test_odd_attributes_of_a_file_are_not_warned_of(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load_netcdf(path)["T"].values.tolist() == [1.0, 1.0]
+
+
+def test_a_scale_of_time_that_is_no_number_is_refused_without_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "scaled.nc"
+    attributes = {"units": "hours since 2022-08-31", "scale_factor": np.inf}
+    time = xr.Variable("time", np.arange(2.0), attributes)
+    xr.Dataset({"T": ("time", np.ones(2))}, {"time": time}).to_netcdf(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DataError, match="variable time has scale_factor = 'inf', no number"):
+            load_netcdf(path)

@@ -296,11 +296,11 @@ def test_dot_products_of_clipped_sums(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_dot_products_of_clipped_chemistry(tmp_path: Path) -> None:
     """With loose tolerances concentrations come out negative, and are set to zero."""
     loose = {"integrator": "strang", "relative_tolerance": 0.9, "absolute_tolerance": "1e13 molecules/cm3"}
-    case = small_case(tmp_path, chemistry=loose, time=TIME, initial={"values": {"RO2": "50 ppb", "NO": "20 ppb"}})
+    case = small_case(tmp_path, chemistry=loose, time=TIME, initial={"values": {"RO2": "500 ppb", "NO": "300 ppb"}})
     with airshed.Simulation(case) as simulation:
         simulation.run("15 min")
         assert simulation.model.cell_counts.clipped > 100
-    run = record(tmp_path, {"chemistry": loose}, initial={"values": {"RO2": "50 ppb", "NO": "20 ppb"}})
+    run = record(tmp_path, {"chemistry": loose}, initial={"values": {"RO2": "500 ppb", "NO": "300 ppb"}})
     assert wrong_kinds(run) == set()
 
 

@@ -112,7 +112,7 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
     import xarray as xr
 
     try:
-        with hdf5(), warnings.catch_warnings():
+        with hdf5(), warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
             warnings.simplefilter("ignore", xr.SerializationWarning)
             yield
     except AirshedError:
