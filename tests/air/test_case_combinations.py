@@ -75,6 +75,24 @@ def test_one_sweep_is_told_with_what_it_leaves(mechanism: str, settings: dict[st
     assert ("22 ppb" in str(shown.get("notice", ""))) is told
 
 
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ({"begin": "2 h"}, "point.0 emits nothing: it begins at 2 h, when the run is over"),
+        ({"begin": "-3 h", "duration": "2 h"}, "it ends at -1 h, before the run begins"),
+        ({"begin": "-3 h", "duration": "150 min"}, ""),
+        ({"begin": "50 min"}, ""),
+        ({"duration": "1 s"}, ""),
+    ],
+)
+def test_a_release_at_other_times_than_those_of_the_run_is_told(times: dict[str, str], told: str) -> None:
+    point = {"species": "TRACER", "lon": 5.0, "lat": 50.5, "rate": "1 mol/s", **times}
+    data = small(emissions={"point": [point]}, chemistry={"mechanism": "tracer"})
+    case = Case.from_dict(data, overrides=['time.length="1 h"', 'time.spinup="1 h"'])
+    found = [each for each in case_notices(case, load_mechanism("tracer")) if "emits nothing" in each]
+    assert [told in each for each in found] == [True] * bool(told)
+
+
 def test_vertical_transport_apart_needs_a_splitting():
     apart = {"transport": {"vertical": "with chemistry"}}
     assert Case.from_dict(small(**apart, chemistry={"mechanism": "tracer", "integrator": "strang"})).moves_planes

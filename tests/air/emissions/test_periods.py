@@ -131,3 +131,15 @@ def test_how_times_are_taken_is_noted_and_files_keep_their_bounds(tmp_path) -> N
     source = GriddedEmissions(tmp_path / "months.nc", GRID, np.datetime64("2022-01-03"))
     assert source.rate(0.0).sum() == pytest.approx(1.0)
     assert source.notes() == [f"{tmp_path / 'months.nc'}: its fields hold for the bounds of its times"]
+
+
+def test_a_missing_time_is_noticed() -> None:
+    hours = np.datetime64("2022-08-31T00:00") + np.arange(8) * np.timedelta64(1, "h")
+
+    def notices(times: np.ndarray) -> list[str]:
+        found = GriddedEmissions(fields(times), GRID, np.datetime64("2022-08-31T00:00"))
+        return [each for each in found.notices() if "missing" in each]
+
+    (line,) = notices(np.delete(hours, [3, 4]))
+    assert "its field of 2022-08-31T02:00 holds for 3 h, most others for 1 h: are times missing?" in line
+    assert notices(hours) == notices(MONTHS[:-1]) == notices(hours[[0, 1, 5]]) == []

@@ -99,7 +99,10 @@ def spoil(**changes):
         (spoil(value=np.nan), "CO is nan at lat 50.7, lon 1"),
         (spoil(attributes={"units": "ppb"}), "CO: units"),
         (spoil(attributes={"units": ""}), "CO: units"),
-        (spoil(attributes={"units": "kg s-1"}), "molar_mass must be in kg/mol"),
+        (spoil(attributes={"units": "kg s-1"}), "CO is a mass: it needs the attribute molar_mass in kg/mol"),
+        (spoil(attributes={"units": "kg m-2 month-1"}), "divide by the seconds of each month"),
+        (lambda data: data.expand_dims(level=[20.0, 92.0]), "its levels are 20.0, 92.0; they must be the numbers"),
+        (lambda data: data.expand_dims(level=[1, 0]), "its levels are 1, 0; they must be"),
         (spoil(attributes={"units": "kg s-1", "molar_mass": 28.0}), "not 28"),
         (
             spoil(attributes={"units": "kg s-1", "molar_mass": "28 g/mol"}),

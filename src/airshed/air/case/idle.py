@@ -28,7 +28,7 @@ def case_notices(case: Case, network: ReactionNetwork) -> list[str]:
     alone = case.chemistry.integrator == "imex" and case.chemistry.sweeps == 1 and bool(network.reactions)
     brought = ", ".join(sorted(network.callables))
     code = [f"functions in Python compute {brought}, where --allow-code lets them"] if brought else []
-    return [*([_ONE_SWEEP] if alone else []), *code, *idle_settings(case)]
+    return [*([_ONE_SWEEP] if alone else []), *code, *idle_settings(case), *_idle_releases(case)]
 
 
 def idle_settings(case: Case) -> list[str]:
@@ -52,6 +52,17 @@ def idle_settings(case: Case) -> list[str]:
         for name in names
         if _is_changed(getattr(case, section), name)
     ]
+
+
+def _idle_releases(case: Case) -> list[str]:
+    """Return a line for each point source that emits at other times than those of the run."""
+    first, last = -case.time.spinup.value, case.time.length.value
+    lines = []
+    for number, (begin, end) in enumerate(each.ends for each in case.emissions.point):
+        late = f"begins at {begin / 3600.0:g} h, when the run is over" if begin >= last else ""
+        early = f"ends at {end / 3600.0:g} h, before the run begins" if end <= first else ""
+        lines += [f"emission: emissions.point.{number} emits nothing: it {why}" for why in (late, early) if why]
+    return lines
 
 
 def _is_changed(section: Section, name: str) -> bool:

@@ -81,6 +81,7 @@ class GriddedEmissions:
         self._periods = periods.of_any_year(self._place) if any_year and periods.begin.size else periods
         self.changes = self._periods.changes
         self._notices = [f"{self._place}: no species for {', '.join(without)}: left out"] if without else []
+        self._notices += [f"{self._place}: {gap}" for gap in [self._periods.gap()] if gap]
         self._fields = self._regrid(dataset, grid)
         self.levels = self._fields.shape[2]
 
@@ -130,6 +131,7 @@ class GriddedEmissions:
         area = np.outer(strips, np.radians(np.diff(lon_faces)))
         move = Regridder(lon_faces, lat_faces, grid)
         share = self._covered(move(area), grid, dataset)
+        self._check_levels(dataset)
         levels = dataset.sizes.get("level", 1)
         if levels > grid.shape[0]:
             raise DataError(f"{self._place} has {levels} levels, but the grid has only {grid.shape[0]} layers")
@@ -142,6 +144,17 @@ class GriddedEmissions:
         self._note_outside(share, whole, fields.sum(axis=(0, 2, 3, 4)))
         fields.setflags(write=False)
         return fields
+
+    def _check_levels(self, dataset: "xr.Dataset") -> None:
+        """Raise DataError for levels that are no numbers of layers from below, such as heights."""
+        if "level" not in dataset.coords or dataset["level"].dims != ("level",):
+            return
+        levels = dataset["level"].values
+        if not any(np.array_equal(levels, first + np.arange(levels.size)) for first in (0, 1)):
+            raise DataError(
+                f"{self._place}: its levels are {listed([str(each) for each in levels], 4)}; they must be the numbers "
+                "of the layers, 0, 1 ... from the lowest one on"
+            )
 
     def _covered(self, area: Array, grid: Grid, dataset: "xr.Dataset") -> float:
         """Return the share of the grid's area that the dataset covers; raises DataError where it is none."""
@@ -192,7 +205,9 @@ class GriddedEmissions:
         try:
             unit = quantity(f"1 {field.attrs.get('units', '')}", _UNITS, where=f"{where}: units")
         except CaseError as error:
-            raise DataError(str(error)) from error
+            month = "month" in str(field.attrs.get("units", ""))
+            hint = "; months have several lengths: divide by the seconds of each month" if month else ""
+            raise DataError(f"{error}{hint}") from error
         factor = unit.value / (_molar_mass(field, where) if "kg" in unit.unit else 1.0)
         moles = values * factor * (area if "m2" in unit.unit else 1.0)
         if moles.size and not moles.max() <= MOST_FROM_A_CELL:
@@ -204,7 +219,9 @@ class GriddedEmissions:
 
 
 def _molar_mass(field: "xr.DataArray", where: str) -> float:
-    given = field.attrs.get("molar_mass", np.nan)
+    given = field.attrs.get("molar_mass")
+    if given is None:
+        raise DataError(f"{where} is a mass: it needs the attribute molar_mass in kg/mol, such as 0.046")
     mass = np.asarray(given)
     if mass.size != 1 or mass.dtype.kind not in "fiu" or not 1e-3 <= float(mass.item()) <= 1.0:
         raise DataError(

@@ -27,6 +27,10 @@ _SPIN_UP: Final = 60
 """Days before the start for which changes within an hour are listed."""
 
 
+_FEW: Final = 4
+"""Least fields among which a gap is looked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Periods:
     """When each field holds: field ``number[k]`` from ``begin[k]`` until ``end[k]`` [s since the start], rising.
@@ -77,6 +81,17 @@ class Periods:
         return Periods(
             self.start, seconds[:-1], seconds[1:], number[months[:-1].astype(int) % 12], "months of any year"
         )
+
+    def gap(self) -> str:
+        """Return what to know of a field that holds far longer than most others, as a time is missing; "" without."""
+        hours = np.round((self.end - self.begin) / 3600.0, 3)
+        if hours.size < _FEW or self.told:
+            return ""
+        usual, longest = float(np.median(hours)), int(hours.argmax())
+        if hours[longest] <= 1.5 * usual or np.mean(hours == usual) < 0.5:
+            return ""
+        begin = _moment(self.start, self.begin[longest]).astype("datetime64[m]")
+        return f"its field of {begin} holds for {hours[longest]:g} h, most others for {usual:g} h: are times missing?"
 
     def _is_a_year(self) -> bool:
         if self.begin.size != 12:
