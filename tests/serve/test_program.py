@@ -90,3 +90,12 @@ def test_what_cannot_be_served_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert told in refused(*options).stderr
+
+
+def test_a_folder_of_a_run_takes_no_sessions(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run.json").write_text("{}")
+    for options in ([], ["--resume"], ["--force"]):
+        told = refused("tracer-rotation", "--output", str(tmp_path / "out"), *options).stderr
+        assert "holds a run of its own; take another --output" in told
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.json"]

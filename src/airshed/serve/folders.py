@@ -13,6 +13,7 @@ from airshed.core.errors import AirshedError, DataError, OutputError
 from airshed.core.files import read_text
 from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RESTARTS
+from airshed.io.run_state import STATE_FILE
 from airshed.io.strategies.states import found_states
 from airshed.runtime.registry import model_kind
 from airshed.serve.journal import JOURNAL
@@ -65,6 +66,11 @@ class SessionFolders:
         if self.folder is not None:
             self.forget(name)
             shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def check_place(self) -> None:
+        """Raise OutputError where a run has its results in the folder: sessions beside them would be in its way."""
+        if self.folder is not None and (self.folder / STATE_FILE).exists():
+            raise OutputError(f"{self.folder} holds a run of its own; take another --output for the server's sessions")
 
     def check_new(self) -> None:
         """Raise OutputError where sessions with commands are kept, which a new server would replace."""

@@ -79,6 +79,7 @@ def serve(
     origins = tuple(f"{scheme}://{name}" for name in names for scheme in ("http", "https"))
     address = Address(host, port, names, origins, certificate, key, insecure)
     folder = output or _free_folder(loaded.name, resume=resume or force)
+    SessionFolders(folder).check_place()
     if not (resume or force):
         SessionFolders(folder).check_new()
     server = Server(world(), address, Limits(idle=60.0 * idle), _token(token_file), folder)
