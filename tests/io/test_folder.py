@@ -93,8 +93,11 @@ def test_pictures_of_an_older_result_do_not_lie_beside_a_new_one(tmp_path, write
     drawn = b"\x89PNG\r\n ... Software\0Airshed 0.1 ..."
     (path / "maps" / "O3.png").write_bytes(drawn)
     (path / "maps" / "of-mine.png").write_bytes(b"\x89PNG\r\n ... Software\0GIMP ...")
+    (path / "evaluation").mkdir()
+    (path / "evaluation" / "statistics.json").write_text("{}")
     with RunFolder(path, CASE) as folder:
         assert [each.name for each in (path / "maps").iterdir()] == ["of-mine.png"]
+        assert not (path / "evaluation").exists()
         assert (path / "previous" / "maps" / "O3.png").read_bytes() == drawn
         folder.finish()
     assert not (path / "previous").exists()

@@ -6,17 +6,15 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from airshed.core.atomic import guarded, part_path
 from airshed.core.errors import OutputError
 from airshed.evaluate.evaluation import Evaluation
 from airshed.evaluate.pair_files import monet_datasets
 from airshed.evaluate.score_table import columns
+from airshed.io.folder import EVALUATED
 
-FOLDER: Final = "evaluation"
-MARK: Final = "statistics.json"
-"""File by which a folder is known as one of an evaluation."""
+FOLDER, _, MARK = EVALUATED.partition("/")
 
 
 def default_folder(run: Path) -> Path:

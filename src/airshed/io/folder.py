@@ -49,7 +49,8 @@ SUMMARIES: Final = ("summary.txt", "summary.json")
 
 PICTURES: Final = "maps"
 """The folder of pictures inside that of a run."""
-
+EVALUATED: Final = "evaluation/statistics.json"
+"""File that marks the folder of an evaluation."""
 SOFTWARE: Final = f"Airshed {__version__}"
 """What each picture says of who made it: a PNG as its software, a GIF as its comment."""
 
@@ -272,7 +273,8 @@ class RunFolder:
                 with suppress(FileNotFoundError):
                     shutil.rmtree(self.path / name)
         outputs = [path for name in earlier.outputs for path in results(self.path, name)] if earlier is not None else []
-        for path in (*outputs, *(self.path / name for name in SUMMARIES)):
+        evaluations = [path.parent for path in self.path.glob(EVALUATED)]
+        for path in (*outputs, *evaluations, *(self.path / name for name in SUMMARIES)):
             if path.exists():
                 (self.path / _PREVIOUS).mkdir(exist_ok=True)
                 _set_aside(path, self.path / _PREVIOUS / path.name)
