@@ -18,7 +18,7 @@ from airshed.observations.screening import number_of
 from airshed.observations.selection import OTHER_SPECIES, OUTSIDE_WINDOW, Candidate, ObservationSelection, plain_flag
 from airshed.observations.station import Station, StationTable
 from airshed.observations.text_file import TextFile, read_text_file
-from airshed.observations.time_convention import EXAMPLE, Clock, Means, TimeConvention, read_label
+from airshed.observations.time_convention import EXAMPLE, Clock, Means, TimeConvention, clock, read_label
 
 _STANDARD_TEMPERATURE: Final = 293.15
 """Of the air in which gases in ug/m3 are given [K]; those at another temperature are converted."""
@@ -78,16 +78,15 @@ class _FileReader:
                             f"they are start or end of the mean; say it, as in {EXAMPLE}")  # fmt: skip
         if time is not None and own is not None and own.label == "start and end":
             convention = replace(time, label="start and end")
-        self._clock = Clock(convention, start)
+        self._clock = clock(convention, start)
         known = "given" if time is not None else layout.source
         self.summary = FileSummary(str(file.path), layout.name, convention, known)
         self._zone_of_station = layout.zone_of_station and time is None
-        self._clocks: dict[str, Clock] = {}
         self._stations: StationTable | None = None
         self._twice: dict[tuple[object, ...], list[tuple[Record, tuple[Span, ...], float]]] = {}
         self._skipped: dict[str, tuple[int, int, int]] = {}
         self._order: list[float] = []
-        self._places: dict[str, Station | str] = {}
+        self._places: dict[str, tuple[Station | None, Station | str]] = {}
         self._parameters: dict[str, str | None] = {}
 
     def read(self, options: FileOptions, stations: StationTable | None) -> FileSummary:
@@ -128,13 +127,10 @@ class _FileReader:
         """Return the clock of a record: of its station's zone, where the layout takes it from the table."""
         if not self._zone_of_station or self._stations is None:
             return self._clock
-        if record.station not in self._clocks:
-            station = self._stations.find(record.station)
-            zone = station.zone if station and station.zone else self.summary.convention.zone
-            convention = TimeConvention(zone, self.summary.convention.label)
-            self._clocks[record.station] = Clock(convention, np.datetime64(self._clock.start))
-            self.summary.convention = convention
-        return self._clocks[record.station]
+        station = self._stations.find(record.station)
+        zone = station.zone if station and station.zone else self.summary.convention.zone
+        self.summary.convention = TimeConvention(zone, self.summary.convention.label)
+        return clock(self.summary.convention, np.datetime64(self._clock.start))
 
     def _where(self, record: Record) -> str:
         return f"{self._file.path}, line {record.line}"
@@ -253,7 +249,7 @@ class _FileReader:
         if self._selection.add(Candidate(
             record.station, "surface", name, station.lon, station.lat, *span, value, unit, error, representativeness,
             flag, self._where(record), fault=fault,
-        )):  # fmt: skip
+        ), may_refuse=self._layout.own):  # fmt: skip
             self._selection.stations[record.station] = station
 
     def _flag(self, record: Record) -> tuple[str, str]:
@@ -275,12 +271,12 @@ class _FileReader:
     def _station(self, record: Record) -> Station | str:
         """Return the station of a record, or why it has none."""
         place, key = record.place, record.station
-        if place is not None:
-            found = self._stations.find(key) if self._stations else None
-            return place if found is None else _filled(place, found)
-        if key not in self._places:
-            self._places[key] = self._looked_up(record)
-        return self._places[key]
+        known = self._places.get(key)
+        if known is None or known[0] is not place:
+            found = self._stations.find(key) if self._stations and place else None
+            station = self._looked_up(record) if place is None else _filled(place, found) if found else place
+            known = self._places[key] = place, station
+        return known[1]
 
     def _looked_up(self, record: Record) -> Station | str:
         key = record.station

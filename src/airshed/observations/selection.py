@@ -1,9 +1,11 @@
 """Takes observations as files have them: each is checked, and one that cannot be used is passed over with its place."""
 
+import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from airshed.core.report import Table
 from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
 from airshed.grid.places import turned_into
-from airshed.observations.observation import ErrorModel, Kernel, Observation, Observations, observed_unit
+from airshed.observations.observation import Array, ErrorModel, Kernel, Observations, observed_unit
 from airshed.observations.screening import NO_VALUE, reasons
 from airshed.observations.station import Station
 
@@ -22,9 +24,11 @@ COMMON_REASONS: Final = frozenset({OUTSIDE_WINDOW, OTHER_SPECIES})
 """Why most rows of an archive are not taken, which says nothing about the others."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """An observation as it stands in a file; times [s] since the start of the window, None: the file tells none."""
+class Candidate(NamedTuple):
+    """An observation as it stands in a file; times [s] since the start of the window, None: the file tells none.
+
+    fault  why the file's value is no number, "" where it is one
+    """
 
     station: str
     kind: str
@@ -41,7 +45,14 @@ class Candidate:
     where: str
     kernel: Kernel | None = None
     fault: str = ""
-    """Why the file's value is no number, "" where it is one."""
+
+
+class _Taken(NamedTuple):
+    """A candidate that is an observation: its species, and its longitude within the domain's own range."""
+
+    given: Candidate
+    species: str
+    lon: float
 
 
 @dataclass(frozen=True)
@@ -109,7 +120,9 @@ class ObservationSelection:
         self._good = {plain_flag(flag) for flag in self.rules.good}
         self._species = {name.casefold(): name for name in species}
         self._species |= {parameter.casefold(): name for parameter, name in self.rules.names.items()}
-        self._taken: dict[tuple[object, ...], tuple[Candidate, Observation]] = {}
+        self._taken: dict[tuple[object, ...], _Taken] = {}
+        self._places: dict[tuple[float, float], tuple[float, str]] = {}
+        self._flags: dict[str, bool] = {}
         self.rejected: list[RejectedRow] = []
         self.stations: dict[str, Station] = {}
 
@@ -144,26 +157,23 @@ class ObservationSelection:
         place = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} to {lines[1]}"
         self.rejected.append(RejectedRow(file, place, "", "", reason, values))
 
-    def add(self, each: Candidate) -> bool:
+    def add(self, each: Candidate, *, may_refuse: bool = True) -> bool:
         """Check an observation, keep it or pass it over, and return whether it is kept.
 
-        Raises DataError with its place for one of another species, outside the domain or the window, where the choice
-        refuses such.
+        may_refuse  whether the rules may refuse the row; rows of an archive are passed over
+        raises      DataError with its place for one of another species, outside the domain or the window, where the
+                    rules refuse such
         """
-        reason = self._reason_to_pass(each)
+        reason = self._reason_to_pass(each, may_refuse)
         if reason:
-            self.reject(each.where, reason, each.station, "" if np.isnan(each.value) else f"{each.value:g}")
+            self.reject(each.where, reason, each.station, "" if math.isnan(each.value) else f"{each.value:g}")
             return False
         species = self._species[each.parameter.casefold()]
-        row = Observation(
-            each.station, each.kind, species, self._lon(each.lon), each.lat, each.begin, each.end, each.value,
-            each.unit, each.error or np.nan, each.where, each.kernel,
-        )  # fmt: skip
         key = (each.station, each.kind, species, each.lon, each.lat, each.begin, each.end)
         if key in self._taken:
             self.reject(each.where, "the same observation stands before", each.station, f"{each.value:g}")
             return False
-        self._taken[key] = each, row
+        self._taken[key] = _Taken(each, species, self._place(each)[0])
         return True
 
     def reject(self, where: str, reason: str, station: str = "", value: str = "") -> None:
@@ -178,29 +188,51 @@ class ObservationSelection:
         """
         self._screen()
         taken = list(self._taken.values())
+        if taken:
+            sigma = self._errors(taken)
+            for index in np.flatnonzero(~(sigma > 0.0)):
+                given = taken[index].given
+                reason = "its error comes out as 0; give a column error"
+                self.reject(given.where, reason, given.station, f"{given.value:g}")
+            taken = [each for each, error in zip(taken, sigma, strict=True) if error > 0.0]
+            sigma = sigma[sigma > 0.0]
         if not taken:
             raise DataError(self._nothing_left())
-        scale = np.zeros(len(taken))
+        every = [each.given for each in taken]
+        return Observations(
+            station=np.array([each.station for each in every]), kind=np.array([each.kind for each in every]),
+            species=np.array([each.species for each in taken]), lon=np.array([each.lon for each in taken]),
+            lat=np.array([each.lat for each in every]), begin=np.array([each.begin for each in every]),
+            end=np.array([each.end for each in every]), value=np.array([each.value for each in every]),
+            unit=np.array([each.unit for each in every]), sigma=sigma,
+            where=np.array([each.where for each in every]), kernels=tuple(each.kernel for each in every),
+        )  # fmt: skip
+
+    def _errors(self, taken: Sequence[_Taken]) -> Array:
+        """Return the standard deviation of the error of each observation; a row may give either part of it."""
+        scale, shares = np.zeros(len(taken)), self.rules.errors
         for numbers in _groups(taken):
-            scale[numbers] = self.rules.errors.scale(np.array([taken[index][1].value for index in numbers]))
-        with_errors = [self._with_error(*pair, float(of)) for pair, of in zip(taken, scale, strict=True)]
-        rows = [row for row in with_errors if row is not None]
-        if not rows:
-            raise DataError(self._nothing_left())
-        return Observations.of(rows)
+            scale[numbers] = shares.scale(np.array([taken[index].given.value for index in numbers]))
+
+        def part(given: list[float | None], share: float) -> Array:
+            values = np.array([np.nan if each is None else each for each in given])
+            return np.where(np.isnan(values), share * scale, values)
+
+        instrument = part([each.given.error for each in taken], shares.instrument)
+        other = part([each.given.representativeness for each in taken], shares.representativeness)
+        return np.asarray(np.hypot(instrument, other))
 
     def _screen(self) -> None:
         """Pass over values that all values of their species and unit show to be no measurements."""
-        items = list(self._taken.items())
-        for numbers in _groups([pair for _, pair in items]):
-            of = [items[index][1] for index in numbers]
-            errors = np.array([_given_error(given) for given, _ in of])
-            unit, kind = of[0][1].unit, of[0][1].kind
-            found = reasons(np.array([row.value for _, row in of]), errors, unit, kind)
-            for index, (given, row), reason in zip(numbers, of, found, strict=True):
+        keys, taken = list(self._taken), list(self._taken.values())
+        for numbers in _groups(taken):
+            of = [taken[index].given for index in numbers]
+            errors = np.array([_given_error(given) for given in of])
+            found = reasons(np.array([given.value for given in of]), errors, of[0].unit, of[0].kind)
+            for index, given, reason in zip(numbers, of, found, strict=True):
                 if reason:
-                    self.reject(given.where, reason, given.station, f"{row.value:g}")
-                    del self._taken[items[index][0]]
+                    self.reject(given.where, reason, given.station, f"{given.value:g}")
+                    del self._taken[keys[index]]
 
     def _nothing_left(self) -> str:
         """Return the message where no observation is left, with the most frequent reason and its first place."""
@@ -216,45 +248,44 @@ class ObservationSelection:
         hint = "; assimilation.observations.flags lists those that are taken" if reason.startswith("flag ") else ""
         return f"{text}: {told}{hint}"
 
-    def _with_error(self, given: Candidate, row: Observation, scale: float) -> Observation | None:
-        """Return an observation with its error, or None for one that is passed over since its error is 0."""
-        shares = self.rules.errors
-        instrument = shares.instrument * scale if given.error is None else given.error
-        other = shares.representativeness * scale if given.representativeness is None else given.representativeness
-        sigma = float(np.hypot(instrument, other))
-        if sigma > 0.0:
-            return replace(row, sigma=sigma)
-        self.reject(row.where, "its error comes out as 0; give a column error", row.station, f"{row.value:g}")
-        return None
-
-    def _reason_to_pass(self, each: Candidate) -> str:
-        """Return why a row is passed over, "" where it is not; raises DataError where the choice refuses it."""
-        if plain_flag(each.flag) not in self._good:
+    def _reason_to_pass(self, each: Candidate, may_refuse: bool) -> str:
+        """Return why a row is passed over, "" where it is not; raises DataError where the rules refuse it."""
+        if not self._is_good(each.flag):
             return f"flag {each.flag[:20]!r}"
-        if each.fault or not np.isfinite(each.value):
+        if each.fault or not math.isfinite(each.value):
             return each.fault or NO_VALUE
         if each.parameter.casefold() not in self._species:
-            if self.rules.unknown == "skip":
+            if self.rules.unknown == "skip" or not may_refuse:
                 return OTHER_SPECIES
             advice = suggestion(each.parameter, self._species.values())
             raise DataError(f"{each.where}: species {each.parameter[:40]!r} is none that is observed; {advice}")
         fault = _fault(each)
         if fault:
             return fault
-        for outside, what in ((self._is_off(each), "the domain"), (self._is_early(each), "the window")):
-            if outside and self.rules.outside == "skip":
+        refuses = self.rules.outside == "refuse" and may_refuse
+        for outside, what in ((self._place(each)[1], "the domain"), (self._is_early(each), "the window")):
+            if outside and not refuses:
                 return f"outside {what}"
             if outside:
                 raise DataError(f"{each.where}: {outside} lies outside {what}; remove the row, or let such be skipped")
         return ""
 
-    def _lon(self, lon: float) -> float:
-        return turned_into(lon, float(self._grid.lon_faces[0]), float(self._grid.lon_faces[-1]))
+    def _is_good(self, flag: str) -> bool:
+        good = self._flags.get(flag)
+        if good is None:
+            good = self._flags[flag] = plain_flag(flag) in self._good
+        return good
 
-    def _is_off(self, each: Candidate) -> str:
-        south, north = self._grid.lat_faces[[0, -1]]
-        inside = self._lon(each.lon) <= self._grid.lon_faces[-1] and south <= each.lat <= north
-        return "" if inside else f"{each.lon:g} E, {each.lat:g} N"
+    def _place(self, each: Candidate) -> tuple[float, str]:
+        """Return the longitude within the domain's range, and the place in words where it lies outside."""
+        found = self._places.get((each.lon, each.lat))
+        if found is None:
+            (west, east), (south, north) = self._grid.lon_faces[[0, -1]], self._grid.lat_faces[[0, -1]]
+            lon = turned_into(each.lon, float(west), float(east))
+            inside = lon <= east and south <= each.lat <= north
+            found = lon, "" if inside else f"{each.lon:g} E, {each.lat:g} N"
+            self._places[each.lon, each.lat] = found
+        return found
 
     def _is_early(self, each: Candidate) -> str:
         if self.is_within(each.begin, each.end):
@@ -269,8 +300,8 @@ def _fault(each: Candidate) -> str:
         if not abs(value) <= limit:
             return f"{name} is {value:g}; give degrees, finite ones"
     for name, error in (("error", each.error), ("representativeness", each.representativeness)):
-        least = 0.0 if name == "error" else -np.finfo(float).tiny
-        if error is not None and not (least < error < np.inf):
+        least = 0.0 if name == "error" else -sys.float_info.min
+        if error is not None and not (least < error < math.inf):
             return f"{name} is {error:g}; give one above 0, in the unit of the value"
     try:
         observed_unit(each.unit, each.kind)
@@ -279,18 +310,19 @@ def _fault(each: Candidate) -> str:
     return ""
 
 
-def _groups(taken: Sequence[tuple[Candidate, Observation]]) -> list[list[int]]:
+def _groups(taken: Sequence[_Taken]) -> list[list[int]]:
     """Return the numbers of the observations of each species, unit and kind."""
     groups: dict[tuple[str, str, str], list[int]] = {}
-    for index, (_, row) in enumerate(taken):
-        groups.setdefault((row.species, row.unit, row.kind), []).append(index)
+    for index, each in enumerate(taken):
+        groups.setdefault((each.species, each.given.unit, each.given.kind), []).append(index)
     return list(groups.values())
 
 
 def _given_error(given: Candidate) -> float:
     """Return the standard deviation that a row gives, NaN for none."""
-    parts = [part for part in (given.error, given.representativeness) if part is not None]
-    return float(np.hypot.reduce(parts)) if parts else np.nan
+    if given.error is None and given.representativeness is None:
+        return math.nan
+    return math.hypot(given.error or 0.0, given.representativeness or 0.0)
 
 
 def plain_flag(flag: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -198,6 +198,12 @@ class Clock:
 
     def _seconds(self, instant: datetime) -> float:
         return (instant - self.start).total_seconds()
+
+
+@lru_cache(maxsize=8)
+def clock(convention: TimeConvention, start: np.datetime64) -> Clock:
+    """Return a clock, which files of one convention have in common: many stations have the same labels."""
+    return Clock(convention, start)
 
 
 def _in_order(begin: float, end: float) -> Means:
