@@ -8,7 +8,7 @@ import pytest
 
 from airshed.air.case import Case, check_species, idle_settings
 from airshed.assimilate.from_case import control_vector, fourdvar, observations_of, stop_rules
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, DataError
 
 from ..observations.test_reading import HEADER, line
 from .toys import Matrix
@@ -64,6 +64,23 @@ def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> No
     assert observations.sigma[1] == pytest.approx(2.1)
     with pytest.raises(CaseError, match="there is no such file"):
         observations_of(case(tmp_path, observations={**OBSERVED, "stations": ["d.csv"]}), given.make_grid())
+
+
+def test_files_without_places_times_and_units_take_them_from_the_case(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("date;NO2\n31.08.2022 04:00;23,5\n31.08.2022 05:00;20\n", encoding="utf-8")
+    (tmp_path / "places.txt").write_text("id,lon,lat\na,4.5,47.5\n", encoding="utf-8")
+    more = {"station_tables": ["places.txt"], "units": {"NO2": "ppb"}}
+    time = {"zone": "Europe/Berlin", "label": "end"}
+    given = case(tmp_path, observations={**OBSERVED, "averaging": "auto", "time": time, **more})
+    observations, _, (file,) = observations_of(given, given.make_grid())
+    assert (observations.begin / 3600.0).tolist() == [1.0, 2.0]
+    assert (observations.lon[0], observations.unit[0]) == (4.5, "ppb")
+    assert (file.layout, file.convention.zone, file.known) == ("wide table", "Europe/Berlin", "given")
+    without = case(tmp_path, observations={**OBSERVED, **more})
+    with pytest.raises(DataError, match="say it, as in time = "):
+        observations_of(without, without.make_grid())
+    with pytest.raises(CaseError, match=r"observations.time has no label; write time = "):
+        case(tmp_path, observations={**OBSERVED, "time": {"zone": "UTC"}})
 
 
 def test_4dvar_of_a_case_runs(tmp_path: Path) -> None:

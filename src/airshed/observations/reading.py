@@ -202,11 +202,11 @@ class _FileReader:
         return parameter if self._layout.own and self._selection.rules.unknown == "refuse" else None
 
     def _period(self, record: Record) -> float:
-        if not math.isnan(record.period) and (self._averaging is None or self._layout.own):
+        """Return the averaging period [s]: that of the row or its column, else the given one, else the layout's."""
+        given = self._averaging is not None
+        if not math.isnan(record.period) and not (given and self._layout.infers_period):
             return record.period
-        if self._averaging is not None:
-            return self._averaging
-        return self._layout.averaging
+        return self._layout.averaging if self._averaging is None else self._averaging
 
     def _settle(self) -> None:
         """Add the records of the hour that clocks repeat: by their order, where the file has both."""

@@ -75,33 +75,35 @@ class StationTable:
     """Stations by identifier and by name; the first of several tables that has one counts."""
 
     def __init__(self, stations: Iterable[Station] = ()) -> None:
-        self._by_key: dict[str, Station] = {}
+        self._by_id: dict[str, Station] = {}
+        self._by_name: dict[str, Station] = {}
         for station in stations:
             self.add(station)
 
     def __len__(self) -> int:
-        return len({id(station) for station in self._by_key.values()})
+        return len(self._by_id)
 
     def add(self, station: Station) -> None:
-        """Add a station; its identifier has precedence over the name of another one."""
-        for key in (station.id, station.name):
-            if key:
-                self._by_key.setdefault(_folded(key), station)
+        """Add a station, unless one of its identifier is there."""
+        self._by_id.setdefault(_folded(station.id), station)
+        if station.name:
+            self._by_name.setdefault(_folded(station.name), station)
 
     def find(self, key: str) -> Station | None:
-        """Return a station by its identifier or name, None for one that is not there.
+        """Return a station by its identifier, or by its name, None for one that is not there.
 
         A sampling point such as SPO.DE_DENW095_NO2_dataGroup1 is found by the identifier of its station.
         """
-        found = self._by_key.get(_folded(key))
+        folded = _folded(key)
+        found = self._by_id.get(folded) or self._by_name.get(folded)
         if found is None and "_" in key:
-            parts = [part for part in re.split(r"[_./:\s-]", key) if len(part) >= 5]
-            found = next((self._by_key[_folded(part)] for part in parts if _folded(part) in self._by_key), None)
+            parts = [_folded(part) for part in re.split(r"[_./:\s-]", key) if len(part) >= 5]
+            found = next((self._by_id[part] for part in parts if part in self._by_id), None)
         return found
 
     def advice(self, key: str) -> str:
         """Return what to do about a station that is not there, with the nearest spelling."""
-        near = nearest(key, {name for each in self._by_key.values() for name in (each.id, each.name) if name})
+        near = nearest(key, {name for each in self._by_id.values() for name in (each.id, each.name) if name})
         return f"did you mean {near}?" if near else "add a row with its id, lon and lat"
 
 

@@ -84,6 +84,7 @@ class Layout:
     flags       values of a flag that are valid; None: those of the selection
     columns     by what it is recognised, how the convention is known, units: for the documentation
     own         whether the table is made for a case, so that rows elsewhere may be refused
+    infers_period    whether the periods of records are the distance of their times, which a given one overrides
     zone_of_station  whether the zone of a station in the table of stations has precedence
     """
 
@@ -98,6 +99,7 @@ class Layout:
     flags: frozenset[str] | None = None
     time_of: Callable[[TextFile], TimeConvention | None] | None = None
     own: bool = False
+    infers_period: bool = False
     zone_of_station: bool = False
 
 

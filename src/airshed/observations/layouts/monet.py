@@ -77,5 +77,5 @@ LAYOUT: Final = Layout(
     columns="netCDF with dimensions `time`, `x` (and `y`), variables `siteid`, `latitude`, `longitude` and one for "
     "each pollutant",
     source="the files of AirNow and AQS that MELODIES-MONET writes: UTC, start of the hour",
-    units="the attribute `units`",
+    units="the attribute `units`", infers_period=True,
 )  # fmt: skip

@@ -96,12 +96,12 @@ OPENAIR: Final = Layout(
     TimeConvention("UTC", "start"), HOUR,
     columns="`date`, `site` or `code` (or `ws`, `wd`), a column in small letters for each pollutant",
     source="the import functions of openair: GMT, start of the hour",
-    units="ug/m3, of CO mg/m3, as those functions return them",
+    units="ug/m3, of CO mg/m3, as those functions return them", infers_period=True,
 )  # fmt: skip
 
 WIDE: Final = Layout(
     "wide table", lambda file: _header(file) >= 0, lambda rows, options: _read(rows, options, {}), None, math.nan,
     columns="a column of times, a column for each pollutant",
     source="to be given",
-    units="in the names of the columns, or to be given",
+    units="in the names of the columns, or to be given", infers_period=True,
 )  # fmt: skip
