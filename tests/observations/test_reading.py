@@ -146,6 +146,26 @@ def test_one_bad_row_is_passed_over_and_shown(tmp_path: Path, changes: dict[str,
     assert rejected_rows_table(into.rejected).rows[0][3] == "line 3"
 
 
+@pytest.mark.parametrize(
+    ("place", "taken"),
+    [
+        ({"lon": "{lon:.1f}"}, 1),
+        ({"lon": "{turned}"}, 1),
+        ({"lon": "{away}"}, 2),
+        ({"time": "2022-08-31T04:00:00Z"}, 2),
+    ],
+)
+def test_a_station_that_stands_twice_counts_once(tmp_path: Path, place: dict[str, str], taken: int) -> None:
+    """With fewer digits, or from 0 to 360; another town of the same name stays, and so does another hour."""
+    lon = float(ROW["lon"]) + 0.004
+    words = {"lon": lon, "turned": lon + 360.0, "away": lon + 0.1}
+    again = {name: text.format(**words) for name, text in place.items()}
+    rows = line(lon=f"{lon}", value="21") + line(**{"lon": f"{lon}", "value": "22", **again})
+    found, into = stations(tmp_path, HEADER + rows)
+    assert len(found.value) == taken
+    assert [row.reason for row in into.rejected] == ["the same observation stands before"] * (2 - taken)
+
+
 def test_values_that_may_be_measured_stay(tmp_path: Path) -> None:
     """A small negative value, a spike, and a number of nines among its like are no codes."""
     texts = ["21", "0", "-0.4", "-2", "-0.999", "90", "99", "99.9", "9.99"]

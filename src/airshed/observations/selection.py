@@ -24,6 +24,13 @@ COMMON_REASONS: Final = frozenset({OUTSIDE_WINDOW, OTHER_SPECIES})
 """Why most rows of an archive are not taken, which says nothing about the others."""
 
 
+SAME_PLACE: Final = 0.02
+"""Degrees between two places of a station that are one, given with different numbers of digits."""
+
+MOVING: Final = 50
+"""Places of a station that moves, as a ship does: further ones are all taken."""
+
+
 class Candidate(NamedTuple):
     """An observation as it stands in a file; times [s] since the start of the window, None: the file tells none.
 
@@ -122,6 +129,7 @@ class ObservationSelection:
         self._species |= {parameter.casefold(): name for parameter, name in self.rules.names.items()}
         self._taken: dict[tuple[object, ...], _Taken] = {}
         self._places: dict[tuple[float, float], tuple[float, str]] = {}
+        self._of_stations: dict[str, dict[tuple[float, float], tuple[float, float]]] = {}
         self._flags: dict[str, bool] = {}
         self.rejected: list[RejectedRow] = []
         self.stations: dict[str, Station] = {}
@@ -169,11 +177,12 @@ class ObservationSelection:
             self.reject(each.where, reason, each.station, "" if math.isnan(each.value) else f"{each.value:g}")
             return False
         species = self._species[each.parameter.casefold()]
-        key = (each.station, each.kind, species, each.lon, each.lat, each.begin, each.end)
+        lon = self._place(each)[0]
+        key = (each.station, each.kind, species, self._place_of_station(each, lon), each.begin, each.end)
         if key in self._taken:
             self.reject(each.where, "the same observation stands before", each.station, f"{each.value:g}")
             return False
-        self._taken[key] = _Taken(each, species, self._place(each)[0])
+        self._taken[key] = _Taken(each, species, lon)
         return True
 
     def reject(self, where: str, reason: str, station: str = "", value: str = "") -> None:
@@ -286,6 +295,18 @@ class ObservationSelection:
             found = lon, "" if inside else f"{each.lon:g} E, {each.lat:g} N"
             self._places[each.lon, each.lat] = found
         return found
+
+    def _place_of_station(self, each: Candidate, lon: float) -> tuple[float, float]:
+        """Return the first place of a station that is the same but for a few digits, as tables round it."""
+        place = lon, each.lat
+        if each.kind != "surface":
+            return place
+        places = self._of_stations.setdefault(each.station, {})
+        if place not in places:
+            known = [] if len(places) > MOVING else places.values()
+            near = (of for of in known if max(abs(of[0] - lon), abs(of[1] - each.lat)) <= SAME_PLACE)
+            places[place] = next(near, place)
+        return places[place]
 
     def _is_early(self, each: Candidate) -> str:
         if self.is_within(each.begin, each.end):
