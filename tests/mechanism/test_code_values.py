@@ -95,3 +95,42 @@ def test_small_signs_that_kpp_passes_over(tmp_path: Path) -> None:
     )
     network = load_mechanism(tmp_path / "m.def")
     assert network.reactions[0].products == (("B", 0.67), ("A", 2.0))
+
+
+MECCA = """#DEFVAR
+CH3O2 = C + 3H + 2O; HO2 = H + 2O; H2O2 = 2H + 2O; O2 = 2O; H2O = 2H + O;
+#SETFIX O2; H2O;
+#INLINE F90_RCONST
+  k_HO2_HO2 = (3.0E-13*EXP(460./temp)+2.1E-33*EXP(920./temp)*cair)* &
+              (1.+1.4E-21*EXP(2200./temp)*C(ind_H2O)){§1.1} ! remark
+  RO2 = 0.
+  IF (ind_CH3O2>0)  RO2 = RO2 + C(ind_CH3O2)
+  IF (ind_C2H5O2>0) RO2 = RO2 + C(ind_C2H5O2)
+#ENDINLINE
+#EQUATIONS
+<G2110> HO2 + HO2 = H2O2 + O2 : k_HO2_HO2;
+<G4100> CH3O2 = HO2 : 1e-13*RO2;
+"""
+"""As CAABA/MECCA writes it: air gases made fixed, and a sum of what the chosen mechanism has."""
+
+
+def test_code_of_mecca(tmp_path: Path) -> None:
+    (tmp_path / "mecca.eqn").write_text(MECCA)
+    network = load_mechanism(tmp_path / "mecca.eqn")
+    assert dict(network.sums) == {"RO2": {"CH3O2": 1.0}}, "C2H5O2 is not in this mechanism"
+    air = {"TEMP": 290.0, "M": 2e19, "H2O": 3e17, "O2": 4e18}
+    right = (3e-13 * np.exp(460 / 290) + 2.1e-33 * np.exp(920 / 290) * 2e19) * (1 + 1.4e-21 * np.exp(2200 / 290) * 3e17)
+    assert rates(network, air) == pytest.approx([right, 1e-13])
+    (tmp_path / "mecca.eqn").write_text(MECCA.replace("#SETFIX O2; H2O;", ""))
+    with pytest.raises(MechanismError, match="depends on k_HO2_HO2, which inlined code computes from variable species"):
+        load_mechanism(tmp_path / "mecca.eqn")
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    ["IF (ind_CH3O2>0) RO2 = RO2 + C(ind_HO2)", "IF (ind_CH3O2>0) RO2 = 0.5*RO2", "IF (ind_CH3O2>1) RO2 = 0."],
+)
+def test_other_guarded_statements_make_no_sum(guarded: str, tmp_path: Path) -> None:
+    (tmp_path / "mecca.eqn").write_text(MECCA.replace("#ENDINLINE", f"  {guarded}\n#ENDINLINE"))
+    with pytest.raises(MechanismError, match="depends on RO2, which inlined code computes from variable species"):
+        load_mechanism(tmp_path / "mecca.eqn")

@@ -301,3 +301,20 @@ def test_a_long_list_of_faults_ends_with_whole_lines(tmp_path: Path) -> None:
     assert all(line.endswith("is not declared") or "did you mean" in line for line in lines[:-1])
     assert lines[-1] == f"and {16 - len(lines) + 1} more"
     assert len(str(caught.value)) < 1200, "what is longer is cut in its middle"
+
+
+def test_a_text_among_arguments_is_part_of_the_name(tmp_path: Path) -> None:
+    """As GC_RO2NO('B', ...) of GEOS-Chem v11, whose text chooses the branch."""
+    path = written(
+        tmp_path, HEAD + "NO + O3 = NO2 : GC_RO2NO('B', 2.7E-12, 350.0);\nNO = NO2 : GC_RO2NO('A', 2.7E-12, 350.0);\n"
+    )
+    with pytest.raises(MissingFormulasError, match=r"'GC_RO2NO_B\(2\.7e-12, 350\.0\)' in <R1>.*'GC_RO2NO_A\("):
+        load_mechanism(path)
+    (tmp_path / "m.rates.toml").write_text('"GC_RO2NO_B(a, c)" = "a*exp(c/TEMP)*0.9"\n"GC_RO2NO_A(a, c)" = "a"\n')
+    assert rates(load_mechanism(path), AIR) == pytest.approx([2.7e-12 * math.exp(350 / 280) * 0.9, 2.7e-12])
+
+
+def test_charges_of_ions_are_atoms_without_a_weight(tmp_path: Path) -> None:
+    network = load_mechanism(written(tmp_path, "#DEFVAR\nO2p = 2O + Pls; em = Min; Rn = Rn;\n"))
+    assert dict(network.species[0].atoms) == {"O": 2, "Pls": 1}
+    assert network.species[0].molar_mass is None

@@ -11,7 +11,7 @@ from airshed.core.errors import MechanismError
 from airshed.core.text import printable
 from airshed.formula.tree import Expression, Number
 from airshed.mechanism.expressions import parameters
-from airshed.mechanism.file_air import AIR_NAMES
+from airshed.mechanism.kpp.code_values import code_values, set_in_code
 from airshed.mechanism.kpp.definitions import Unknown
 from airshed.mechanism.kpp.dialects import MissingFormulasError
 from airshed.mechanism.kpp.faults import Faults, first_places, missing_formulas, of_power, of_species, unexplained
@@ -36,6 +36,7 @@ from airshed.mechanism.reaction import Reaction, Species
 
 LIGHT, NOTHING = "hv", "prod"
 GROUPS: Final = {"all_spec": (True, False), "var_spec": (False,), "fix_spec": (True,)}
+_OTHER_ATOMS: Final = ("Pls", "Min", "Rn")  # of MECCA, without an atomic weight here: charges of ions, and radon
 _MASS: Final = re.compile(r"\[(\d+(?:\.\d*)?(?:e[+-]?\d{1,2})?) kg/mol\]$")
 _CHANGES: Final = {"SETVAR": False, "SETRAD": False, "SETFIX": True}
 
@@ -113,6 +114,8 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
     if not collection.declared(fixed=False):
         raise MechanismError(f"mechanism {name!r}: #SETFIX leaves no variable species, so nothing can change")
     factor, fixed = _factor(collection), _by_key(collection.declared(fixed=True))
+    values = code_values(collection.sources, {key: each.fixed for key, (_, each) in collection.species.items()})
+    rates = replace(rates, own={**values, **rates.own})
     meaning = Meaning(
         definitions=rates.spelled(fixed.values()),
         variable=_by_key(collection.declared(fixed=False)),
@@ -149,17 +152,9 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
         callables=meaning.callables,
         checked=checked,
         sums=sums,
-        in_code=_in_code(collection),
+        in_code=set_in_code(collection.sources, _by_key(each for _, each in collection.species.values())),
     )
     return replace(network, factor=factor) if meaning.follows and factor is not None else network
-
-
-def _in_code(collection: Collection) -> tuple[str, ...]:
-    """Return the names of the air, and the species, whose value inlined code sets."""
-    defined, concentrations = collection.in_code("defined_in_code"), collection.in_code("concentrations_in_code")
-    air = [name for name in AIR_NAMES if name.casefold() in defined | concentrations]
-    known = [collection.species[key][1].name for key in sorted(concentrations) if key in collection.species]
-    return (*air, *(name for name in known if name.upper() not in AIR_NAMES))
 
 
 def _sums(collection: Collection, meaning: Meaning) -> dict[str, dict[str, float]]:
@@ -168,8 +163,9 @@ def _sums(collection: Collection, meaning: Meaning) -> dict[str, dict[str, float
     for source in collection.sources:
         for key, each in source.sums_in_code.items():
             free = key not in collection.species and key not in meaning.definitions
-            if free and each.weights and all(species in meaning.variable for species in each.weights):
-                found[each.name] = {meaning.variable[species]: weight for species, weight in each.weights.items()}
+            weights = each.among(collection.species)
+            if free and weights and all(species in meaning.variable for species in weights):
+                found[each.name] = {meaning.variable[species]: weight for species, weight in weights.items()}
     return found
 
 
@@ -186,7 +182,7 @@ def _by_key(species: Iterable[Species]) -> dict[str, str]:
 
 def _compose(collection: Collection) -> None:
     """Give every species its atoms; where no file has #ATOMS, the chemical elements may be used."""
-    known = collection.atoms or {symbol.casefold(): symbol for symbol in ATOMIC_WEIGHTS}
+    known = collection.atoms or {symbol.casefold(): symbol for symbol in (*ATOMIC_WEIGHTS, *_OTHER_ATOMS)}
     used = collection.atoms
     for source, key, parts in collection.compositions:
         atoms: dict[str, int] = {}

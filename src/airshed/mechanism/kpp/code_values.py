@@ -7,31 +7,35 @@ other code of a file stays unread.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
 from airshed.core.errors import MechanismError
+from airshed.mechanism.file_air import AIR_NAMES
 from airshed.mechanism.kpp.definitions import Definition
 from airshed.mechanism.kpp.meaning import KNOWN
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.source import SourceFile
 from airshed.mechanism.kpp.statements import Formula, MisplacedError, names_in
-from airshed.mechanism.kpp.sums import statements_of
+from airshed.mechanism.kpp.sums import GUARDED, statements_of
 from airshed.mechanism.location import error_at
 
 _BLOCKS: Final = re.compile(r"\w+_RCONST", re.IGNORECASE)
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z]\w*)\s*=\s*([^=].*)")
 _DECLARATION: Final = re.compile(r"(?:use|real|integer|implicit|parameter|double|logical)\b.*|.*::[^=]*", re.IGNORECASE)
 _CALL: Final = re.compile(r"call\s+\w+\s*(.*)", re.IGNORECASE)
-_INDEX: Final = re.compile(r"\bindf?_", re.IGNORECASE)
+_INDEX: Final = re.compile(r"indf?_", re.IGNORECASE)
 
 
-def code_values(sources: Iterable[SourceFile], species: Iterable[str]) -> dict[str, Definition]:
-    """Return the values by their names, the case folded, without those that are called as the air or a species is."""
+def code_values(sources: Iterable[SourceFile], species: Mapping[str, bool]) -> dict[str, Definition]:
+    """Return the values by their names, the case folded, without those that are called as the air or a species is.
+
+    species  name, its case folded -> whether it is fixed: concentrations of others are no part of a value
+    """
     sources, found = tuple(sources), dict[str, Definition]()
     counted = Counter(name for source in sources for name in source.assignments_in_code)
-    taken = {name.casefold() for name in (*KNOWN, *species)}
+    taken = {*map(str.casefold, KNOWN), *species}
     for source in sources:
         for block, offset, code in source.blocks:
             if not _BLOCKS.fullmatch(block):
@@ -39,9 +43,24 @@ def code_values(sources: Iterable[SourceFile], species: Iterable[str]) -> dict[s
             locate = partial(_error, source, offset)
             for name, formula in _assigned(code):
                 key = name.casefold()
-                if counted[key] == 1 and key not in taken:
+                indices = [each.name for each in names_in(formula) if _INDEX.match(each.name)]
+                is_fixed = all(species.get(each.partition("_")[2].casefold(), False) for each in indices)
+                if counted[key] == 1 and key not in taken and is_fixed:
                     found[key] = Definition(name, (), formula, locate)
     return found
+
+
+def set_in_code(sources: Iterable[SourceFile], species: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the air, and the species, whose value or concentration inlined code sets.
+
+    species  name, its case folded -> as declared
+    """
+    sources = tuple(sources)
+    concentrations = {name for source in sources for name in source.concentrations_in_code}
+    defined = {name for source in sources for name in source.defined_in_code} | concentrations
+    air = [name for name in AIR_NAMES if name.casefold() in defined]
+    known = [species[name] for name in sorted(concentrations) if name in species]
+    return (*air, *(name for name in known if name.upper() not in AIR_NAMES))
 
 
 def _assigned(code: str) -> Iterator[tuple[str, Formula]]:
@@ -49,13 +68,14 @@ def _assigned(code: str) -> Iterator[tuple[str, Formula]]:
     statements, is_plain = statements_of(code)
     calls = [match[1] for each in statements if (match := _CALL.fullmatch(each))]
     values = [match for each in statements if (match := _ASSIGNMENT.fullmatch(each))]
+    guarded = [match[2] for each in statements if (match := GUARDED.fullmatch(each))]
     declared = [each for each in statements if not each or _DECLARATION.fullmatch(each)]
-    if not is_plain or len(calls) + len(values) + len(declared) < len(statements):
+    if not is_plain or len(calls) + len(values) + len(guarded) + len(declared) < len(statements):
         return
-    handed = {name.casefold() for each in calls for name in re.findall(r"[A-Za-z]\w*", each)}
+    handed = {name.casefold() for each in calls + guarded for name in re.findall(r"[A-Za-z]\w*", each)}
     later = [match[1].casefold() for match in values]
     for match in values:
-        formula = None if _INDEX.search(match[2]) else _formula(match[2])
+        formula = _formula(match[2])
         named = {each.name.casefold() for each in names_in(formula)} if formula is not None else set()
         if formula is not None and named.isdisjoint(later) and match[1].casefold() not in handed:
             yield match[1], formula

@@ -4,7 +4,7 @@ WRF-Chem and GEOS-Chem compute rates by functions of their own code. Some have t
 another meaning: ``ARR2(a, b, TEMP)`` of WRF-Chem is a exp(-b/T), ``ARR2(a, b)`` of KPP a exp(+b/T).
 
 Sources: WRF-Chem, chem/KPP/kpp/kpp-2.1/util/WRF_conform/WRFUserRateLaws.f90; GEOS-Chem,
-KPP/fullchem/fullchem_RateLawFuncs.F90.
+KPP/fullchem/fullchem_RateLawFuncs.F90, and GCARR of its older gckpp.kpp.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,6 +48,7 @@ WRF_CHEM: Final = Dialect(
 GEOS_CHEM: Final = Dialect(
     "GEOS-Chem",
     {
+        "GCARR(a, b, c)": "a*exp(c/TEMP)*(300/TEMP)^b",
         "GCARR_ab(a, b)": "a*(300/TEMP)^b",
         "GCARR_ac(a, c)": "a*exp(c/TEMP)",
         "GCARR_abc(a, b, c)": "a*exp(c/TEMP)*(300/TEMP)^b",

@@ -70,8 +70,8 @@ def of_species(unknown: tuple[Location, str, Unknown], total: CodeSum, meaning: 
     """Return the error of a rate with what code computes from concentrations and cannot be carried as their sum."""
     place, label, each = unknown
     known = {**meaning.variable, **meaning.fixed}
-    undeclared = [name for name in total.weights or () if name not in known]
-    fixed = [meaning.fixed[name] for name in total.weights or () if name in meaning.fixed]
+    undeclared = [name for name in total.among(known) if name not in known]
+    fixed = [meaning.fixed[name] for name in total.among(known) if name in meaning.fixed]
     if undeclared:
         first = undeclared[0].upper()
         more = f", nor are {len(undeclared) - 1} others of it" if len(undeclared) > 1 else ""

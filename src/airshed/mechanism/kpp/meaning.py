@@ -8,7 +8,7 @@ whole number or one unknown name is an element of a list that the host fills, J(
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -71,6 +71,7 @@ class Meaning:
     callables: dict[str, HostFunction] = field(default_factory=dict)
     _open: dict[str, str] = field(default_factory=dict)
     _in_arguments: bool = False
+    _offset: int = 0
     _above: list[str] = field(default_factory=list)
 
     @property
@@ -89,7 +90,14 @@ class Meaning:
 
         A constant part must be a finite number.
         """
+        self._offset = offset
         return finite(fold(limited(self._resolve(formula, {}), offset)), offset)
+
+    def _note_unknown(self, offset: int, name: str, text: str, values: Sequence[Expression] = ()) -> None:
+        """Note a name that nothing explains; one in a definition stands where the formula with it starts."""
+        species = {name for value in values for name in parameters(value)}.intersection(self.variable.values())
+        place = self._offset if self._above else offset
+        self.unknown.append(Unknown(place, name, text, len(values), tuple(sorted(species))))
 
     def _resolve(self, formula: Formula, arguments: Mapping[str, Expression]) -> Expression:
         match formula:
@@ -137,7 +145,7 @@ class Meaning:
             return Parameter(self.fixed[key])
         self._refuse_variable(name)
         if key in self.assigned:
-            self.unknown.append(Unknown(name.offset, name.name, name.name))
+            self._note_unknown(name.offset, name.name, name.name)
         return Parameter(self._open.setdefault(key, name.name))
 
     def _refuse_variable(self, name: Name) -> None:
@@ -147,7 +155,7 @@ class Meaning:
         symbol = AIR_NAMES.get(name.name.upper())
         otherwise = ""
         if symbol is not None:
-            way = "declare it under #DEFFIX" if symbol in AIR_GASES else "give the species another name"
+            way = "declare it under #DEFFIX or #SETFIX" if symbol in AIR_GASES else "give the species another name"
             otherwise = f"; if {SYMBOLS[symbol].text} is meant, {way}"
         raise MisplacedError(name.offset, f"{of_variable(name.name)}{otherwise}")
 
@@ -229,8 +237,7 @@ class Meaning:
         if found is None:
             shown = ", ".join(map(str, values))
             text = f"{applied.name}({short(shown)})"
-            species = {name for value in values for name in parameters(value)}.intersection(self.variable.values())
-            self.unknown.append(Unknown(applied.offset, applied.name, text, len(values), tuple(sorted(species))))
+            self._note_unknown(applied.offset, applied.name, text, values)
             return Number(1.0)
         return limited(found, applied.offset)
 

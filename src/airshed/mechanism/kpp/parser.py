@@ -209,8 +209,11 @@ class _Statements(Transformer[Token, Any]):
             raise MisplacedError(_offset(name), str(error)) from None
         return Name(_offset(name), spelled)
 
-    def call(self, name: Token, *arguments: Formula) -> Applied:
-        return Applied(_offset(name), str(name), arguments)
+    def call(self, name: Token, *arguments: Formula | Token) -> Applied:
+        """Return a call; a text among its arguments, as f('B', x), makes it another function, f_B(x)."""
+        texts = [argument.strip("'") for argument in arguments if isinstance(argument, Token)]
+        values = tuple(argument for argument in arguments if not isinstance(argument, Token))
+        return Applied(_offset(name), "_".join([str(name), *texts]), values)
 
     def sign(self, sign: Token, operand: Formula) -> Formula:
         return Negative(operand) if sign == "-" else operand

@@ -1,13 +1,11 @@
 """Reads a mechanism in KPP syntax, with the files that it includes and its side file, into a ReactionNetwork."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from airshed.core.errors import MechanismError
 from airshed.core.files import resource
 from airshed.mechanism.kpp.assembly import Collection, assemble
-from airshed.mechanism.kpp.code_values import code_values
 from airshed.mechanism.kpp.parser import parse_section
 from airshed.mechanism.kpp.source import INCLUDE, MODEL, Section, SourceFile, read_source
 from airshed.mechanism.kpp.statements import MisplacedError
@@ -40,8 +38,7 @@ def read_mechanism(source: SourceFile, name: str, rates: RatesFile) -> ReactionN
         absent = f"; {collection.absent[0]} of #MODEL is not beside it" if collection.absent else ""
         advice = f"declare them under #DEFVAR, or #INCLUDE a file that does{absent}"
         raise MechanismError(f"{source.name}: no species; {advice}")
-    values = code_values(collection.sources, collection.names())
-    return assemble(name, collection, replace(rates, own={**values, **rates.own}))
+    return assemble(name, collection, rates)
 
 
 def _collect(source: SourceFile, collection: Collection, above: tuple[SourceFile, ...]) -> None:

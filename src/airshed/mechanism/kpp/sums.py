@@ -17,7 +17,10 @@ from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.reaction import Reaction
 
 _CONTINUED: Final = re.compile(r"&[ \t]*(?:![^\n]*)?\n(?:[ \t]*(?:![^\n]*)?\n)*[ \t]*&?")
-REMARK: Final = re.compile(r"![^\n]*|//[^\n]*")
+REMARK: Final = re.compile(r"![^\n]*|//[^\n]*|\{[^{}=;\n]*\}")
+"""Remarks of Fortran and C, and of KPP, which MECCA has in Fortran, too."""
+GUARDED: Final = re.compile(r"if\s*\(\s*indf?_(\w+)\s*>\s*0\s*\)\s*(?!then\b)(.*)", re.IGNORECASE)
+"""What happens where the mechanism has a species, as ``IF (ind_X > 0) RO2 = RO2 + C(ind_X)`` of MECCA."""
 _ASSIGNMENT: Final = re.compile(r"(?:.*::)?\s*([A-Za-z]\w*)\s*=\s*(.*)")
 _TERM: Final = re.compile(
     r"(?:([\d.]+(?:[eEdD][+-]?\d+)?)(?:_\w+)?\s*\*\s*)?(?:C|VAR)\s*\(\s*indf?_(\w+)\s*\)", re.IGNORECASE
@@ -37,11 +40,18 @@ Terms = dict[tuple[str, ...], Expression]
 class CodeSum:
     """A name that inlined code computes from concentrations.
 
-    weights  species, their case folded -> factor; None where it is no sum of them
+    weights   species, their case folded -> factor; None where it is no sum of them
+    optional  those that count where they are declared
     """
 
     name: str
     weights: Mapping[str, float] | None
+    optional: frozenset[str] = frozenset()
+
+    def among(self, species: Container[str]) -> dict[str, float]:
+        """Return the weights of a mechanism with some species, their case folded; empty for what is no sum."""
+        weights = self.weights or {}
+        return {name: weight for name, weight in weights.items() if name in species or name not in self.optional}
 
 
 class NoSumError(Exception):
@@ -51,7 +61,7 @@ class NoSumError(Exception):
 def statements_of(code: str) -> tuple[list[str], bool]:
     """Return the statements of a piece of code, and whether it has neither branches nor loops."""
     statements = [each.strip() for each in re.split(r"[\n;]", REMARK.sub("", _CONTINUED.sub(" ", code)))]
-    return statements, not any(_BLOCK.match(each) for each in statements)
+    return statements, not any(_BLOCK.match(each) and not GUARDED.fullmatch(each) for each in statements)
 
 
 def sums_of(code: str) -> dict[str, CodeSum]:
@@ -60,7 +70,8 @@ def sums_of(code: str) -> dict[str, CodeSum]:
     zeros: set[str] = set()
     statements, is_plain = statements_of(code)
     for statement in statements:
-        match = _ASSIGNMENT.fullmatch(statement)
+        guard = GUARDED.fullmatch(statement)
+        match = _ASSIGNMENT.fullmatch(guard[2] if guard else statement)
         if match is None:
             for key in _assigned_otherwise(statement, found):
                 found[key] = CodeSum(found[key].name, None)
@@ -68,14 +79,26 @@ def sums_of(code: str) -> dict[str, CodeSum]:
         name, value = match[1], match[2].strip()
         key = name.casefold()
         before = found.get(key) or (CodeSum(name, {}) if key in zeros else None)
-        if _ZERO.fullmatch(value) and value:
+        if guard and (before is not None or _INDEX.search(value)):
+            found[key] = _with_optional(CodeSum(name, _weights(value, key, before)), before, guard[1].casefold())
+        elif _ZERO.fullmatch(value) and value:
             zeros.add(key)
             found.pop(key, None)
         elif _INDEX.search(value):
-            found[key] = CodeSum(name, _weights(value, key, before) if is_plain else None)
+            optional = before.optional if before else frozenset()
+            found[key] = CodeSum(name, _weights(value, key, before) if is_plain else None, optional)
         elif key in found:
             found[key] = CodeSum(name, None)
     return found
+
+
+def _with_optional(total: CodeSum, before: CodeSum | None, species: str) -> CodeSum:
+    """Return a sum to which a guarded statement has added its own species; without weights for anything else."""
+    old = before.weights if before is not None else None
+    if total.weights is None or old is None or {**old, species: total.weights.get(species)} != total.weights:
+        return CodeSum(total.name, None)
+    optional = before.optional if before is not None else frozenset()
+    return CodeSum(total.name, total.weights, optional if species in old else optional | {species})
 
 
 def _assigned_otherwise(statement: str, names: Iterable[str]) -> list[str]:
