@@ -29,6 +29,7 @@ from airshed.cli.commands.pasture import point, prepare
 from airshed.cli.commands.results import merge, plot
 from airshed.cli.commands.run import run, show
 from airshed.cli.commands.serve import serve
+from airshed.cli.commands.sweep import sweep
 from airshed.cli.errors import Guarded
 
 app = typer.Typer(
@@ -43,7 +44,7 @@ benchmarks = typer.Typer(invoke_without_command=True)
 pasture = typer.Typer(no_args_is_help=True, help="Soil water and pasture growth: inputs, and runs at a station.")
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
-for command in (run, serve, adjoint, assimilate, evaluate, show, box, plot, merge, verify, doctor):
+for command in (run, sweep, serve, adjoint, assimilate, evaluate, show, box, plot, merge, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")

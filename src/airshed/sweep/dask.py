@@ -1,0 +1,34 @@
+"""The executor of a Dask cluster, for members of a sweep on other machines that share the file system."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Final
+
+from airshed.core.errors import AirshedError
+
+_PATIENCE: Final = 30.0
+"""Seconds to wait for a scheduler."""
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """Yield an executor that runs functions on the workers of a Dask scheduler.
+
+    Raises AirshedError without the package `distributed`, and where there is no scheduler at the address.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise AirshedError(
+            "--scheduler needs the package distributed: pip install 'airshed[dask]', on the workers too"
+        ) from error
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise AirshedError(
+            f"there is no Dask scheduler at {address} ({' '.join(str(error).split())}); give the address that it "
+            "prints when it starts, such as tcp://10.0.0.1:8786"
+        ) from error
+    with client:
+        yield client.get_executor(pure=False, retries=0)

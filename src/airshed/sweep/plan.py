@@ -1,0 +1,214 @@
+"""The plan of a sweep: its members with their settings, the coordinates of its dataset, and the table of members."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from airshed.case.case import RunCase
+from airshed.core.atomic import write_whole
+from airshed.core.errors import OutputError
+from airshed.core.settings import settings_of
+from airshed.core.units import Quantity
+from airshed.core.version import __version__
+from airshed.runtime.registry import load_case
+from airshed.sweep.dimensions import Dimension, check_dimensions, variable_name
+from airshed.sweep.uncertainties import MEMBER
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PLAN_FILE: Final = "sweep.json"
+TABLE: Final = "members.csv"
+MEMBERS: Final = "members"
+DATASET: Final = "sweep.zarr"
+
+_WRITTEN: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a sweep.
+
+    number  counted from 0; its run folder is members/NNNN
+    index   where it lies along each dimension
+    varied  its settings of all dimensions, as `--set` takes them
+    """
+
+    number: int
+    index: tuple[int, ...]
+    varied: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of its run folder."""
+        return f"{self.number:04d}"
+
+    @property
+    def text(self) -> str:
+        """The member in messages: its number and its settings."""
+        return f"member {self.name} ({', '.join(self.varied)})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep runs: the case, the settings of all members, and the dimensions; members are all combinations.
+
+    source  further facts for the attributes of the dataset, such as the seed and the table of uncertainties
+    """
+
+    case: str
+    settings: tuple[str, ...]
+    dimensions: tuple[Dimension, ...]
+    source: Mapping[str, Any] = field(default_factory=dict)
+    allow_code: bool = False
+
+    def __post_init__(self) -> None:
+        check_dimensions(self.dimensions, self.settings)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of points of each dimension."""
+        return tuple(len(dimension.points) for dimension in self.dimensions)
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """All members; the last dimension varies fastest."""
+        return tuple(
+            Member(number, index, tuple(self._varied(index)))
+            for number, index in enumerate(product(*(range(size) for size in self.shape)))
+        )
+
+    def _varied(self, index: Sequence[int]) -> list[str]:
+        pairs = zip(self.dimensions, index, strict=True)
+        return [each for dimension, at in pairs for each in dimension.overrides(at)]
+
+    @cached_property
+    def cases(self) -> tuple[RunCase, ...]:
+        """The checked case of each member; raises CaseError, with the message of `--set`, for a key or value."""
+        return tuple(self._case(member) for member in self.members)
+
+    def _case(self, member: Member) -> RunCase:
+        case = load_case(self.case, [*self.settings, *member.varied])
+        return case.allowing_code() if self.allow_code else case
+
+    def coordinates(self) -> "xr.Dataset":
+        """Return a dataset without variables that has the varied settings as coordinates."""
+        import xarray as xr
+
+        coords: dict[str, Any] = {}
+        for axis, dimension in enumerate(self.dimensions):
+            cases = [self._case_at(axis, at) for at in range(len(dimension.points))]
+            for column, key in enumerate(dimension.keys):
+                texts = [point[column] for point in dimension.points]
+                values, units = coordinate_values([value_of(case, key) for case in cases], texts)
+                attributes = {"long_name": _description(cases[0], key), "units": units, "setting": key}
+                kept = {name: value for name, value in attributes.items() if value}
+                coords[variable_name(key)] = (dimension.name, values, kept)
+            if dimension.name == MEMBER:
+                numbers = np.arange(len(dimension.points))
+                coords[MEMBER] = (MEMBER, numbers, {"standard_name": "realization", "units": "1"})
+        return xr.Dataset(coords=coords)
+
+    def _case_at(self, axis: int, at: int) -> RunCase:
+        """Return the case of the member that lies at an index of one dimension, and at the start of all others."""
+        return self.cases[at * int(np.prod(self.shape[axis + 1 :], dtype=int))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what sweep.json holds."""
+        dimensions = [{"name": each.name, "keys": each.keys, "points": each.points} for each in self.dimensions]
+        made: dict[str, Any] = json.loads(
+            json.dumps(
+                {"airshed": __version__, "case": self.case, "settings": self.settings, "dimensions": dimensions}
+                | dict(self.source)
+            )
+        )
+        return made
+
+    def write(self, folder: Path) -> None:
+        """Write sweep.json, and the table of members."""
+        with write_whole(folder / PLAN_FILE) as part:
+            part.write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
+
+    def write_table(self, folder: Path, states: Mapping[int, tuple[str, str]]) -> None:
+        """Write members.csv: number, settings, state and message of each member."""
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(["member", *(key for each in self.dimensions for key in each.keys), "state", "message"])
+        for member in self.members:
+            values = [
+                value for each, at in zip(self.dimensions, member.index, strict=True) for value in each.points[at]
+            ]
+            rows.writerow([member.name, *values, *states.get(member.number, ("waiting", ""))])
+        with write_whole(folder / TABLE) as part:
+            part.write_text(text.getvalue(), encoding="utf-8")
+
+
+def check_same(folder: Path, plan: Plan) -> bool:
+    """Return whether a folder holds an earlier sweep; raises OutputError where that is another one than the plan's."""
+    try:
+        earlier = json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{folder / PLAN_FILE} cannot be read ({error}); give --force to start again") from error
+    now = plan.to_dict()
+    for key in now.keys() | (earlier.keys() if isinstance(earlier, dict) else ()):
+        if key != "case" and (not isinstance(earlier, dict) or earlier.get(key) != now.get(key)):
+            raise OutputError(
+                f"{folder} holds a sweep with other {key}; repeat its command with --resume, choose another folder, or "
+                "give --force to replace it"
+            )
+    return True
+
+
+def value_of(case: RunCase, key: str) -> Any:
+    """Return the value of a setting in a case, None where it has no place of its own there."""
+    node: Any = case
+    for part in key.split("."):
+        if isinstance(node, Mapping):
+            node = node.get(part)
+        elif isinstance(node, tuple | list):
+            node = node[int(part)] if part.isdecimal() and int(part) < len(node) else None
+        else:
+            node = getattr(node, part, None)
+    return node
+
+
+def coordinate_values(values: Sequence[Any], texts: Sequence[str]) -> tuple[np.ndarray[Any, Any], str]:
+    """Return the values of a setting as an array, and their unit; what is no number, truth value or time is text.
+
+    Quantities keep the unit in which all of them are written, else they are in SI.
+    """
+    if all(isinstance(value, Quantity) for value in values):
+        written = [_WRITTEN.fullmatch(value.text) for value in values]
+        units = {match[2] for match in written if match}
+        if all(written) and len(units) == 1:
+            return np.array([float(match[1]) for match in written if match]), units.pop() or "1"
+        if len({value.unit for value in values}) == 1:
+            return np.array([value.value for value in values]), values[0].unit
+    elif all(isinstance(value, bool) for value in values):
+        return np.array(values), ""
+    elif all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return np.array(values), "1"
+    elif all(isinstance(value, datetime) for value in values):
+        return np.array([value.replace(tzinfo=None) for value in values], "datetime64[ns]"), ""
+    return np.array([text.strip("\"'") for text in texts], dtype=object), ""
+
+
+def _description(case: RunCase, key: str) -> str:
+    """Return what the documentation says of a setting, or of the table that it stands in."""
+    pattern = re.sub(r"\.\d+\.", ".N.", key)
+    texts = {each.key: each.text for each in settings_of(type(case))}
+    while pattern and pattern not in texts:
+        pattern = pattern.rpartition(".")[0]
+    return texts.get(pattern, "")

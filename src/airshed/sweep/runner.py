@@ -1,0 +1,296 @@
+"""Runs the members of a sweep, on threads that each start a process, or on the workers of a Dask scheduler.
+
+Both are executors of concurrent.futures, so that members are submitted and collected alike.
+
+SWEEP/sweep.json      the settings and dimensions of the sweep
+SWEEP/members.csv     the settings, state and message of each member
+SWEEP/members/NNNN    the run folder of a member, and NNNN.log its messages
+SWEEP/sweep.zarr      the results of all members
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from airshed.core.atomic import guarded
+from airshed.core.errors import CaseError, OutputError
+from airshed.io.folder import RunFolder
+from airshed.io.run_state import FinishedRunError
+from airshed.kernels.host import usable_cores
+from airshed.runtime.records import FolderUse, check_folder
+from airshed.sweep.dataset import gather
+from airshed.sweep.member import Outcome, Task, run_member
+from airshed.sweep.plan import DATASET, MEMBERS, PLAN_FILE, TABLE, Member, Plan, check_same
+
+_STOP: Final = ".stop"
+"""File whose appearance stops all members, also on other machines."""
+
+_PATIENCE: Final = 60.0
+"""Seconds to wait for members of a sweep that was killed, which end within some steps."""
+
+_TURN: Final = 0.2
+"""Seconds between two reports of the progress."""
+
+
+_PAUSE: Final = 10.0
+"""Seconds between two versions of the table of members, which may be long, while members run."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a sweep runs; nothing here changes a result.
+
+    jobs       members at once; 0 for one on each core, or all that Dask has threads for
+    threads    of each member; 0 divides the cores among the members, and takes one on Dask
+    scheduler  address of a Dask scheduler; None runs members on this machine
+    retries    how often a member that failed is tried again
+    """
+
+    jobs: int = 0
+    threads: int = 0
+    scheduler: str | None = None
+    retries: int = 1
+    resume: bool = False
+    force: bool = False
+    accept_changed_inputs: bool = False
+
+
+@dataclass
+class Progress:
+    """How far a sweep is.
+
+    total, done, failed, running  numbers of members; those that an earlier sweep finished count as done
+    seconds_left                  estimate of the time left [s], None before a member is done
+    """
+
+    total: int
+    done: int = 0
+    failed: int = 0
+    running: int = 0
+    seconds_left: float | None = None
+
+
+@dataclass
+class Sweep:
+    """A sweep in a folder; :meth:`run` runs it.
+
+    on_progress  callback for each change of the progress
+    on_failure   callback for each member that failed, with its message and whether it is tried again
+    """
+
+    plan: Plan
+    folder: Path
+    options: Options = field(default_factory=Options)
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    on_failure: Callable[[Member, str, bool], None] = lambda member, message, again: None
+
+    def __post_init__(self) -> None:
+        self.folder = self.folder.absolute()
+        self._stop = self.folder / _STOP
+        self._states: dict[int, tuple[str, str]] = {}
+        self._listed = 0.0
+        self.progress = Progress(len(self.plan.members))
+
+    @property
+    def dataset(self) -> Path:
+        """The dataset of all members."""
+        return self.folder / DATASET
+
+    @property
+    def failures(self) -> list[tuple[Member, str]]:
+        """Members that failed, with their messages."""
+        states = [(member, self._states.get(member.number, ("", ""))) for member in self.plan.members]
+        return [(member, message) for member, (state, message) in states if state == "failed"]
+
+    def request_stop(self) -> None:
+        """Stop all members within some steps; a resumed sweep continues them. Callable from a signal handler."""
+        self._stop.touch()
+
+    def run(self) -> bool:
+        """Run all members that are not finished, and gather the results; return False where the sweep was stopped.
+
+        Raises AirshedError, before anything runs, for settings that cannot be and for a folder that cannot be used.
+        """
+        _ = self.plan.cases
+        earlier = self._check_folder()
+        with self._locked(), self._executor() as executor:
+            finished = self._finished() if earlier else set()
+            self._states = dict.fromkeys(finished, ("finished", ""))
+            self.progress.done = len(finished)
+            left = [member for member in self.plan.members if member.number not in finished]
+            if left:
+                self._try_first(executor, left)
+                self._begin()
+                self._run_all(executor, left)
+            self.plan.write_table(self.folder, self._states)
+            if self._stop.exists():
+                return False
+            if left or not self.dataset.exists():
+                gather(self.plan, self.folder, {member.number: text for member, text in self.failures})
+            return True
+
+    def _check_folder(self) -> bool:
+        """Return whether the folder holds an earlier sweep that is resumed; raises OutputError where it is in use."""
+        if self.options.force and (self.folder / PLAN_FILE).exists():
+            return False
+        earlier = check_same(self.folder, self.plan)
+        if earlier and not self.options.resume:
+            raise OutputError(f"{self.folder} holds a sweep; continue it with --resume, or give --force to replace it")
+        if not earlier and self.folder.is_dir() and any(self.folder.iterdir()):
+            raise OutputError(f"{self.folder} holds other files and is no sweep; choose a new or empty folder")
+        return earlier
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other sweeps out of the folder; an earlier one is removed where it is to be replaced."""
+        made = not self.folder.exists()
+        with guarded(self.folder):
+            (self.folder / MEMBERS).mkdir(parents=True, exist_ok=True)
+        try:
+            with RunFolder.locked(self.folder):
+                self._wait_for_members()
+                self._stop.unlink(missing_ok=True)
+                if self.options.force:
+                    self._remove_earlier()
+                yield
+        finally:
+            self._stop.unlink(missing_ok=True) if not made else None
+            if made and not (self.folder / PLAN_FILE).exists():  # it was refused
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _remove_earlier(self) -> None:
+        with guarded(self.folder):
+            for name in (MEMBERS, DATASET):
+                shutil.rmtree(self.folder / name, ignore_errors=True)
+            for name in (PLAN_FILE, TABLE):
+                (self.folder / name).unlink(missing_ok=True)
+            (self.folder / MEMBERS).mkdir()
+
+    def _wait_for_members(self) -> None:
+        """Wait until members of a sweep that was killed have ended; raises OutputError after a minute."""
+        until = time.monotonic() + _PATIENCE
+        for folder in sorted(path.parent for path in (self.folder / MEMBERS).glob("*/.lock")):
+            while True:
+                try:
+                    with RunFolder.locked(folder):
+                        break
+                except OutputError:
+                    if time.monotonic() > until:
+                        raise
+                    time.sleep(_TURN)
+
+    def _finished(self) -> set[int]:
+        """Return the members that an earlier sweep finished; raises AirshedError for one that cannot be resumed."""
+        finished = set()
+        for member, case in zip(self.plan.members, self.plan.cases, strict=True):
+            use = FolderUse(self._run_folder(member), resume=True, accept=self.options.accept_changed_inputs)
+            try:
+                check_folder(case, use)
+            except FinishedRunError:
+                finished.add(member.number)
+        return finished
+
+    def _run_folder(self, member: Member) -> Path:
+        return self.folder / MEMBERS / member.name
+
+    def _begin(self) -> None:
+        self.plan.write(self.folder)
+        self.plan.write_table(self.folder, self._states)
+        shutil.rmtree(self.dataset, ignore_errors=True)
+
+    @contextmanager
+    def _executor(self) -> Iterator[Executor]:
+        if self.options.scheduler is not None:
+            from airshed.sweep.dask import dask_executor
+
+            with dask_executor(self.options.scheduler) as executor:
+                yield executor
+            return
+        with ThreadPoolExecutor(self._jobs()) as executor:
+            yield executor
+
+    def _jobs(self) -> int:
+        """Return how many members run at once; 0 for all that the engine takes."""
+        if self.options.jobs or self.options.scheduler is not None:
+            return self.options.jobs
+        return max(min(usable_cores(), len(self.plan.members)), 1)
+
+    def _threads(self) -> list[str]:
+        """Return the setting of threads of each member, unless the user has given it."""
+        keys = [*(key for each in self.plan.dimensions for key in each.keys), *self.plan.settings]
+        if not self.options.threads and any(key.partition("=")[0].strip() == "run.threads" for key in keys):
+            return []
+        share = 1 if self.options.scheduler is not None else max(usable_cores() // self._jobs(), 1)
+        return [f"run.threads={self.options.threads or share}"]
+
+    def _task(self, member: Member) -> Task:
+        return Task(
+            member.number, self.plan.case, (*self.plan.settings, *member.varied, *self._threads()), str(Path.cwd()),
+            str(self._run_folder(member)), str(self._run_folder(member)) + ".log", str(self._stop),
+            self.plan.allow_code, self.options.accept_changed_inputs,
+        )  # fmt: skip
+
+    def _try_first(self, executor: Executor, members: list[Member]) -> None:
+        """Build the model of the first member, so that kernels are compiled before all others ask for them.
+
+        Where neither this one nor the last one can be built, all members have a common fault, such as a name that is
+        known only from the data: raises CaseError.
+        """
+        faults = []
+        for member in dict.fromkeys((members[0], members[-1])):
+            outcome = _result(executor.submit(run_member, replace(self._task(member), folder=None)), member.number)
+            if outcome.state != "failed":
+                return
+            faults.append(outcome.message)
+        raise CaseError(faults[0])
+
+    def _run_all(self, executor: Executor, members: Iterable[Member]) -> None:
+        """Submit members while fewer than the greatest number run, and collect them as they end."""
+        waiting, tries = list(members)[::-1], dict[int, int]()
+        running: dict[Future[Outcome], Member] = {}
+        began, before = time.monotonic(), self.progress.done
+        most = self._jobs() or len(waiting)
+        while (waiting and not self._stop.exists()) or running:
+            while waiting and len(running) < most and not self._stop.exists():
+                member = waiting.pop()
+                running[executor.submit(run_member, self._task(member))] = member
+            self.progress.running = len(running)
+            self.on_progress(self.progress)
+            ended, _ = wait(running, _TURN, FIRST_COMPLETED)
+            for future in ended:
+                member = running.pop(future)
+                outcome = _result(future, member.number)
+                tries[member.number] = tries.get(member.number, 0) + 1
+                again = outcome.state == "failed" and tries[member.number] <= self.options.retries
+                if again:
+                    waiting.append(member)
+                self._note(member, outcome, again)
+            ran = self.progress.done - before
+            if ended and ran:
+                self.progress.seconds_left = (time.monotonic() - began) / ran * (len(waiting) + len(running))
+        self.progress.running = 0
+        self.on_progress(self.progress)
+
+    def _note(self, member: Member, outcome: Outcome, again: bool) -> None:
+        self._states[member.number] = (outcome.state, outcome.message)
+        self.progress.done += outcome.state == "finished"
+        if outcome.state == "failed":
+            self.progress.failed += not again
+            self.on_failure(member, outcome.message, again)
+        if time.monotonic() - self._listed > _PAUSE:
+            self._listed = time.monotonic()
+            self.plan.write_table(self.folder, self._states)
+
+
+def _result(future: "Future[Any]", number: int) -> Outcome:
+    """Return the outcome of a member; an error of the engine, such as a lost worker, is a failure of the member."""
+    try:
+        outcome: Outcome = future.result()
+        return outcome
+    except (Exception, CancelledError) as error:
+        return Outcome(number, "failed", f"{type(error).__name__}: {error}")
