@@ -1,9 +1,9 @@
 """The executor of a Dask cluster, for members of a sweep on other machines that share the file system."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from airshed.core.errors import AirshedError
 
@@ -11,9 +11,17 @@ _PATIENCE: Final = 30.0
 """Seconds to wait for a scheduler."""
 
 
+def _threads(client: Any) -> int:
+    """Return how many tasks the workers take at once; 0 where the scheduler does not answer."""
+    try:
+        return sum(client.nthreads().values())
+    except OSError:
+        return 0
+
+
 @contextmanager
-def dask_executor(address: str) -> Iterator[Executor]:
-    """Yield an executor that runs functions on the workers of a Dask scheduler.
+def dask_executor(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
+    """Yield an executor that runs functions on the workers of a Dask scheduler, and a count of their threads.
 
     Raises AirshedError without the package `distributed`, and where there is no scheduler at the address.
     """
@@ -31,4 +39,4 @@ def dask_executor(address: str) -> Iterator[Executor]:
             "prints when it starts, such as tcp://10.0.0.1:8786"
         ) from error
     with client:
-        yield client.get_executor(pure=False, retries=0)
+        yield client.get_executor(pure=False, retries=0), lambda: _threads(client)

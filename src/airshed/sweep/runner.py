@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -93,7 +93,7 @@ class Sweep:
         self.folder = self.folder.absolute()
         self._stop = self.folder / _STOP
         self._states: dict[int, tuple[str, str]] = {}
-        self._listed = 0.0
+        self._listed, self._is_stopping = 0.0, False
         self.progress = Progress(len(self.plan.members))
 
     @property
@@ -109,7 +109,9 @@ class Sweep:
 
     def request_stop(self) -> None:
         """Stop all members within some steps; a resumed sweep continues them. Callable from a signal handler."""
-        self._stop.touch()
+        self._is_stopping = True
+        with suppress(OSError):  # there is no folder yet
+            self._stop.touch()
 
     def run(self) -> bool:
         """Run all members that are not finished, and gather the results; return False where the sweep was stopped.
@@ -118,7 +120,7 @@ class Sweep:
         """
         _ = self.plan.cases
         earlier = self._check_folder()
-        with self._locked(), self._executor() as executor:
+        with self._locked(), self._executor() as (executor, slots):
             finished = self._finished() if earlier else set()
             self._states = dict.fromkeys(finished, ("finished", ""))
             self.progress.done = len(finished)
@@ -126,9 +128,9 @@ class Sweep:
             if left:
                 self._try_first(executor, left)
                 self._begin()
-                self._run_all(executor, left)
+                self._run_all(executor, left, slots)
             self.plan.write_table(self.folder, self._states)
-            if self._stop.exists():
+            if self._is_stopping and self.progress.done < self.progress.total:
                 return False
             if left or not self.dataset.exists():
                 gather(self.plan, self.folder, {member.number: text for member, text in self.failures})
@@ -155,11 +157,12 @@ class Sweep:
             with RunFolder.locked(self.folder):
                 self._wait_for_members()
                 self._stop.unlink(missing_ok=True)
+                if self._is_stopping:
+                    self.request_stop()
                 if self.options.force:
                     self._remove_earlier()
                 yield
         finally:
-            self._stop.unlink(missing_ok=True) if not made else None
             if made and not (self.folder / PLAN_FILE).exists():  # it was refused
                 shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -204,21 +207,22 @@ class Sweep:
         shutil.rmtree(self.dataset, ignore_errors=True)
 
     @contextmanager
-    def _executor(self) -> Iterator[Executor]:
+    def _executor(self) -> Iterator[tuple[Executor, Callable[[], int]]]:
+        """Yield the executor, and a function that returns how many members it runs at once."""
         if self.options.scheduler is not None:
             from airshed.sweep.dask import dask_executor
 
-            with dask_executor(self.options.scheduler) as executor:
-                yield executor
+            with dask_executor(self.options.scheduler) as made:
+                yield made
             return
         with ThreadPoolExecutor(self._jobs()) as executor:
-            yield executor
+            yield executor, self._jobs
 
     def _jobs(self) -> int:
         """Return how many members run at once; 0 for all that the engine takes."""
-        if self.options.jobs or self.options.scheduler is not None:
+        if self.options.scheduler is not None:
             return self.options.jobs
-        return max(min(usable_cores(), len(self.plan.members)), 1)
+        return min(self.options.jobs or usable_cores(), len(self.plan.members))
 
     def _threads(self) -> list[str]:
         """Return the setting of threads of each member, unless the user has given it."""
@@ -249,18 +253,16 @@ class Sweep:
             faults.append(outcome.message)
         raise CaseError(faults[0])
 
-    def _run_all(self, executor: Executor, members: Iterable[Member]) -> None:
+    def _run_all(self, executor: Executor, members: Iterable[Member], slots: Callable[[], int]) -> None:
         """Submit members while fewer than the greatest number run, and collect them as they end."""
         waiting, tries = list(members)[::-1], dict[int, int]()
         running: dict[Future[Outcome], Member] = {}
-        began, before = time.monotonic(), self.progress.done
-        most = self._jobs() or len(waiting)
-        while (waiting and not self._stop.exists()) or running:
-            while waiting and len(running) < most and not self._stop.exists():
+        most, took = self._jobs() or len(waiting), list[float]()
+        while (waiting and not self._is_stopping) or running:
+            while waiting and len(running) < most and not self._is_stopping:
                 member = waiting.pop()
                 running[executor.submit(run_member, self._task(member))] = member
-            self.progress.running = len(running)
-            self.on_progress(self.progress)
+            self._show(len(waiting), len(running), slots(), took)
             ended, _ = wait(running, _TURN, FIRST_COMPLETED)
             for future in ended:
                 member = running.pop(future)
@@ -269,11 +271,16 @@ class Sweep:
                 again = outcome.state == "failed" and tries[member.number] <= self.options.retries
                 if again:
                     waiting.append(member)
+                took += [outcome.seconds] if outcome.state == "finished" else []
                 self._note(member, outcome, again)
-            ran = self.progress.done - before
-            if ended and ran:
-                self.progress.seconds_left = (time.monotonic() - began) / ran * (len(waiting) + len(running))
-        self.progress.running = 0
+        self._show(0, 0, slots(), took)
+
+    def _show(self, waiting: int, submitted: int, slots: int, took: list[float]) -> None:
+        """Report the progress; the time left follows from the mean time of a member, of which the half is over."""
+        self.progress.running = running = min(submitted, slots)
+        if took:
+            members = waiting + submitted - running / 2
+            self.progress.seconds_left = sum(took) / len(took) * members / max(running, 1)
         self.on_progress(self.progress)
 
     def _note(self, member: Member, outcome: Outcome, again: bool) -> None:

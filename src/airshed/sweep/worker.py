@@ -57,9 +57,10 @@ def run(task: dict[str, Any], lifeline: Lifeline) -> bool:
     if task["folder"] is None:
         Simulation(case).close()
         return True
+    folder = Path(task["folder"])
     try:
         with Simulation(
-            case, output=Path(task["folder"]), resume=True, accept_changed_inputs=task["accept_changed_inputs"]
+            case, output=folder, resume=folder.exists(), accept_changed_inputs=task["accept_changed_inputs"]
         ) as simulation:
             lifeline.hold(simulation)
             for notice in simulation.notices:
