@@ -36,8 +36,12 @@ def gather(plan: Plan, folder: Path, failures: Mapping[int, str]) -> Path:
     part = part_path(path)
     try:
         with guarded(path):
-            for number, section in enumerate(plan.cases[0].output):
-                _gather_output(plan, folder, failures, section.name, part if number == 0 else part / section.name)
+            first, *others = (section.name for section in plan.cases[0].output)
+            stores = {first: part} | {name: part / name for name in others}
+            for name, store in stores.items():
+                _gather_output(plan, folder, failures, name, store)
+            for store in reversed(stores.values()):  # the groups first, as the whole lists them
+                _consolidate(store)
             shutil.rmtree(path, ignore_errors=True)
             os.replace(part, path)
             sync(folder)
@@ -62,8 +66,14 @@ def _gather_output(plan: Plan, folder: Path, failures: Mapping[int, str], name: 
             with closing(open_result(path, decode=False)) as run:
                 _check_alike(first, model, member, run, shared)
                 _write(plan, run, shared, member, group)
+
+
+def _consolidate(store: Path) -> None:
+    """List all arrays of a group at one place, from which xarray opens it."""
+    import zarr
+
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Zarr 3 has no specification of the list of all arrays, which xarray reads
+        warnings.simplefilter("ignore")  # the specification of Zarr 3 has no such list yet
         zarr.consolidate_metadata(str(store))
 
 

@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from airshed.core.errors import AirshedError
 from airshed.sweep.member import STOPPED
 
 
@@ -81,7 +82,7 @@ def main() -> int:
     try:
         return 0 if run(json.loads(line), lifeline) else STOPPED
     except Exception as error:  # whatever it is, it is the message of this member
-        traceback.print_exc()
+        print(error, file=sys.stderr) if isinstance(error, AirshedError) else traceback.print_exc()
         message = str(error) or type(error).__name__
         print(json.dumps({"message": message}), flush=True)
         return 1
