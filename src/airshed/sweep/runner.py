@@ -175,7 +175,8 @@ class Sweep:
             (self.folder / MEMBERS).mkdir()
 
     def _wait_for_members(self) -> None:
-        """Wait until members of a sweep that was killed have ended; raises OutputError after a minute."""
+        """Stop members of a sweep that was killed, and wait for their end; raises OutputError after a minute."""
+        self._stop.touch()
         until = time.monotonic() + _PATIENCE
         for folder in sorted(path.parent for path in (self.folder / MEMBERS).glob("*/.lock")):
             while True:
@@ -247,7 +248,7 @@ class Sweep:
         """
         faults = []
         for member in dict.fromkeys((members[0], members[-1])):
-            outcome = _result(executor.submit(run_member, replace(self._task(member), folder=None)), member.number)
+            outcome = _result(_submitted(executor, replace(self._task(member), folder=None)), member.number)
             if outcome.state != "failed":
                 return
             faults.append(outcome.message)
@@ -261,7 +262,7 @@ class Sweep:
         while (waiting and not self._is_stopping) or running:
             while waiting and len(running) < most and not self._is_stopping:
                 member = waiting.pop()
-                running[executor.submit(run_member, self._task(member))] = member
+                running[_submitted(executor, self._task(member))] = member
             self._show(len(waiting), len(running), slots(), took)
             ended, _ = wait(running, _TURN, FIRST_COMPLETED)
             for future in ended:
@@ -294,10 +295,21 @@ class Sweep:
             self.plan.write_table(self.folder, self._states)
 
 
+def _submitted(executor: Executor, task: Task) -> "Future[Outcome]":
+    """Submit a member; where the engine takes none, such as a scheduler that is gone, that is the result."""
+    try:
+        return executor.submit(run_member, task)
+    except Exception as error:
+        refused = Future[Outcome]()
+        refused.set_exception(error)
+        return refused
+
+
 def _result(future: "Future[Any]", number: int) -> Outcome:
     """Return the outcome of a member; an error of the engine, such as a lost worker, is a failure of the member."""
     try:
         outcome: Outcome = future.result()
         return outcome
     except (Exception, CancelledError) as error:
-        return Outcome(number, "failed", f"{type(error).__name__}: {error}")
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        return Outcome(number, "failed", f"it gave no result, its worker or the scheduler may be gone ({reason})")
