@@ -139,6 +139,7 @@ def test_uk_air_has_several_sites_side_by_side(tmp_path: Path) -> None:
 def test_uk_air_days_are_days_in_gmt(tmp_path: Path) -> None:
     text = (
         "Site Name,Here\nSite Type,Urban Background\nLatitude,50\nLongitude,8\n"
+        "Notes: [1] All Data GMT hour ending; [2] V = Verified, P = Provisionally Verified, N = Not Verified\n"
         "Date,Nitrogen oxides as nitrogen dioxide,Status\n2022-08-31,40,V\n"
     )
     found = read(tmp_path, text, stations=None)

@@ -83,6 +83,16 @@ def test_floating_daily_means_are_means_over_a_day(tmp_path: Path) -> None:
     assert [each[1:] for each in found.rows] == [("PM10", 22.0, 46.0, 20.0)]
 
 
+def test_the_shortest_of_several_means_counts(tmp_path: Path) -> None:
+    text = HEAD.split(';"Air')[0] + ';"Ozone (O₃) Eight hour average in µg/m³"\nDENW095;2022-08-31 19:00;-;89;-;60\n'
+    assert [row[1:] for row in read(tmp_path, text).rows] == [("O3", 16.0, 17.0, 89.0)]
+
+
+def test_a_row_for_each_value_is_read(tmp_path: Path) -> None:
+    text = "Stationscode;Datum;Uhrzeit;Komponente;Messwert\nDENW095;31.08.2022;'24:00';Stickstoffdioxid;23,5\n"
+    assert read(tmp_path, text).rows == [("DENW095", "NO2", 21.0, 22.0, 23.5)]
+
+
 def test_the_german_download_is_read(tmp_path: Path) -> None:
     text = (
         "Datum;Uhrzeit;Ozon (O₃) Ein-Stunden-Mittelwert in µg/m³;"

@@ -35,6 +35,19 @@ def test_dates_of_openair_are_days_in_gmt(tmp_path: Path) -> None:
     assert read(tmp_path, midnight).hours[0] == (0.0, 1.0)
 
 
+def test_openair_may_have_semicolons_and_a_column_of_numbers(tmp_path: Path) -> None:
+    text = '"";"date";"site";"no2"\n"1";2022-08-31 00:00:00;"my1";46,5\n"2";2022-08-31 01:00:00;"my1";NA\n'
+    assert read(tmp_path, text).rows == [("my1", "NO2", 0.0, 1.0, 46.5)]
+
+
+def test_a_given_period_overrides_the_distance_of_times(tmp_path: Path) -> None:
+    text = "site,date,no2\nmy1,2022-08-31 00:00,46\nmy1,2022-08-31 00:15,47\n"
+    assert read(tmp_path, text).hours == [(0.0, 0.25), (0.25, 0.5)]
+    assert read(tmp_path, text, averaging=3600.0).hours == [(0.0, 1.0), (0.25, 1.25)]
+    ostluft = read(tmp_path, OSTLUFT, "2020-06-30", 2.0, averaging=3600.0)
+    assert ostluft.hours[0] == (23.5, 24.0)  # the file itself says min30
+
+
 def test_ostluft_labels_the_start_in_standard_time_all_year(tmp_path: Path) -> None:
     found = read(tmp_path, OSTLUFT.encode("latin-1"), "2020-06-30", 2.0)
     assert found.rows == [

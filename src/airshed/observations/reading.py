@@ -74,7 +74,7 @@ class _FileReader:
         own = layout.time_of(file) if layout.time_of else layout.time
         convention = time or own
         if convention is None:
-            raise DataError(f"{file.path} is a {layout.name}, which does not say the zone of its times, nor whether "
+            raise DataError(f"{file.path}: its layout ({layout.name}) says neither the zone of its times, nor whether "
                             f"they are start or end of the mean; say it, as in {EXAMPLE}")  # fmt: skip
         if time is not None and own is not None and own.label == "start and end":
             convention = replace(time, label="start and end")
@@ -133,7 +133,7 @@ class _FileReader:
         return clock(self.summary.convention, np.datetime64(self._clock.start))
 
     def _where(self, record: Record) -> str:
-        return f"{self._file.path}, line {record.line}"
+        return f"{self._file.path}, {'time' if self._file.is_netcdf else 'line'} {record.line}"
 
     def _reject(self, record: Record, reason: str) -> None:
         self._selection.reject(self._where(record), reason, record.station[:40], record.value[:40])
@@ -196,7 +196,8 @@ class _FileReader:
 
     def _known(self, parameter: str) -> str | None:
         """Return the name by which the selection knows a species; None for one that is passed over."""
-        for name in (parameter, parameter_of(parameter)):
+        plain = parameter_of(parameter)
+        for name in (parameter, plain, plain.replace(".", "")):  # PM2.5 may be called PM25
             if self._selection.observes(name):
                 return name
         return parameter if self._layout.own and self._selection.rules.unknown == "refuse" else None

@@ -78,7 +78,7 @@ def read_text_file(path: Path) -> TextFile:
         raise DataError(f"{path} is a Parquet file; convert it to CSV: pandas.read_parquet({path.name!r}).to_csv(...)")
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{path} is no text; observations are read from CSV and from netCDF")
-    return TextFile(path, _decoded(content).splitlines())
+    return TextFile(path, _decoded(content).replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
 
 def _decoded(content: bytes) -> str:

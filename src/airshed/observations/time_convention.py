@@ -24,6 +24,7 @@ _TIME: Final = re.compile(
     r"\s*(?P<zone>Z|UTC|GMT|[-+]\d\d(?::?\d\d)?|CET|CEST|MEZ|MESZ|BST)?",
     re.ASCII | re.IGNORECASE,
 )
+_QUOTES: Final = str.maketrans("", "", "'\"")
 _NAMED: Final = {"Z": 0, "UTC": 0, "GMT": 0, "CET": 60, "MEZ": 60, "BST": 60, "CEST": 120, "MESZ": 120}
 """Minutes ahead of UTC of the zones that a time may end with."""
 
@@ -82,7 +83,7 @@ def read_label(text: str) -> Label | None:
 
     A day comes before its month where the year is last.
     """
-    match = _TIME.fullmatch(text.strip(" \t'\""))
+    match = _TIME.fullmatch(text.translate(_QUOTES).strip())
     if match is None:
         return None
     part = match.groupdict()

@@ -45,7 +45,8 @@ def _banner(file: TextFile, *names: str) -> str:
 def _sites(file: TextFile) -> list[str]:
     """Return the name of the site of each column: that above it or above a column before it, "" for none."""
     at = _header(file)
-    above = next((cells for cells in reversed(file.head[:at]) if len(cells) > 2 and any(cells[2:])), [])
+    lines = (cells for cells in reversed(file.head[:at]) if any(cells[2:]) and not any(cells[:2]))
+    above: list[str] = next(lines, [])
     sites, site = [], ""
     for number in range(len(file.head[at])):
         site = (above[number] if 2 <= number < len(above) else "") or site

@@ -37,7 +37,8 @@ def _head(file: TextFile) -> _Head | None:
         for n in range(1, len(names[0]))
         if is_pollutant(parameters[n]) and unit_in(units[n]) and period_in(periods[n]) > 0.0
     ]
-    return _Head(first, series) if series else None
+    once = {each[1:3] + each[4:]: each for each in reversed(series)}  # one of several units
+    return _Head(first, sorted(once.values())) if series else None
 
 
 def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:

@@ -65,7 +65,10 @@ def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:
 
 
 def _series(names: list[str], options: FileOptions) -> list[tuple[int, str, str, float]]:
-    """Return column, pollutant ("": in a column of its own), unit and period of the values of a line."""
+    """Return column, pollutant ("": in a column of its own), unit and period of the values of a line.
+
+    Of several means of a pollutant the shortest one counts.
+    """
     value = Columns(names).find(*_VALUE)
     if value >= 0:
         what = "" if Columns(names).find(*_POLLUTANT) >= 0 else options.parameter
@@ -75,7 +78,8 @@ def _series(names: list[str], options: FileOptions) -> list[tuple[int, str, str,
         if not _MAXIMUM.search(names[number]):
             unit = unit_in(names[number]) or options.unit(name, "mg/m3" if name == "CO" else "ug/m3")
             found.append((number, name, unit, _period(names[number])))
-    return found
+    shortest = {name: min(each[3] for each in found if each[1] == name) for _, name, *_ in found}
+    return [each for each in found if each[3] == shortest[each[1]]]
 
 
 LAYOUT: Final = Layout(

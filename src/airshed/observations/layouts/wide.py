@@ -53,7 +53,7 @@ def _is_openair(file: TextFile) -> bool:
         return False
     names = file.head[at]
     lower = all(names[number].islower() for number in _values(names))
-    return "date" in names and lower and any(name in names for name in _OPENAIR) and file.mark in ",\t"
+    return "date" in names and lower and any(name in names for name in _OPENAIR)
 
 
 def _place(cells: list[str], columns: Columns, station: str) -> Station | None:
