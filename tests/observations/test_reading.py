@@ -268,7 +268,7 @@ OWN = "station,lon,lat,species,value,unit,time\n"
     ("text", "message"),
     [
         (OWN + "A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "has no offset from UTC; .*as in time = { zone"),
-        ('"Date",PM2.5_1,NOx_1\n2019-01-01,8,45\n', "its layout .wide table. says neither .*say it, as in time = { zone"),
+        ('"Date",PM2.5_1,NOx_1\n2019-01-01,8,45\n', "its layout .wide table. says neither .*as in time = { zone"),
         ("A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "none of the known layouts; it begins with 'A, 4.9"),
     ],
 )  # fmt: skip

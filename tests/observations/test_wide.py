@@ -38,6 +38,7 @@ def test_dates_of_openair_are_days_in_gmt(tmp_path: Path) -> None:
 def test_openair_may_have_semicolons_and_a_column_of_numbers(tmp_path: Path) -> None:
     text = '"";"date";"site";"no2"\n"1";2022-08-31 00:00:00;"my1";46,5\n"2";2022-08-31 01:00:00;"my1";NA\n'
     assert read(tmp_path, text).rows == [("my1", "NO2", 0.0, 1.0, 46.5)]
+    assert read(tmp_path, text.removeprefix('"";')).rows == [("my1", "NO2", 0.0, 1.0, 46.5)]
 
 
 def test_a_given_period_overrides_the_distance_of_times(tmp_path: Path) -> None:

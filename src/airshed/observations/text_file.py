@@ -45,8 +45,17 @@ class TextFile:
 
     @cached_property
     def head(self) -> list[list[str]]:
-        """The cells of the first lines; of an empty one none."""
-        return [(self.cells(line) or []) if line.strip() else [] for line in self.lines[:_SAMPLE]]
+        """The cells of the first lines; of an empty one none.
+
+        R writes the numbers of rows without a name: then the line of names gets an empty one before the others.
+        """
+        head = [(self.cells(line) or []) if line.strip() else [] for line in self.lines[:_SAMPLE]]
+        filled = [number for number, cells in enumerate(head) if cells]
+        if len(filled) > 1:
+            names, rows = filled[0], [head[number] for number in filled[1:]]
+            if all(len(cells) == len(head[names]) + 1 and cells[0].isdigit() for cells in rows):
+                head[names] = ["", *head[names]]
+        return head
 
     def rows(self, first: int) -> Iterator[tuple[int, list[str] | None]]:
         """Yield the number of each line that is not empty, from 1, and its cells; ``first`` counts from 0."""
