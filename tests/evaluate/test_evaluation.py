@@ -257,3 +257,44 @@ def test_a_daily_mean_is_compared_with_the_mean_of_the_day(run: Path, tmp_path: 
     found = airshed.evaluate(run, file)
     assert pooled(found, "MB") == pytest.approx(5.0, rel=1e-6)
     assert not (found.statistics.group == "hour").any()
+
+
+def test_a_folder_stands_for_its_files_and_its_table_of_stations(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "observations"
+    folder.mkdir()
+    write_observations(folder / "a.csv", hourly("A", 7.25, 52.0))
+    write_observations(folder / "b.csv", hourly("B", 8.5, 51.25))
+    (folder / "stations.csv").write_text(STATIONS)
+    (folder / "README.md").write_text("not a table")
+    found = airshed.evaluate(run, folder)
+    assert [Path(each.path).name for each in found.files] == ["a.csv", "b.csv"]
+    assert found.unscored == {"B"}
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AirshedError, match="no file of observations"):
+        airshed.evaluate(run, tmp_path / "empty")
+
+
+def test_a_file_of_observations_in_the_place_of_a_run_is_told(run: Path, tmp_path: Path) -> None:
+    """As a shell makes of ``--observations *.csv``."""
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
+    done = CliRunner().invoke(app, ["evaluate", str(run), str(file), "--observations", str(file)])
+    assert done.exit_code == 2
+    assert "is no run; give --observations before each file" in done.output
+
+
+def test_an_interrupted_evaluation_leaves_the_earlier_one(run: Path, tmp_path: Path) -> None:
+    from airshed.evaluate.folder import replaced_folder
+
+    folder = tmp_path / "evaluation"
+    folder.mkdir()
+    (folder / "statistics.json").write_text("earlier")
+
+    def interrupted() -> None:
+        with replaced_folder(folder) as part:
+            (part / "statistics.json").write_text("later")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (folder / "statistics.json").read_text() == "earlier"
+    assert [path.name for path in tmp_path.iterdir() if "evaluation" in path.name] == ["evaluation"]

@@ -132,7 +132,7 @@ def evaluate(
     run : path or sequence of paths
         Run folders, or output files.
     observations : path or sequence of paths
-        Files of observations.
+        Files of observations, or folders of such.
     stations : path or sequence of paths
         Tables of stations; by default ``stations.csv`` beside the observations, where it is there.
     time : mapping with ``zone`` and ``label``
@@ -171,6 +171,9 @@ def evaluate(
         _paths(observations), _paths(stations, least=0), time=time, averaging=averaging, units=units
     )
     runs = _paths(run)
+    for path in runs:
+        if path.suffix in (".csv", ".tsv", ".txt"):
+            raise CaseError(f"{path} is no run; give --observations before each file of observations")
     with ExitStack() as stack:
         opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
         window = _window(opened)

@@ -23,6 +23,10 @@ TABLE: Final = "stations.csv"
 """Name of a table of stations that is read without being named, beside the observations."""
 
 
+SUFFIXES: Final = (".csv", ".tsv", ".nc", ".gz")
+"""Of the files that are read where a folder is given."""
+
+
 @dataclass(frozen=True)
 class ObservationFiles:
     """Files of observations, and what they do not say themselves."""
@@ -39,7 +43,8 @@ class ObservationFiles:
         averaging: str | float | None, units: Mapping[str, str] | None,
     ) -> Self:  # fmt: skip
         """Check the settings; raises CaseError for a time convention or an averaging period that cannot be."""
-        beside = {path.parent / TABLE for path in paths if not path.is_dir()}
+        paths = [file for path in paths for file in (_files_in(path) if path.is_dir() else [path])]
+        beside = {path.parent / TABLE for path in paths}
         tables = list(stations) or sorted(path for path in beside if path.is_file())
         period = to(averaging, "s", where="averaging") if isinstance(averaging, str) else averaging
         if period is not None and not 0.0 <= period < np.inf:
@@ -64,6 +69,14 @@ class ObservationFiles:
         if not selection.taken:
             _raise_where_outside(window, selection, summaries)
         return selection.observations(), summaries
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of observations in a folder, by their suffix; raises DataError where there are none."""
+    found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith("."))
+    if not found:
+        raise DataError(f"{folder} has no file of observations ({', '.join(SUFFIXES)})")
+    return found
 
 
 def moment(time: np.datetime64) -> str:

@@ -16,7 +16,8 @@ Runs = Annotated[
 def evaluate(
     runs: Runs,
     observations: Annotated[
-        list[Path], typer.Option("--observations", "-o", help="File of observations; may be repeated.")
+        list[Path],
+        typer.Option("--observations", "-o", help="File of observations, or folder of such; may be repeated."),
     ],
     stations: Annotated[
         list[Path] | None,
@@ -62,6 +63,8 @@ def evaluate(
 
     units = dict(each.partition("=")[::2] for each in unit or ())
     time = {"zone": time_zone, "label": time_label} if time_zone is not None and time_label is not None else None
+    if bad := [name for name, given in units.items() if not name or not given]:
+        raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
     if (time_zone is None) != (time_label is None):
         raise CaseError("--time-zone and --time-label belong together; give both")
     folder = output or default_folder(runs[0])

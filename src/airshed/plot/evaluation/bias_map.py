@@ -81,7 +81,8 @@ def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
         _dots(axes, evaluation, [each for each in _biases(evaluation, species) if each.run == run.label], norm)
         if len(evaluation.runs) > 1:
             axes.set_title(run.label, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
-    subtitle = f"map: mean of {evaluation.runs[0].label}, {period_of(evaluation)}"
+    squares = "; squares: not scored" if any(not each.scored for each in _biases(evaluation, species)) else ""
+    subtitle = f"map: mean of {evaluation.runs[0].label}, {period_of(evaluation)}{squares}"
     headline(figure, panels.left, f"Bias of {formula(species)} at stations", subtitle)
     bar = Panels(1, 1, min(0.9 * panels.across, 4.0), 0.0, left=panels.left)
     _field_bar(figure, species, scale, unit_of(evaluation, species), bar)
@@ -109,7 +110,7 @@ def _dots(axes: Axes, evaluation: Evaluation, scores: Sequence[Score], norm: Nor
     places = _places(evaluation)
     scores = sorted(scores, key=lambda each: -abs(each.values["MB"]))
     for each in reversed(scores):
-        axes.plot(*places[each.name], marker="o" if each.scored else "s", markersize=8,
+        axes.plot(*places[each.name], marker="o" if each.scored else "s", markersize=7,
                   color=colours(SIGNED)(norm(each.values["MB"])), markeredgecolor=INK, markeredgewidth=0.9,
                   zorder=6)  # fmt: skip
     box = axes.get_window_extent()
@@ -122,7 +123,11 @@ def _dots(axes: Axes, evaluation: Evaluation, scores: Sequence[Score], norm: Nor
     ]
     sizes = [text_size(text, SIZE["small"] - 0.5, dpi) for text in texts]
     frame = Box(0.0, 0.0, box.width, box.height)
-    for label in place_labels(points, sizes, frame, most=_NAMED, dot=0.075 * dpi):
+    dot = 0.06 * dpi
+    dots = [Box(x - dot, y - dot, x + dot, y + dot) for x, y in points]
+    for label in place_labels(points, sizes, frame, most=_NAMED, dot=dot):
+        if any(label.box.meets(other) for number, other in enumerate(dots) if number != label.index):
+            continue
         axes.text(label.box.left / box.width, (label.box.bottom + label.box.top) / 2 / box.height, texts[label.index],
                   transform=axes.transAxes, fontsize=SIZE["small"] - 0.5, va="center_baseline", color=INK,
                   path_effects=halo(2.2), zorder=7)  # fmt: skip

@@ -54,7 +54,7 @@ def draw_scatter(evaluation: Evaluation, species: str) -> Figure:
     axes.set_xticks(ticks, [format_number(tick) for tick in ticks])
     axes.set_yticks(ticks, [format_number(tick) for tick in ticks])
     note(axes, 0.99, 0.02, "solid: equal; dashed: factor of two", ha="right")
-    legend_below(figure, 0.75, run_handles(evaluation, points=True))
+    legend_below(figure, 0.75, run_handles(evaluation, points=True)[: len(evaluation.runs)])
     return figure
 
 
@@ -148,8 +148,10 @@ def draw_target(evaluation: Evaluation, species: str) -> Figure | None:
     note(axes, 0.99, 0.985, "right: amplitude dominates", va="top", ha="right")
     note(axes, 0.01, 0.015, "grey disc: objective met", path_effects=halo(2.5))
     handles = run_handles(evaluation, points=True)
-    if len(handles) > 1:
-        handles = [(f"{name}, MQI {indicators.get(name, np.nan):.2f}", handle) for name, handle in handles]
+    if len(evaluation.runs) > 1:
+        handles = [
+            (f"{name}, MQI {indicators[name]:.2f}" if name in indicators else name, handle) for name, handle in handles
+        ]
     legend_below(figure, 0.75, handles)
     return figure
 

@@ -89,12 +89,16 @@ def _short(name: str) -> str:
 
 
 def run_handles(evaluation: Evaluation, *, points: bool = False) -> list[tuple[str, Line2D]]:
-    """Return the entry of each run in a legend."""
-    return [
+    """Return the entry of each run in a legend, and of stations that are not scored where there are such points."""
+    found = [
         (run.label, Line2D([], [], color=colour, linewidth=0 if points else 1.8, linestyle="None" if points else "-",
                            marker=mark if points else "", markersize=5.5, markeredgecolor="white", markeredgewidth=0.5))
         for run, colour, mark in zip(evaluation.runs, COLOURS, MARKS, strict=False)
     ]  # fmt: skip
+    if points and evaluation.unscored:
+        hollow = Line2D([], [], color="white", linestyle="None", marker="o", markersize=5.5, markeredgecolor=GREY)
+        found.append(("not scored", hollow))
+    return found
 
 
 def observed_handle() -> tuple[str, Line2D]:
