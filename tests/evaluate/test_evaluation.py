@@ -39,6 +39,7 @@ def test_a_known_bias_is_found_exactly(run: Path, tmp_path: Path) -> None:
     assert stations.MB["A"] == pytest.approx(3.0, rel=1e-6)
     assert stations.R["B"] == pytest.approx(1.0, rel=1e-9)
     assert stations.coverage.tolist() == [1.0, 1.0]
+    assert repr(found) == "<Evaluation of run: 48 pairs at 2 stations>"
 
 
 @pytest.mark.parametrize("means", [False, True])
@@ -274,12 +275,18 @@ def test_a_folder_stands_for_its_files_and_its_table_of_stations(run: Path, tmp_
         airshed.evaluate(run, tmp_path / "empty")
 
 
-def test_a_file_of_observations_in_the_place_of_a_run_is_told(run: Path, tmp_path: Path) -> None:
-    """As a shell makes of ``--observations *.csv``."""
-    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
-    done = CliRunner().invoke(app, ["evaluate", str(run), str(file), "--observations", str(file)])
-    assert done.exit_code == 2
-    assert "is no run; give --observations before each file" in done.output
+def test_files_that_a_shell_lists_after_the_option_are_observations(run: Path, tmp_path: Path) -> None:
+    first = write_observations(tmp_path / "a.csv", hourly("A", 7.25, 52.0))
+    second = write_observations(tmp_path / "b.csv", hourly("B", 8.5, 51.25))
+    arguments = ["evaluate", str(run), "--observations", str(first), str(second), "--no-pictures", "--json"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["facts"]["stations"] == 2
+    none = CliRunner().invoke(app, ["evaluate", str(second), "--observations", str(first)])
+    assert none.exit_code == 2
+    assert "there is no run to evaluate" in none.output
+    with pytest.raises(AirshedError, match="is no run; give"):
+        airshed.evaluate(second, first)
 
 
 def test_an_interrupted_evaluation_leaves_the_earlier_one(run: Path, tmp_path: Path) -> None:
@@ -298,3 +305,14 @@ def test_an_interrupted_evaluation_leaves_the_earlier_one(run: Path, tmp_path: P
         interrupted()
     assert (folder / "statistics.json").read_text() == "earlier"
     assert [path.name for path in tmp_path.iterdir() if "evaluation" in path.name] == ["evaluation"]
+
+
+def test_the_indicator_of_ozone_is_that_of_the_daily_maximum_of_8_hour_means(run: Path, tmp_path: Path) -> None:
+    """With one day there is one value, so that the indicator is its error over twice its uncertainty."""
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, bias=4.0))
+    found = airshed.evaluate(run, file)
+    observed = found.matched.observations.value[-8:].mean()
+    uncertainty = 0.18 * np.sqrt((1.0 - 0.79**2) * observed**2 + (0.79 * 120.0) ** 2)
+    assert pooled(found, "MQI") == pytest.approx(4.0 / (2.0 * uncertainty), rel=1e-5)
+    short = write_observations(tmp_path / "short.csv", hourly("A", 7.25, 52.0, bias=4.0)[:12])
+    assert np.isnan(pooled(airshed.evaluate(run, short), "MQI"))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
-from airshed.core.text import listed, suggestion
+from airshed.core.text import counted, listed, suggestion
 from airshed.evaluate.observation_files import ObservationFiles, moment
 from airshed.evaluate.pair_files import pair_dataset
 from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected, size_in_unit
@@ -78,6 +78,11 @@ class Evaluation:
     unscored: frozenset[str] = frozenset()
     grid: Grid | None = None
     fields: Mapping[str, Array] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        of = self.matched.observations
+        where = counted(len(np.unique(of.station)), "station")
+        return f"<Evaluation of {', '.join(run.label for run in self.runs)}: {len(of)} pairs at {where}>"
 
     @property
     def pairs(self) -> Any:

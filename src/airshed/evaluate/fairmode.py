@@ -57,9 +57,6 @@ UNCERTAINTIES: Final[Mapping[str, Uncertainty]] = {
 }
 """Parameters by pollutant: hourly NO2, daily maximum of 8-hour means of O3, daily means of PM."""
 
-DEFINED_FOR: Final = {"NO2": 3600.0, "PM10": 86400.0, "PM2.5": 86400.0}
-"""Averaging period [s] for which the indicator is defined; O3 has the daily maximum of its 8-hour means."""
-
 
 @dataclass(frozen=True)
 class Target:

@@ -1,16 +1,17 @@
 """Table of statistics: by species and run, pooled, by class of station, by station and by hour of day."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.report import Cell, Table
+from airshed.evaluate.aggregates import daily_mean, mda8
 from airshed.evaluate.fairmode import Target, ninetieth, target
 from airshed.evaluate.pairing import Pairs
-from airshed.evaluate.statistics import PERCENT, scores
+from airshed.evaluate.statistics import PERCENT, paired, scores
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.bool_]
@@ -22,6 +23,11 @@ ENOUGH: Final = 0.75
 
 LONGEST_OF_HOURS: Final = 3 * 3600.0
 """Observations over more than this [s] say nothing about the hour of day."""
+
+HOUR: Final = 3600.0
+
+BY_DAY: Final[Mapping[str, Callable[..., Any]]] = {"O3": mda8, "PM10": daily_mean, "PM2.5": daily_mean}
+"""Daily values for which FAIRMODE's indicator is defined; that of NO2 is defined for hourly ones."""
 
 SHOWN: Final = ("N", "MO", "MP", "MB", "NMB", "FB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
 """Statistics in the tables that a person reads; the files have all."""
@@ -96,10 +102,31 @@ def _station(subject: _Subject, mine: Rows, name: str, scored: bool) -> Score:
     rows = mine & (subject.pairs.observations.station == name)
     o, m = subject.values(rows)
     there = np.isfinite(o) & np.isfinite(m)
-    point = target(subject.species, o[there], m[there]) if subject.head[2] == "ug/m3" else None
+    point = target(subject.species, *_for_indicator(subject, rows)) if subject.head[2] == "ug/m3" else None
     values = {**scores(o, m), "MQI": point.mqi if point else np.nan}
     covered = coverage(subject.pairs, np.flatnonzero(rows)[there])
     return Score(*subject.head, "station", name, covered, values, point, scored)
+
+
+def _for_indicator(subject: _Subject, rows: Rows) -> tuple[Array, Array]:
+    """Return the values of one station for which the MQI is defined: of hourly means those by day, else all pairs.
+
+    Days are those of UTC.
+    """
+    o, m = paired(*subject.values(rows))
+    aggregate = BY_DAY.get(subject.species)
+    of, there = subject.pairs.observations, np.isfinite(subject.values(rows)).all(axis=0)
+    begin, end = of.begin[rows][there], of.end[rows][there]
+    is_hourly = np.allclose(end - begin, HOUR) and np.unique(end).size == end.size
+    if aggregate is None or not o.size or not is_hourly or np.ptp(end % HOUR):
+        return o, m
+    import xarray as xr
+
+    times = subject.pairs.start.astype("datetime64[ns]") + np.round(end).astype("timedelta64[s]")
+    order = np.argsort(end)
+    series = xr.DataArray(np.stack([o, m], axis=1)[order], {"time": times[order]}, ("time", "series"))
+    daily = aggregate(series).to_numpy()
+    return paired(daily[:, 0], daily[:, 1])
 
 
 def _pooled(subject: _Subject, group: Group, name: str, rows: Rows, stations: Sequence[Score]) -> Score:

@@ -1,7 +1,7 @@
 """`airshed evaluate`: finished runs against observations of stations."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -11,6 +11,9 @@ Runs = Annotated[
     list[Path],
     typer.Argument(metavar="RUN...", help="Folders or output files of finished runs; several are compared."),
 ]
+
+TABLES: Final = (".csv", ".tsv", ".gz")
+"""Suffixes of files of observations, which no run has."""
 
 
 def evaluate(
@@ -67,12 +70,16 @@ def evaluate(
         raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
     if (time_zone is None) != (time_label is None):
         raise CaseError("--time-zone and --time-label belong together; give both")
+    files = [path for path in runs if path.suffix in TABLES]  # a shell makes several words of --observations *.csv
+    runs = [path for path in runs if path not in files]
+    if not runs:
+        raise CaseError("there is no run to evaluate, only files of observations; give a run before --observations")
     folder = output or default_folder(runs[0])
     check_folder(folder)
     with Activity(quiet=quiet) as activity:
         found = compare(
             runs,
-            observations,
+            [*observations, *files],
             stations=stations or (),
             time=time,
             averaging=averaging,

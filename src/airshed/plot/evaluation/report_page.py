@@ -53,9 +53,9 @@ _METHOD: Final = (
     ("FAC2", "share of values within a factor of two of the observed ones"),
     ("MO, MP, N", "mean observed, mean modelled, number of pairs"),
     ("MQI", "RMSE over twice the root-mean-square uncertainty of the measurements (FAIRMODE guidance 3.3, "
-            "doi:10.2760/41988); of several stations the 90th percentile. The objective of 1 is defined for a year of "
-            "hourly NO₂, daily maxima of 8-hour means of O₃ and daily means of PM; here it is computed from the "
-            "observed intervals of the period above"),
+            "doi:10.2760/41988); of several stations the 90th percentile. It is computed from "
+            "hourly NO₂, daily maxima of 8-hour means of O₃ and daily means of PM. The objective of 1 is defined for a "
+            "year of data"),
 )  # fmt: skip
 
 Pictures = Mapping[tuple[str, str], bytes]
