@@ -83,9 +83,10 @@ def test_aot40_by_hand():
     values[7] = 50.0  # the hour from 7:00 to 8:00 UTC, the first that counts
     values[18] = 45.0  # 18:00 to 19:00 UTC, the last
     values[[6, 19]] = 1000.0
-    found = aot40(series(values))
+    ozone = series(values).assign_attrs(standard_name="mole_fraction_of_ozone_in_air")
+    found = aot40(ozone)
     assert found.item() == 15.0
-    assert found.attrs["units"] == "ppb h"
+    assert found.attrs == {"units": "ppb h", "long_name": "AOT40 of O3"}
     assert aot40(series(1e-9 * values, unit="mol mol-1")).item() == pytest.approx(15.0)
     assert aot40(series(values, unit="ug m-3")).item() == 0.0
     assert aot40(series(2.0 * values, unit="ug m-3")).item() == 30.0

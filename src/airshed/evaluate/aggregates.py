@@ -139,6 +139,7 @@ def aot40(
     total = np.nansum(np.maximum(data - threshold, 0.0), axis=0) * len(data) / np.maximum(count, 1)
     found = np.where(count >= max(least * len(data), 1.0), total, np.nan)
     summed = _along("time", hourly["time"].values[:1], found[None], hourly).isel(time=0, drop=True)
+    summed.attrs.pop("standard_name", None)  # which is that of a mixing ratio or concentration
     return summed.assign_attrs(units=result, long_name=f"AOT40 of {_title(values)}")
 
 
