@@ -205,6 +205,19 @@ def test_a_run_that_is_stopped_and_resumed_anywhere_has_the_same_bytes(tmp_path,
     assert same(tmp_path / "run", undisturbed)
 
 
+def test_a_run_that_ends_by_an_error_goes_on_from_its_last_restart(tmp_path, undisturbed):
+    def fail(info):
+        if info.time > 8500.0:
+            raise RuntimeError("the power is cut")
+
+    with pytest.raises(RuntimeError), airshed.Simulation(case(*OUTPUTS), output=tmp_path / "run") as simulation:
+        simulation.run(observer=fail)
+    with airshed.Simulation(case(*OUTPUTS), output=tmp_path / "run", resume=True) as simulation:
+        assert 0.0 < simulation.seconds < 8500.0
+        simulation.run()
+    assert same(tmp_path / "run", undisturbed)
+
+
 def test_a_run_that_is_looked_at_anywhere_has_the_same_bytes(tmp_path, undisturbed):
     with airshed.Simulation(case(*OUTPUTS), output=tmp_path / "run") as simulation:
         for stop in STOPS:
