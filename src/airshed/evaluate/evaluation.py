@@ -12,6 +12,7 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import counted, listed, suggestion
+from airshed.evaluate.members import ensemble_tables, is_sweep, member_runs
 from airshed.evaluate.observation_files import ObservationFiles, moment
 from airshed.evaluate.pair_files import pair_dataset
 from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected, size_in_unit
@@ -64,6 +65,7 @@ class Evaluation:
     absent   observed species that a run does not have
     classes  class of each station, such as "urban background"; "" where it is not known
     fields   mean of each species in the lowest layer of the first run (lat, lon), in the unit of the pairs
+    ensemble  whether the runs are the members of a sweep
     """
 
     runs: tuple[RunInfo, ...]
@@ -78,6 +80,7 @@ class Evaluation:
     unscored: frozenset[str] = frozenset()
     grid: Grid | None = None
     fields: Mapping[str, Array] = field(default_factory=dict)
+    ensemble: bool = False
 
     def __repr__(self) -> str:
         of = self.matched.observations
@@ -111,6 +114,8 @@ class Evaluation:
         if self.absent:
             facts["not in the run"] = f"{', '.join(self.absent)}: observed, but cannot be compared"
         tables: list[Table] = [*difference_table(self.scores), *report_tables(self.scores)]
+        if self.ensemble:
+            tables = [*ensemble_tables(self.matched, self.unscored), *report_tables(self.scores)]
         tables.append(files_table(self.files))
         if self.rejected:
             tables.append(rejected_rows_table(self.rejected))
@@ -135,7 +140,7 @@ def evaluate(
     Parameters
     ----------
     run : path or sequence of paths
-        Run folders, or output files.
+        Run folders, output files, or a sweep, whose members are scored as an ensemble.
     observations : path or sequence of paths
         Files of observations, or folders of such.
     stations : path or sequence of paths
@@ -175,10 +180,11 @@ def evaluate(
     source = ObservationFiles.of(
         _paths(observations), _paths(stations, least=0), time=time, averaging=averaging, units=units
     )
-    runs = _paths(run)
-    for path in runs:
+    given = _paths(run)
+    for path in given:
         if path.suffix in (".csv", ".tsv", ".txt"):
             raise CaseError(f"{path} is no run; give --observations before each file of observations")
+    runs = member_runs(given)
     with ExitStack() as stack:
         opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
         window = _window(opened)
@@ -203,7 +209,7 @@ def evaluate(
         infos, tuple(summaries), settings, matched, tuple(score_table(matched, classes, unscored)),
         (*selection.rejected, *matched.rejected), absent,
         {**_conventions(matched, settings), **_heights(matched, altitudes, has_surface=has_surface)},
-        classes, unscored, opened[0].grid, fields,
+        classes, unscored, opened[0].grid, fields, all(is_sweep(path) for path in given),
     )  # fmt: skip
 
 

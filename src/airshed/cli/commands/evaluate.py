@@ -9,7 +9,10 @@ from airshed.cli.options import AsJson
 
 Runs = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN...", help="Folders or output files of finished runs; several are compared."),
+    typer.Argument(
+        metavar="RUN...",
+        help="Folders or output files of finished runs, of which several are compared; or a sweep, as an ensemble.",
+    ),
 ]
 
 TABLES: Final = (".csv", ".tsv", ".gz")
@@ -90,7 +93,8 @@ def evaluate(
             on_progress=activity.show,
         )
         with replaced_folder(folder) as part:
-            if pictures:
+            drawn = pictures and not found.ensemble  # the pictures tell a few runs apart
+            if drawn:
                 from airshed.plot.evaluation import write_evaluation
 
                 write_evaluation(found, part, activity.show)
@@ -99,4 +103,4 @@ def evaluate(
     if not quiet:
         show(found.report(), as_json=as_json)
         if not as_json:
-            say(f"Results: {folder}" + (f"   Page: {folder / 'evaluation.html'}" if pictures else ""))
+            say(f"Results: {folder}" + (f"   Page: {folder / 'evaluation.html'}" if drawn else ""))

@@ -1,0 +1,67 @@
+"""The members of a sweep as runs of one evaluation, and the statistics of the ensemble that they make."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from airshed.core.errors import OutputError
+from airshed.core.report import Table
+from airshed.evaluate.ensemble import complete, rank_histogram, scores
+from airshed.evaluate.pairing import Pairs
+from airshed.io.run_state import read_state, results
+
+_PLAN, _MEMBERS, _DATASET = "sweep.json", "members", "sweep.zarr"
+SHOWN: Final = ("N", "members", "RMSE", "spread", "ratio", "CRPS", "MAE")
+
+
+def is_sweep(path: Path) -> bool:
+    """Return whether a path is the folder or the dataset of a sweep."""
+    return (_folder(path) / _PLAN).is_file()
+
+
+def member_runs(paths: Sequence[Path]) -> list[Path]:
+    """Return runs, with the finished members of a sweep in its place; raises OutputError for one without two."""
+    found: list[Path] = []
+    for path in paths:
+        if not is_sweep(path):
+            found.append(path)
+            continue
+        runs = [each for each in sorted((_folder(path) / _MEMBERS).glob("*")) if _is_finished(each)]
+        if len(runs) < 2:
+            raise OutputError(f"{path} has fewer than two finished members; complete it with: airshed sweep --resume")
+        found += runs
+    return found
+
+
+def _folder(path: Path) -> Path:
+    return path.parent if path.name == _DATASET else path
+
+
+def _is_finished(folder: Path) -> bool:
+    state = read_state(folder) if folder.is_dir() else None
+    return state is not None and state.state == "finished" and all(results(folder, name) for name in state.outputs)
+
+
+def ensemble_tables(pairs: Pairs, unscored: frozenset[str]) -> list[Table]:
+    """Return statistics of the members of a sweep together, by species, and their rank histograms."""
+    of, rows, ranks = pairs.observations, [], []
+    pooled = ~np.isin(of.station, list(unscored))
+    for species, unit in pairs.units.items():
+        mine = pooled & (of.species == species)
+        o, m = of.value[mine], pairs.modelled[:, mine]
+        found = scores(o, m)
+        rows.append((species, unit, *(_whole(name, found[name]) for name in SHOWN)))
+        o, m = complete(o, m)
+        if o.size:
+            ranks.append((species, " ".join(f"{count:.3g}" for count in rank_histogram(o, m))))
+    note = "RMSE of the mean of the members; ratio 1 is reliable, less is too narrow; CRPS by the fair estimator"
+    return [
+        Table("Ensemble", ("species", "unit", *SHOWN), rows, note),
+        Table("Rank histogram", ("species", "observed values with 0, 1, ... members below them"), ranks),
+    ]
+
+
+def _whole(name: str, value: float) -> float | int:
+    return int(value) if name in ("N", "members") else value
