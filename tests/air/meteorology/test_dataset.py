@@ -373,3 +373,6 @@ def test_the_morning_layer_stays_shallow_until_the_heat_that_the_night_took_is_b
     assert night < min(morning) < max(morning) < 340.0  # neutral air of this wind mixes to 560 m and more
     assert depth[10] > 560.0
     assert noon > 800.0
+    coast = DatasetMeteorology(wind, grid, hours[0], land_fraction=np.full((1, 1), 0.01))
+    by_sea = [coast.at(hour * 3600.0).boundary_layer_height[0, 0] for hour in range(7, 10)]
+    assert min(by_sea) > 0.97 * coast.at(12 * 3600.0).boundary_layer_height[0, 0]  # a little land brings no inversion

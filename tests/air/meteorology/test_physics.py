@@ -187,19 +187,22 @@ def test_obukhov_length_by_hand() -> None:
 
 def test_equilibrium_height_falls_with_stability() -> None:
     lat = np.array([[50.0]])
-    neutral = mixing.equilibrium_height(field(0.3), field(0.0), lat, under_inversion=False)[0, 0]
-    stable = mixing.equilibrium_height(field(0.3), field(1.0 / 50.0), lat, under_inversion=False)[0, 0]
+    neutral = mixing.equilibrium_height(field(0.3), field(0.0), lat)[0, 0]
+    stable = mixing.equilibrium_height(field(0.3), field(1.0 / 50.0), lat)[0, 0]
     assert 250.0 < neutral < 600.0
     assert 80.0 < stable < 0.7 * neutral
-    assert mixing.equilibrium_height(field(0.3), field(-1.0), lat, under_inversion=False)[0, 0] == neutral
+    assert mixing.equilibrium_height(field(0.3), field(-1.0), lat)[0, 0] == neutral
     equator = np.array([[0.0]])
-    assert np.isfinite(mixing.equilibrium_height(field(0.3), field(0.0), equator, under_inversion=False)[0, 0])
+    assert np.isfinite(mixing.equilibrium_height(field(0.3), field(0.0), equator)[0, 0])
 
 
 def test_the_inversion_of_the_night_holds_the_morning_layer_down() -> None:
     # 1.36 u* / sqrt(N f) alone, N^2 = g / 288.15 K * 0.03 K/m: 1.36 * 0.2 / sqrt(0.03195 * 1.117e-4) = 144 m
-    height = mixing.equilibrium_height(field(0.2), field(-0.01), np.array([[50.0]]), under_inversion=True)[0, 0]
+    height = mixing.equilibrium_height(field(0.2), field(-0.01), np.array([[50.0]]), inversion=1.0)[0, 0]
     assert height == pytest.approx(1.0 / np.sqrt(1.0 / 143.97**2 + (1.117e-4 / 0.12) ** 2), rel=1e-3)
+    shares = np.array([[0.0, 0.5, 1.0]])
+    depths = mixing.equilibrium_height(field(0.2), field(-0.01), np.array([[50.0]]), inversion=shares)[0]
+    assert depths[0] > depths[1] > depths[2] == height
 
 
 def test_a_summer_day_mixes_to_1000_to_2000_m() -> None:

@@ -194,13 +194,13 @@ class Diagnosis:
         lat = self._grid.lat[:, None]
         if instant.temperature_is_read:
             thermal = self._richardson(instant, ground)
-            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, under_inversion=False)
+            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
             mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
         else:
             heat = self._heat_since_morning(index, self._land * ground.heat)
             thermal = mixing.convective_height(heat)
-            morning = (heat < 0.0) & (ground.inverse_obukhov <= 0.0)
-            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, morning)
+            inversion = np.where((heat < 0.0) & (ground.inverse_obukhov <= 0.0), self._land, 0.0)
+            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, inversion)
         return np.clip(np.maximum(mechanical, thermal), mixing.LEAST_HEIGHT, mixing.GREATEST_HEIGHT)
 
     def _richardson(self, instant: Instant, ground: _Ground) -> Array:

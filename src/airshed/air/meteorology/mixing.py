@@ -33,20 +33,18 @@ def coriolis(lat: Array) -> Array:
     return np.asarray(np.maximum(2.0 * 7.2921e-5 * np.abs(np.sin(np.radians(lat))), _LEAST_CORIOLIS))
 
 
-def equilibrium_height(
-    friction: Array, inverse_obukhov: Array, lat: Array, under_inversion: NDArray[np.bool_] | bool
-) -> Array:
+def equilibrium_height(friction: Array, inverse_obukhov: Array, lat: Array, inversion: Array | float = 0.0) -> Array:
     """Return the depth [m] to which the wind's friction keeps neutral and stable air mixed.
 
     1 / h^2 = f^2 / (0.6 u*)^2 + N f / (1.36 u*)^2 + f u*^3 / (k L) / (0.51 u*^2)^2 ; unstable air counts as neutral.
-    N is the stability of the air above: 0.0105 /s in the standard atmosphere, 0.032 /s where the inversion of the
-    night is still there (``under_inversion``)
+    N is the stability of the air above: 0.0105 /s in the standard atmosphere, 0.032 /s in the inversion of a night;
+    ``inversion`` is the share of the area under such an inversion [1]
     source  Zilitinkevich, Esau & Baklanov 2007, Q. J. R. Meteorol. Soc. 133, 265-271
     """
     f = coriolis(lat)
     buoyancy = friction**3 * np.maximum(inverse_obukhov, 0.0) / VON_KARMAN
     rotation = (f / (0.6 * friction)) ** 2
-    stability = np.where(under_inversion, _BRUNT_VAISALA_OF_INVERSION, _BRUNT_VAISALA)
+    stability = _BRUNT_VAISALA + inversion * (_BRUNT_VAISALA_OF_INVERSION - _BRUNT_VAISALA)
     stratified = stability * f / (1.36 * friction) ** 2
     stable = f * buoyancy / (0.51 * friction**2) ** 2
     return np.asarray(1.0 / np.sqrt(rotation + stratified + stable))
