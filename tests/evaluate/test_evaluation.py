@@ -273,6 +273,9 @@ def test_a_folder_stands_for_its_files_and_its_table_of_stations(run: Path, tmp_
     (tmp_path / "empty").mkdir()
     with pytest.raises(AirshedError, match="no file of observations"):
         airshed.evaluate(run, tmp_path / "empty")
+    assert [Path(each.path).name for each in airshed.evaluate(run, folder / "?.csv").files] == ["a.csv", "b.csv"]
+    with pytest.raises(AirshedError, match="no file of observations matches"):
+        airshed.evaluate(run, folder / "?.tsv")
 
 
 def test_files_that_a_shell_lists_after_the_option_are_observations(run: Path, tmp_path: Path) -> None:

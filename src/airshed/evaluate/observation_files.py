@@ -1,5 +1,6 @@
 """Files of observations that an evaluation reads, with tables of stations and a time convention."""
 
+import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ class ObservationFiles:
         averaging: str | float | None, units: Mapping[str, str] | None,
     ) -> Self:  # fmt: skip
         """Check the settings; raises CaseError for a time convention or an averaging period that cannot be."""
-        paths = [file for path in paths for file in (_files_in(path) if path.is_dir() else [path])]
+        paths = [file for path in paths for file in _files_of(path)]
         beside = {path.parent / TABLE for path in paths}
         tables = list(stations) or sorted(path for path in beside if path.is_file())
         period = to(averaging, "s", where="averaging") if isinstance(averaging, str) else averaging
@@ -69,6 +70,18 @@ class ObservationFiles:
         if not selection.taken:
             _raise_where_outside(window, selection, summaries)
         return selection.observations(), summaries
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the files of a folder, or those that a pattern such as ``data/*.csv`` matches; else the path."""
+    if path.is_dir():
+        return _files_in(path)
+    if path.exists() or not glob.has_magic(str(path)):
+        return [path]
+    found = sorted(Path(each) for each in glob.glob(str(path), recursive=True))
+    if not found:
+        raise CaseError(f"no file of observations matches {path}")
+    return found
 
 
 def _files_in(folder: Path) -> list[Path]:
