@@ -319,3 +319,35 @@ def test_the_indicator_of_ozone_is_that_of_the_daily_maximum_of_8_hour_means(run
     assert pooled(found, "MQI") == pytest.approx(4.0 / (2.0 * uncertainty), rel=1e-5)
     short = write_observations(tmp_path / "short.csv", hourly("A", 7.25, 52.0, bias=4.0)[:12])
     assert np.isnan(pooled(airshed.evaluate(run, short), "MQI"))
+
+
+def edited(run: Path, to: Path, **attributes: object) -> Path:
+    """Copy a run with other attributes of its ozone; None removes one."""
+    with xr.open_dataset(run) as dataset:
+        copy = dataset.load()
+    for name, value in attributes.items():
+        copy.O3.attrs.pop(name, None)
+        copy.O3.attrs |= {} if value is None else {name: value}
+    copy.to_netcdf(to, encoding={"time": {"units": "seconds since 2022-08-31", "dtype": "f8"}})
+    return to
+
+
+def test_a_mass_needs_a_molar_mass(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
+    without = edited(run, tmp_path / "without.nc", molar_mass=None)
+    with pytest.raises(AirshedError, match=r"O3 is observed as a mass, but .* has no molar mass"):
+        airshed.evaluate(without, file)
+    ratio = [("A", 7.25, 52.0, "O3", 1e9 * float(ozone(np.float64(0.5), 7.25, 52.0)), "ppb", 1.0)]
+    in_ppb = airshed.evaluate(without, write_observations(tmp_path / "ppb.csv", ratio))
+    assert pooled(in_ppb, "MB", run="without") == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_field_that_is_a_mass_is_compared_as_it_is(run: Path, tmp_path: Path) -> None:
+    """As particles are; observations in ppb become a mass."""
+    mass = edited(run, tmp_path / "mass.nc", units="kg m-3")
+    size = float(ozone(np.float64(0.5), 7.25, 52.0))
+    rows = [("A", 7.25, 52.0, "O3", 1e9 * size, "ug/m3", 1.0), ("A", 7.25, 52.0, "O3", 1.0, "ppb", 2.0)]
+    found = airshed.evaluate(mass, write_observations(tmp_path / "o.csv", rows))
+    assert found.matched.units == {"O3": "ug/m3"}
+    assert float(found.pairs.modelled[0, 0]) == pytest.approx(1e9 * size, rel=1e-6)
+    assert float(found.pairs.observed[1]) == pytest.approx(OZONE * AIR, rel=1e-12)

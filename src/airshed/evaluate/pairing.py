@@ -7,6 +7,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import DataError
 from airshed.evaluate.run_fields import RunFields, Series, Window
 from airshed.grid import Grid
 from airshed.observations.interpolation import bilinear, containing, mean_weights, overlap_weights
@@ -185,36 +186,50 @@ def _neighbours(grid: Grid, cells: Numbers) -> Numbers:
 
 
 def size_in_unit(run: RunFields, species: str, unit: str) -> float:
-    """Return what one unit of a run's field is in the unit of observations."""
-    mass = run.members(species)[0].size
-    return 1.0 if mass is not None else size_of_mole_fraction(unit, "surface", run.molar_mass(species))
+    """Return what one unit of a run's field is in the unit of observations; raises DataError without a molar mass."""
+    if run.members(species)[0].size is not None:
+        return 1.0  # a mass in a volume, as observations of it are
+    return _size(unit, species, run.molar_mass(species), run)
+
+
+def _size(unit: str, species: str, molar_mass: float | None, run: RunFields) -> float:
+    try:
+        return size_of_mole_fraction(unit, "surface", molar_mass)
+    except ValueError:
+        raise DataError(
+            f"{species} is observed as a mass, but {run.path} has no molar mass of it; add the attribute molar_mass "
+            "[kg mol-1] to its field, or give observations in ppb"
+        ) from None
 
 
 def _in_common_units(of: Observations, runs: Sequence[RunFields]) -> Observations:
-    """Return observations with one unit for each species: ug/m3, or ppb where all are mixing ratios."""
+    """Return observations with one unit for each species: ug/m3, or ppb where all are mixing ratios.
+
+    Raises DataError where observations and fields cannot be converted into each other.
+    """
     value, sigma, unit = of.value.copy(), of.sigma.copy(), of.unit.astype(object)
     for name in dict.fromkeys(of.species.tolist()):
         rows = of.species == name
         present = np.unique(of.unit[rows]).tolist()
+        is_mass = any(run.members(name)[0].size is not None for run in runs)
         ratios = all(observed_unit(each, "surface").si == "mol/mol" for each in present)
-        mass = next((m for run in runs if (m := run.molar_mass(name)) is not None), None)
-        common = "ppb" if ratios else "ug/m3"
+        common = "ppb" if ratios and not is_mass else "ug/m3"
         for each in present:
             mine = rows & (of.unit == each)
-            size = _conversion(each, common, mass)
+            size = _conversion(each, common, name, runs)
             value[mine] *= size
             sigma[mine] *= size
         unit[rows] = common
     return _replaced(of, value=value, sigma=sigma, unit=unit.astype(np.str_))
 
 
-def _conversion(unit: str, common: str, molar_mass: float | None) -> float:
+def _conversion(unit: str, common: str, species: str, runs: Sequence[RunFields]) -> float:
     """Return what one of a unit is in the common unit, gases at 293 K and 101.3 kPa."""
     found, wanted = observed_unit(unit, "surface"), observed_unit(common, "surface")
     if found.si == wanted.si:
         return found.size / wanted.size
-    ratio = size_of_mole_fraction(unit, "surface", molar_mass)
-    return size_of_mole_fraction(common, "surface", molar_mass) / ratio
+    mass = next((m for run in runs if (m := run.molar_mass(species)) is not None), None)
+    return _size(common, species, mass, runs[0]) / _size(unit, species, mass, runs[0])
 
 
 def _replaced(of: Observations, **columns: npt.NDArray[np.generic]) -> Observations:

@@ -1,5 +1,6 @@
 """Scatter, Taylor and target diagrams."""
 
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -44,7 +45,7 @@ def draw_scatter(evaluation: Evaluation, species: str) -> Figure:
     for factor, style in ((1.0, "-"), (2.0, "--"), (0.5, "--")):
         axes.plot([0.0, limits[1]], [0.0, factor * limits[1]], color=GREY, linewidth=0.8, linestyle=style, zorder=1)
     few = o.size <= _MANY
-    for number, (colour, mark) in enumerate(zip(COLOURS[: len(pairs.runs)], MARKS, strict=False)):
+    for number, colour, mark in zip(range(len(pairs.runs)), cycle(COLOURS), cycle(MARKS), strict=False):
         axes.plot(
             o, pairs.modelled[number, mine], linestyle="", marker=mark if few else ".", color=colour,
             markersize=4.2 if few else 2.0, alpha=0.75 if few else 0.25, markeredgecolor="white" if few else "none",

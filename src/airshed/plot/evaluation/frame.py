@@ -1,6 +1,7 @@
 """What the pictures of an evaluation have in common: names, units, colours of runs, a page with one pair of axes."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -93,7 +94,7 @@ def run_handles(evaluation: Evaluation, *, points: bool = False) -> list[tuple[s
     found = [
         (run.label, Line2D([], [], color=colour, linewidth=0 if points else 1.8, linestyle="None" if points else "-",
                            marker=mark if points else "", markersize=5.5, markeredgecolor="white", markeredgewidth=0.5))
-        for run, colour, mark in zip(evaluation.runs, COLOURS, MARKS, strict=False)
+        for run, colour, mark in zip(evaluation.runs, cycle(COLOURS), cycle(MARKS), strict=False)
     ]  # fmt: skip
     if points and evaluation.unscored:
         hollow = Line2D([], [], color="white", linestyle="None", marker="o", markersize=5.5, markeredgecolor=GREY)

@@ -1,5 +1,6 @@
 """Time series at stations and the mean diurnal cycle: observed dots, lines of the runs, range of neighbouring cells."""
 
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -84,7 +85,7 @@ def _lines(axes: Axes, evaluation: Evaluation, rows: Numbers, minutes: Array) ->
     breaks = np.zeros(0, np.intp)
     if rows.size > 2:
         breaks = np.flatnonzero(np.diff(minutes) > 3.5 * np.median(np.diff(minutes))) + 1
-    for number, colour in zip(range(len(pairs.runs)), COLOURS, strict=False):
+    for number, colour in zip(range(len(pairs.runs)), cycle(COLOURS), strict=False):
         for part in np.split(np.arange(rows.size), breaks):
             at = rows[part]
             if number == 0:
@@ -130,7 +131,7 @@ def draw_cycle(evaluation: Evaluation, species: str) -> Figure | None:
         axes.fill_between(
             there + 0.5, by_hour(of.value, 0.25), by_hour(of.value, 0.75), color=INK, alpha=0.1, linewidth=0
         )
-    for run, colour in zip(range(len(pairs.runs)), COLOURS, strict=False):
+    for run, colour in zip(range(len(pairs.runs)), cycle(COLOURS), strict=False):
         axes.plot(there + 0.5, by_hour(pairs.modelled[run]), color=colour, linewidth=1.8)
     axes.plot(there + 0.5, by_hour(of.value), color=INK, linewidth=0.8, marker="o", markersize=3.6)
     axes.set_xlim(0, 24)
