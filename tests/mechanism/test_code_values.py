@@ -7,6 +7,7 @@ import pytest
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism import ReactionNetwork, load_mechanism, rates
+from airshed.mechanism.describe import convert
 
 AIR = {"TEMP": np.array([250.0, 300.0]), "M": np.array([1e19, 2e19]), "O2": np.array([2e18, 4e18])}
 MCM = """#INLINE F90_GLOBAL
@@ -134,3 +135,12 @@ def test_other_guarded_statements_make_no_sum(guarded: str, tmp_path: Path) -> N
     (tmp_path / "mecca.eqn").write_text(MECCA.replace("#ENDINLINE", f"  {guarded}\n#ENDINLINE"))
     with pytest.raises(MechanismError, match="depends on RO2, which inlined code computes from variable species"):
         load_mechanism(tmp_path / "mecca.eqn")
+
+
+def test_a_side_file_of_a_converted_mechanism_does_for_both_formats(tmp_path: Path) -> None:
+    """The bindings of the OpenAtmos file are those of the side file of the reaction file beside it."""
+    network_of(tmp_path)
+    for name in ("out.eqn", "out.json"):
+        report = convert(str(tmp_path / "mcm.kpp"), tmp_path / name)
+        assert report.ok, report.facts
+    assert (tmp_path / "out.rates.toml").is_file()

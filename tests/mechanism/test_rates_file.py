@@ -1,6 +1,7 @@
 """The side file of a mechanism: formulas and functions in Python for what its rates leave to other code."""
 
 import re
+import tomllib
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism import inspect_mechanism, load_mechanism, rates
+from airshed.mechanism.describe import convert
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import ReactionNetwork
 
@@ -275,3 +277,12 @@ def test_elements_of_a_list_do_not_stand_for_each_other(write) -> None:
     write('"J(3)" = "1e-3*SUN"', "test.rates.toml")
     with pytest.raises(MechanismError, match=r"no formula gives 'J\(TEMP\)'"):
         load_mechanism(write(CONSTANT.format("J(TEMP)", "J(3)"), "test.eqn"))
+
+
+def test_a_value_that_a_function_leaves_out_is_not_written(write) -> None:
+    """C_M of WRF-Chem's k(TEMP, C_M) where the formula of k does not name it."""
+    write('"k_x(t, m)" = "1e-3*exp(-10/t)"\nC_M = "M"\nk_a = "2*k_b"\nk_b = "1e-4*M"', "test.rates.toml")
+    path = write(CONSTANT.format("k_x(TEMP, C_M)", "k_a"), "test.eqn")
+    report = convert(str(path), path.with_name("out.def"))
+    assert report.ok, report.facts
+    assert set(tomllib.loads(path.with_name("out.rates.toml").read_text())) == {"k_a", "k_b"}

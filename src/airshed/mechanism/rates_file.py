@@ -28,7 +28,7 @@ import numpy as np
 from airshed.core.errors import MechanismError
 from airshed.core.files import note_input
 from airshed.core.toml_text import parse_toml
-from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value
+from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value, parameters
 from airshed.mechanism.kpp.definitions import Definition
 from airshed.mechanism.kpp.meaning import KNOWN, Meaning
 from airshed.mechanism.kpp.parser import parse_formula
@@ -133,7 +133,7 @@ def with_rates(network: ReactionNetwork, rates: RatesFile) -> ReactionNetwork:
     """
     if not rates.definitions:
         return network
-    names = [each.name for each in network.parameters]
+    names = [*(each.name for each in network.parameters), *network.bindings]
     meaning = Meaning(rates.spelled(names))
     for name in names:
         meaning.give(name)
@@ -312,7 +312,8 @@ def rates_text(network: ReactionNetwork, folder: Path) -> str:
     Expressions in the place of parameters, defaults, and functions in Python, whose files must lie there.
     """
     fixed = {species.name for species in network.fixed}
-    values: dict[str, str] = {name: f'"{_escaped(str(value))}"' for name, value in network.bindings.items()}
+    needed = _needed(network, fixed)
+    values = {name: f'"{_escaped(str(value))}"' for name, value in network.bindings.items() if name in needed}
     for each in network.parameters:
         called = network.callables.get(each.name)
         if isinstance(called, _Called):
@@ -330,6 +331,18 @@ def rates_text(network: ReactionNetwork, folder: Path) -> str:
             values[each.name] = repr(each.default)
     lines = [f'"{_escaped(name)}" = {value}\n' for name, value in values.items()]
     return "".join([f"# What the rates of {network.name} leave to other code.\n", *lines]) if lines else ""
+
+
+def _needed(network: ReactionNetwork, fixed: set[str]) -> set[str]:
+    """Return the names of bindings that rates use, also by other bindings, or that are fixed species."""
+    left = [*fixed, *(name for reaction in network.reactions for name in parameters(reaction.rate))]
+    needed: set[str] = set()
+    while left:
+        name = left.pop()
+        if name in network.bindings and name not in needed:
+            needed.add(name)
+            left.extend(parameters(network.bindings[name]))
+    return needed
 
 
 def _escaped(text: str) -> str:
