@@ -262,6 +262,7 @@ def test_an_air_of_the_files_own_code_is_no_species(tmp_path: Path) -> None:
     ):
         network = network_of(tmp_path, f"{code}\n{text}")
         assert float(rates(network, AIR)[-1]) == pytest.approx(2e-10 * 1e17)
+        assert convert(str(tmp_path / "mcm.def"), tmp_path / "out.eqn").ok, "it stays that of the air"
         assert ("H2O", "in the rates is that of the air, not the species H2O") in [
             (each.subject, each.text) for each in findings(network)
         ]

@@ -233,3 +233,10 @@ def test_air_that_inlined_code_sets_is_told(code: str, air: list[str], species: 
     assert [note for note in air_notes(network) if "inlined" in note] == told
     found = [(each.kind, each.subject) for each in findings(network) if "inlined" in each.text]
     assert found == [("air", name) for name in air] + [("code", name) for name in species]
+
+
+def test_a_name_within_a_function_is_not_the_air(tmp_path: Path) -> None:
+    """WRF-Chem's CRI has m = 0.3, an exponent, in a function of its own."""
+    code = " REAL FUNCTION k_x(temp, cair)\n  m = 0.3_dp\n  TEMP = 3\n END FUNCTION"
+    assert network_of(IN_CODE.format("RATES", code), tmp_path).in_code == ()
+    assert network_of(IN_CODE.format("INIT", code), tmp_path).in_code == ("TEMP", "M"), "the check can tell"

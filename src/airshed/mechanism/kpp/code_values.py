@@ -57,7 +57,7 @@ def set_in_code(sources: Iterable[SourceFile], species: Mapping[str, str]) -> tu
     """
     sources = tuple(sources)
     concentrations = {name for source in sources for name in source.concentrations_in_code}
-    defined = {name for source in sources for name in source.defined_in_code} | concentrations
+    defined = {name for source in sources for name in source.values_in_code} | concentrations
     air = [name for name in AIR_NAMES if name.casefold() in defined]
     known = [species[name] for name in sorted(concentrations) if name in species]
     return (*air, *(name for name in known if name.upper() not in AIR_NAMES))

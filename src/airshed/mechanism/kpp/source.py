@@ -41,6 +41,7 @@ _DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, 
 )
 
 _CONCENTRATION = re.compile(r"\b(?:C|VAR|FIX)[ \t]*[(\[][ \t]*indf?_(\w+)[ \t]*[)\]][ \t]*=(?!=)", re.IGNORECASE)
+_FUNCTIONS = re.compile(r"_(RATES|UTIL)$", re.IGNORECASE)
 _DECLARED = re.compile(r"::([^\n!]*)")
 _USE = re.compile(r"^[ \t]*USE\b", re.MULTILINE | re.IGNORECASE)
 
@@ -103,6 +104,12 @@ class SourceFile:
     def defined_in_code(self) -> frozenset[str]:
         """Names, their case folded, of values and functions that inlined code defines, without KPP's concentrations."""
         return frozenset(self.assignments_in_code) - {"c", "var", "fix"}
+
+    @cached_property
+    def values_in_code(self) -> frozenset[str]:
+        """Names, their case folded, that code of a model assigns outside of its functions (F90_RATES, F90_UTIL)."""
+        codes = (REMARK.sub("", code) for kind, _, code in self.blocks if not _FUNCTIONS.search(kind))
+        return frozenset(match[1].casefold() for code in codes for match in _DEFINED.finditer(code) if match[1])
 
     @cached_property
     def concentrations_in_code(self) -> frozenset[str]:

@@ -216,16 +216,17 @@ def as_written(reaction: Reaction, sums: Iterable[str]) -> Reaction:
     )
 
 
-def code_of(sums: Mapping[str, Mapping[str, float]]) -> str:
-    """Return the inlined code of sums, in Fortran; empty without any."""
-    if not sums:
+def code_of(sums: Mapping[str, Mapping[str, float]], air: Sequence[str]) -> str:
+    """Return the inlined code of sums, in Fortran, and of names that mean the air, not the species of that name."""
+    if not sums and not air:
         return ""
-    declared = "".join(f"  REAL(kind=dp) :: {name}\n" for name in sums)
+    declared = "".join(f"  REAL(kind=dp) :: {name}\n" for name in (*sums, *air))
     lines = []
     for name, weights in sums.items():
         terms = [f"{'' if weight == 1.0 else f'{weight!r}*'}C(ind_{each})" for each, weight in weights.items()]
         lines.append(f"  {name} = " + " + &\n    ".join(terms) + "\n")
-    return f"#INLINE F90_GLOBAL\n{declared}#ENDINLINE\n#INLINE F90_RCONST\n{''.join(lines)}#ENDINLINE\n"
+    computed = f"#INLINE F90_RCONST\n{''.join(lines)}#ENDINLINE\n" if lines else ""
+    return f"#INLINE F90_GLOBAL\n{declared}#ENDINLINE\n{computed}"
 
 
 def followed(reactions: Sequence[Reaction], sums: Mapping[str, Mapping[str, float]]) -> tuple[Reaction, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 from airshed.core.atomic import write_whole
 from airshed.core.errors import MechanismError
 from airshed.mechanism.expressions import dependencies
+from airshed.mechanism.file_air import named_as_air
 from airshed.mechanism.kpp.assembly import GROUPS, LIGHT, NOTHING
 from airshed.mechanism.kpp.sums import as_written, code_of
 from airshed.mechanism.network import ReactionNetwork
@@ -54,7 +55,7 @@ def kpp_text(network: ReactionNetwork) -> str:
         _section("DEFVAR", [_declared(each) for each in network.species if each.name not in network.sums]),
         _section("DEFFIX", [_declared(species) for species in network.fixed]),
         _section("CHECK", [" ".join(f"{atom};" for atom in network.checked)] if network.checked else []),
-        code_of(network.sums),
+        code_of(network.sums, named_as_air(network)),
         _section("EQUATIONS", _equations(network)),
         _section("INITVALUES", [f"{name} = {value!r};" for name, value in initial.items()]),
     ]
