@@ -351,3 +351,19 @@ def test_a_field_that_is_a_mass_is_compared_as_it_is(run: Path, tmp_path: Path) 
     assert found.matched.units == {"O3": "ug/m3"}
     assert float(found.pairs.modelled[0, 0]) == pytest.approx(1e9 * size, rel=1e-6)
     assert float(found.pairs.observed[1]) == pytest.approx(OZONE * AIR, rel=1e-12)
+
+
+def test_pairs_that_were_written_are_observations_again(run: Path, tmp_path: Path) -> None:
+    """The reader of MELODIES-MONET's layout and its writer agree on times, places, units and names."""
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, bias=3.0) + hourly("B", 8.5, 51.25)[2:])
+    done = CliRunner().invoke(app, ["evaluate", str(run), "-o", str(file), "--no-pictures", "-q"])
+    assert done.exit_code == 0, done.output
+    again = airshed.evaluate(run, tmp_path / "evaluation" / "pairs_run.nc")
+    first = airshed.evaluate(run, file)
+    columns = ["N", "MO", "MP", "RMSE", "R"]
+    np.testing.assert_allclose(again.statistics[columns], first.statistics[columns], rtol=1e-6)
+
+
+def test_a_lone_file_named_stations_holds_observations(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "stations.csv", hourly("A", 7.25, 52.0, bias=2.0))
+    assert pooled(airshed.evaluate(run, file), "MB") == pytest.approx(2.0, rel=1e-6)

@@ -45,8 +45,8 @@ class ObservationFiles:
     ) -> Self:  # fmt: skip
         """Check the settings; raises CaseError for a time convention or an averaging period that cannot be."""
         paths = [file for path in paths for file in _files_of(path)]
-        beside = {path.parent / TABLE for path in paths}
-        tables = list(stations) or sorted(path for path in beside if path.is_file())
+        others = [path for path in paths if path.name != TABLE]  # a lone file of that name holds observations
+        tables = list(stations) or sorted({each for path in others if (each := path.parent / TABLE).is_file()})
         period = to(averaging, "s", where="averaging") if isinstance(averaging, str) else averaging
         if period is not None and not 0.0 <= period < np.inf:
             raise CaseError(f"averaging is {period:g} s; give 0 s for instants, or more for means")
