@@ -14,6 +14,7 @@ from airshed.core.errors import MechanismError
 from airshed.mechanism import load_mechanism, rates, tendency
 from airshed.mechanism.describe import convert, write_rates
 from airshed.mechanism.kpp.dialects import GEOS_CHEM, WRF_CHEM, MissingFormulasError
+from airshed.mechanism.structure import differences
 
 AIR = {"TEMP": 280.0, "M": 2e19, "O2": 4e18, "N2": 1.6e19, "H2O": 1e17, "PRESS": 8e4, "SUN": 0.5}
 HEAD = "#DEFVAR\nO3 = 3O; NO = N + O; NO2 = N + 2O;\n#EQUATIONS\n"
@@ -318,3 +319,25 @@ def test_charges_of_ions_are_atoms_without_a_weight(tmp_path: Path) -> None:
     network = load_mechanism(written(tmp_path, "#DEFVAR\nO2p = 2O + Pls; em = Min; Rn = Rn;\n"))
     assert dict(network.species[0].atoms) == {"O": 2, "Pls": 1}
     assert network.species[0].molar_mass is None
+
+
+def test_values_of_code_that_is_not_read_are_asked_once(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "NO + O3 = NO2 : k_x*f(1., 2.);\nNO2 = NO : k_x + J_NO2;\n#INLINE F90_RCONST\n k_x = g(3)\n IF (a > b) k_x = 1\n k_x = 2\n#ENDINLINE\n"
+    )
+    write_rates(str(written(tmp_path, text)))
+    keys = [line.split("=")[0].strip("#? ") for line in (tmp_path / "m.rates.toml").read_text().splitlines()[1:]]
+    assert sorted(keys) == ['"J_NO2"', '"f(a1, a2)"', '"k_x"']
+
+
+def test_a_rate_that_is_written_otherwise_is_the_same(tmp_path: Path) -> None:
+    """k_3rd of KPP has (300/T)^n, TROE of OpenAtmos (T/300)^-n."""
+    rate = "k_3rd(TEMP, CAIR, 4.4e-32, 1.3, 4.7e-11, 0.2, 0.6)"
+    path = written(tmp_path, HEAD + f"NO + O3 = NO2 : {rate};\n")
+    assert convert(str(path), tmp_path / "out.json").ok
+    one, other = (
+        load_mechanism(path),
+        load_mechanism(written(tmp_path, path.read_text().replace("1.3", "1.3001"), "n.def")),
+    )
+    assert differences(one, other) == ("reaction <R1>: rate",)

@@ -91,7 +91,9 @@ def write_rates(mechanism: str) -> Report:
         network = inspect_mechanism(mechanism)
         name, left_open = network.name, [each.name for each in network.open_parameters]
     except MissingFormulasError as error:
-        name, missing, left_open = Path(mechanism).stem, error.missing, list(error.left_open)
+        name, missing = Path(mechanism).stem, error.missing
+        written = {each.name.casefold() for each in missing if not each.arguments}
+        left_open = [each for each in error.left_open if each.casefold() not in written]
     side = rates_path(Path(mechanism))
     if not Path(mechanism).is_file():
         raise MechanismError(f"{mechanism}: a side file is written beside a file; give its path")

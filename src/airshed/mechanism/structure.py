@@ -4,18 +4,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import isclose
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.formula.tree import Expression, Number, walk
 from airshed.mechanism.balance import imbalances
-from airshed.mechanism.expressions import AIR_GASES, FUNCTIONS, SYMBOLS
+from airshed.mechanism.expressions import AIR_GASES, FUNCTIONS, SYMBOLS, evaluate_all, parameters, symbols
 from airshed.mechanism.file_air import air_of_file, named_as_air, unclear_air, values_in_code
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import Reaction
+
+_AIR: Final = {
+    "TEMP": np.array([210.0, 268.0, 305.0]),
+    "PRESS": np.array([1e4, 7e4, 1e5]),
+    "M": np.array([3e18, 1.9e19, 2.4e19]),
+    "O2": np.array([6e17, 4e18, 5e18]),
+    "N2": np.array([2e18, 1.5e19, 1.9e19]),
+    "H2O": np.array([1e13, 1e16, 5e17]),
+    "SUN": np.array([0.1, 0.5, 0.9]),
+    "sec_zenith": np.array([10.0, 2.0, 1.1]),
+    "daylight": np.array([0.5, 1.0, 1.0]),
+}
+"""Three kinds of air, in which rates are compared."""
 
 
 def jacobian_pattern(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
@@ -88,11 +101,23 @@ def _different_reactions(one: ReactionNetwork, other: ReactionNetwork) -> Iterab
 
 
 def _alike(one: Expression, other: Expression) -> bool:
-    """Tell whether two expressions are the same but for the last digit of their numbers."""
-    return all(
+    """Whether two expressions are the same but for the last digit of their numbers, as text or by their values."""
+    same_text = all(
         _close(a.value, b.value) if isinstance(a, Number) and isinstance(b, Number) else _shape(a) == _shape(b)
         for a, b in zip_longest(walk(one), walk(other))
     )
+    return same_text or _same_values(one, other)
+
+
+def _same_values(one: Expression, other: Expression) -> bool:
+    """Whether two expressions, as (T/300)^-2 and (300/T)^2, name the same and have the same values in all air."""
+    names = parameters(one)
+    if set(names) != set(parameters(other)) or symbols(one) != symbols(other):
+        return False
+    environment = _AIR | {name: np.full(3, 0.3 + 0.1 * number) for number, name in enumerate(sorted(names))}
+    with np.errstate(all="ignore"):
+        values = np.array([np.broadcast_to(value, 3) for value in evaluate_all([one, other], environment)])
+    return bool(np.isfinite(values).all() and np.allclose(values[0], values[1], rtol=1e-12, atol=0.0))
 
 
 def _shape(node: Expression | None) -> tuple[object, ...]:
