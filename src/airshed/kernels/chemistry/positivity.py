@@ -8,6 +8,8 @@ size. There, the Jacobian has the reaction, and the next step finds the balance.
 
 Some mechanisms consume a species without needing it, as "-0.11 PAR" among the products. Its rate may be negative at
 zero: it is overdrawn, whatever the step. It becomes zero, which is no error. Its error is that of what is kept.
+Steps that begin there, with a rate below zero, hold it at zero: other reactions would run backwards with what is
+negative within a step. What the last stage of such a step produces of it counts as error.
 """
 
 from typing import Any, Final
@@ -19,6 +21,9 @@ from airshed.mechanism.network import ReactionNetwork
 
 REFLECTED: Final = 0.25
 """A concentration of -x becomes so many times x."""
+
+HELD: Final = 1e12
+"""By so much the diagonal of the matrix of a step is greater that holds a species."""
 
 
 def overdrawn(network: ReactionNetwork) -> frozenset[int]:

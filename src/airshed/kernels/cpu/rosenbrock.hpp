@@ -352,6 +352,8 @@ static void stages(const Cells& s, const Method& method, Lanes& t) {
     const pack shift = real(1.0 / method.gamma) / to_pack(t.step);
     for (int i = 0; i < NS; i++) t.shift[i] = shift;
     for (int64_t l = 0; l < s.lost_count; l++) t.shift[s.lost[l]] += to_pack(loss(s, t) + l * W);
+    for (int n = 0; OVERDRAWN && n < NS; n++)   // one that has been overdrawn stays at zero, as long as it would fall
+        if (overdrawn[n]) t.shift[n] = t.y[n] <= 0 ? (t.f[n] < 0 ? real(HELD) * shift : t.shift[n]) : t.shift[n];
     factor(t.k, t.y, t.shift, t.a);
     stages_from<0>(s, method, t);
 }
@@ -371,6 +373,7 @@ template <int STAGES> static bool finish(const Cells& s, const Method& method, L
     if constexpr (STAGES < MOST_STAGES)
         if (STAGES < method.stages) return finish<STAGES + 1>(s, method, t);
     pack sum = {}, lowest = {}, pivot = {};
+    const pack step = to_pack(t.step), held = real(0.5 * HELD / method.gamma) / step;
     for (int n = 0; n < NS; n++) {
         pack value = t.y[n], error = {};
         for (int i = 0; i < STAGES; i++) {
@@ -378,7 +381,10 @@ template <int STAGES> static bool finish(const Cells& s, const Method& method, L
             error += real(method.e[i]) * t.stage[i][n];
         }
         // no absolute value: a solution that has run through infinity comes back negative, and would excuse its own error
-        if (OVERDRAWN && overdrawn[n]) error = maximum(value, pack{}) - maximum(value - error, pack{});   // of what is kept
+        if (OVERDRAWN && overdrawn[n]) {   // the error of what is kept, and of what comes while it is held at zero
+            error = maximum(value, pack{}) - maximum(value - error, pack{});
+            error += t.shift[n] > held ? step * maximum(t.f[n], pack{}) : pack{};
+        }
         const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
         t.next[n] = value + pack{};   // no zero with a sign: go_on would take it off or not, as a lane's neighbours are
         sum += ratio * ratio;

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from airshed.kernels.chemistry import Tolerances
 from airshed.kernels.chemistry.data import MOST_STEPS
-from airshed.kernels.chemistry.positivity import above_zero, is_overdrawn
+from airshed.kernels.chemistry.positivity import HELD, above_zero, is_overdrawn
 from airshed.kernels.chemistry.sparsity import eliminate, pattern_of
 from airshed.kernels.chemistry.tableau import Tableau
 from airshed.mechanism.expressions import Environment
@@ -160,15 +160,18 @@ def _first_step(cell: Cell, y: Array, start: float, end: float, tolerances: Tole
 
 def take(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> Array:
     """Return y after one step of a given length, nothing below zero; its complex step is its derivative."""
-    stages, _ = _stages(cell, method, time, step, y)
+    stages, *_ = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     return above_zero(cell.network, new)
 
 
-def _stages(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> tuple[list[Array], Array]:
-    """Return the stages K_i of a step, and their matrix."""
+def _stages(
+    cell: Cell, method: Tableau, time: float, step: float, y: Array
+) -> tuple[list[Array], Array, Array]:  # fmt: skip
+    """Return the stages K_i of a step, their matrix, and what the last one produces of species held at zero."""
     drift = cell.drift(time, y, step)
-    matrix = np.eye(len(y)) / (method.gamma * step) - cell.jacobian(time, y)
+    held = is_overdrawn(cell.network) & (y.real <= 0.0) & (cell.change(time, y).real < 0.0)
+    matrix = np.diag(np.where(held, HELD, 1.0)) / (method.gamma * step) - cell.jacobian(time, y)
     stages: list[Array] = []
     for i in range(method.stages):
         if method.evaluates[i]:
@@ -177,18 +180,18 @@ def _stages(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> 
         right = change + method.gamma_sums[i] * step * drift
         right = right + sum((c / step * k for c, k in zip(method.c[i], stages, strict=True)), np.zeros_like(y))
         stages.append(np.asarray(np.linalg.solve(matrix, right)))
-    return stages, matrix
+    return stages, matrix, np.where(held, step * np.maximum(change.real, 0.0), 0.0)
 
 
 def _advance(
     cell: Cell, method: Tableau, time: float, step: float, y: Array, tolerances: Tolerances, order: Sequence[int]
 ) -> tuple[Array, float]:
     """Return y after a step, and the root mean square of its error over the tolerance; infinite beyond a pole."""
-    stages, matrix = _stages(cell, method, time, step, y)
+    stages, matrix, produced = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     error = sum(e * k for e, k in zip(method.e, stages, strict=True))
     limited = is_overdrawn(cell.network)
-    error = np.where(limited, np.maximum(new, 0.0) - np.maximum(new - error, 0.0), error)
+    error = np.where(limited, np.maximum(new, 0.0) - np.maximum(new - error, 0.0) + produced, error)
     below = np.where(limited, 0.0, np.minimum(new, 0.0))
     tolerated = tolerances.absolute + tolerances.relative * np.maximum(new, y)
     beyond = _has_negative_pivot(matrix[np.ix_(order, order)])

@@ -15,7 +15,7 @@ from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import LONGEST_SUM, product, total
 from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbol
-from airshed.kernels.chemistry.positivity import REFLECTED, overdrawn
+from airshed.kernels.chemistry.positivity import HELD, REFLECTED, overdrawn
 from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
 from airshed.kernels.cpu.template import Coefficients, comment, described, header, render
 from airshed.kernels.host import vector_doubles
@@ -80,7 +80,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
         unrolled=unrolled, tables=None if unrolled else _tables(elimination),
         chunks={name: in_chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
         orders=[len(reactants) for reactants in network.reactant_indices],
-        reflected=REFLECTED, overdrawn=overdrawn(network),
+        reflected=REFLECTED, held=HELD, overdrawn=overdrawn(network),
         pack=header("pack.hpp"), body=header("rosenbrock.hpp"),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
