@@ -15,7 +15,7 @@ from airshed.core.text import counted, listed, suggestion
 from airshed.evaluate.members import ensemble_tables, is_sweep, member_runs
 from airshed.evaluate.observation_files import ObservationFiles, moment
 from airshed.evaluate.pair_files import pair_dataset
-from airshed.evaluate.pairing import PLACEMENTS, Pairs, Placement, pair, selected, size_in_unit
+from airshed.evaluate.pairing import PLACEMENTS, POLLUTANTS, Pairs, Placement, pair, selected, size_in_unit
 from airshed.evaluate.run_fields import SUMS, SURFACE, RunFields, Window
 from airshed.evaluate.score_table import Score, columns, difference_table, report_tables, score_table
 from airshed.grid import Grid
@@ -27,9 +27,6 @@ from airshed.observations.time_convention import TimeConvention
 Array = npt.NDArray[np.float64]
 HIGH: Final = 500.0
 """Altitude of a station [m] from which the report says how its height was treated."""
-
-POLLUTANTS: Final = ("O3", "NO2", "NO", "NOx", "CO", "SO2", "NH3", "PM10", "PM2.5")
-"""Species that are read from files of observations even where no run has them, so that the report names them."""
 
 _SPELLINGS: Final = {"PM25": "PM2.5", "PM2_5": "PM2.5", "ozone": "O3", "nitrogen dioxide": "NO2"}
 

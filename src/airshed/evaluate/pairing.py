@@ -23,6 +23,9 @@ PLACEMENTS: Final = get_args(Placement)
 BEYOND: Final = "beyond the period of the run"
 TOO_LONG: Final = "shorter than the means of the run"
 
+POLLUTANTS: Final = ("O3", "NO2", "NOx", "NO", "PM2.5", "PM10", "SO2", "CO", "NH3")
+"""Species in the order of tables; read from files also where no run has them, so that the report names them."""
+
 _BLOCK: Final = 256
 _COVERED: Final = 1.0 - 1e-6
 
@@ -72,7 +75,7 @@ def pair(
     altitudes  of stations [m], as far as they are known
     """
     of = _in_common_units(observations, runs)
-    units = {name: str(of.unit[of.species == name][0]) for name in dict.fromkeys(of.species.tolist())}
+    units = {name: str(of.unit[of.species == name][0]) for name in sorted(set(of.species.tolist()), key=_in_order)}
     altitude = np.array([(altitudes or {}).get(name, np.nan) for name in of.station.tolist()], np.float64)
     found = np.full((3, len(runs), len(of)), np.nan)
     reasons = np.full(len(of), "", object)
@@ -241,6 +244,11 @@ def selected(of: Observations, kept: npt.NDArray[np.bool_]) -> Observations:
     names = ("station", "kind", "species", "lon", "lat", "begin", "end", "value", "unit", "sigma", "where")
     kernels = tuple(kernel for kernel, keep in zip(of.kernels, kept.tolist(), strict=True) if keep)
     return _replaced(of, **{name: getattr(of, name)[kept] for name in names}, kernels=kernels)  # type: ignore[arg-type]
+
+
+def _in_order(species: str) -> tuple[int, str]:
+    """Return a key that sorts the pollutants that matter most first."""
+    return (POLLUTANTS.index(species) if species in POLLUTANTS else len(POLLUTANTS), species)
 
 
 def _rejection(of: Observations, row: int, reason: str) -> RejectedRow:

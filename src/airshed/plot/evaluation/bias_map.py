@@ -108,7 +108,7 @@ def _bias_scale(evaluation: Evaluation, species: str) -> tuple[Normalize, float]
 def _dots(axes: Axes, evaluation: Evaluation, scores: Sequence[Score], norm: Normalize) -> None:
     """Draw the stations, square where they are not scored, with names and values of the largest biases."""
     places = _places(evaluation)
-    scores = sorted(scores, key=lambda each: -abs(each.values["MB"]))
+    scores = sorted(scores, key=lambda each: (not each.scored, -abs(each.values["MB"])))
     for each in reversed(scores):
         axes.plot(*places[each.name], marker="o" if each.scored else "s", markersize=7,
                   color=colours(SIGNED)(norm(each.values["MB"])), markeredgecolor=INK, markeredgewidth=0.9,

@@ -24,6 +24,9 @@ CAPTIONS: Final = {
 DPI: Final = 200.0
 """Dots per inch of pictures, which the page shows at 96."""
 
+FILES: Final = "Files of observations"
+"""Title of the table of :func:`airshed.observations.reading.files_table`."""
+
 _MOST_ROWS: Final = 500
 _STYLE: Final = """
 :root { color-scheme: light; --ink: #1c1f26; --grey: #5d6470; --pale: #dfe3e8; }
@@ -79,10 +82,11 @@ def report_page(evaluation: Evaluation, pictures: Pictures) -> str:
         *(_table(tables[name], f"{formula(name)} [{unit_of(evaluation, name)}]") for name in species),
         *(_species(name, pictures) for name in species),
         "<h2>Rows that were not used</h2>",
-        *(_table(table) for table in others),
+        *(_table(table) for table in others if table.title != FILES),
         _rejected(evaluation),
         "<h2>Times, places and units</h2>",
         _facts({name: value for name, value in report.facts.items() if name != "observations"}),
+        *(_table(table, "Files") for table in others if table.title == FILES),
         "<h2>Method</h2>",
         _facts(dict(_METHOD)),
         f'<p class="note">Made by Airshed {escape(__version__)}. statistics.csv and statistics.json beside this page '
