@@ -322,10 +322,8 @@ def test_charges_of_ions_are_atoms_without_a_weight(tmp_path: Path) -> None:
 
 
 def test_values_of_code_that_is_not_read_are_asked_once(tmp_path: Path) -> None:
-    text = (
-        HEAD
-        + "NO + O3 = NO2 : k_x*f(1., 2.);\nNO2 = NO : k_x + J_NO2;\n#INLINE F90_RCONST\n k_x = g(3)\n IF (a > b) k_x = 1\n k_x = 2\n#ENDINLINE\n"
-    )
+    code = "#INLINE F90_RCONST\n k_x = g(3)\n IF (a > b) k_x = 1\n k_x = 2\n#ENDINLINE\n"
+    text = f"{HEAD}NO + O3 = NO2 : k_x*f(1., 2.);\nNO2 = NO : k_x + J_NO2;\n{code}"
     write_rates(str(written(tmp_path, text)))
     keys = [line.split("=")[0].strip("#? ") for line in (tmp_path / "m.rates.toml").read_text().splitlines()[1:]]
     assert sorted(keys) == ['"J_NO2"', '"f(a1, a2)"', '"k_x"']
