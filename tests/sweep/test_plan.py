@@ -56,6 +56,13 @@ def test_members_are_all_combinations_of_which_the_last_setting_varies_fastest()
     assert found["time.step"].attrs["setting"] == "time.step"
 
 
+def test_plain_numbers_have_the_unit_of_their_setting() -> None:
+    made = Plan("queensland", (), (varied("growth.coldest_growth=12,14"), varied("trees.use_of_basal_area=0.5,0.6")))
+    found = made.coordinates()
+    assert found["growth.coldest_growth"].attrs["units"] == "degC"
+    assert found["trees.use_of_basal_area"].attrs["units"] == "1"
+
+
 def test_values_are_found_in_tables_and_lists() -> None:
     case = airshed.load_case("tracer-rotation", ["boundary.scale.TRACER=2"])
     assert value_of(case, "emissions.point.0.rate").text == "1 mol/s"

@@ -17,7 +17,7 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.atomic import write_whole
 from airshed.core.errors import OutputError
-from airshed.core.settings import settings_of
+from airshed.core.settings import Setting, settings_of
 from airshed.core.units import Quantity
 from airshed.core.version import __version__
 from airshed.runtime.registry import load_case
@@ -33,6 +33,8 @@ MEMBERS: Final = "members"
 DATASET: Final = "sweep.zarr"
 
 _WRITTEN: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
+
+_UNIT_IN_TEXT: Final = re.compile(r"\[([^\]]+)\]\.?$")
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,11 @@ class Plan:
             for column, key in enumerate(dimension.keys):
                 texts = [point[column] for point in dimension.points]
                 values, units = coordinate_values([value_of(case, key) for case in cases], texts)
-                attributes = {"long_name": _description(cases[0], key), "units": units, "setting": key}
+                documented = _documented(cases[0], key)
+                if documented is not None and units == "1":
+                    units = _unit(documented)
+                text = "" if documented is None else documented.text
+                attributes = {"long_name": text, "units": units, "setting": key}
                 kept = {name: value for name, value in attributes.items() if value}
                 coords[variable_name(key)] = (dimension.name, values, kept)
             if dimension.name == MEMBER:
@@ -205,10 +211,16 @@ def coordinate_values(values: Sequence[Any], texts: Sequence[str]) -> tuple[np.n
     return np.array([text.strip("\"'") for text in texts], dtype=object), ""
 
 
-def _description(case: RunCase, key: str) -> str:
-    """Return what the documentation says of a setting, or of the table that it stands in."""
+def _unit(documented: Setting) -> str:
+    """Return the unit of a plain number: that of its setting, or the one in brackets at the end of the text."""
+    in_text = _UNIT_IN_TEXT.search(documented.text)
+    return in_text[1] if in_text and documented.unit in ("", "1") else documented.unit or "1"
+
+
+def _documented(case: RunCase, key: str) -> Setting | None:
+    """Return the documentation of a setting, or of the table that it stands in."""
     pattern = re.sub(r"\.\d+\.", ".N.", key)
-    texts = {each.key: each.text for each in settings_of(type(case))}
-    while pattern and pattern not in texts:
+    settings = {each.key: each for each in settings_of(type(case))}
+    while pattern and pattern not in settings:
         pattern = pattern.rpartition(".")[0]
-    return texts.get(pattern, "")
+    return settings.get(pattern)
