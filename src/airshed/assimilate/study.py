@@ -106,7 +106,7 @@ class Study:
         groups = [(name, int(rows.size)) for name, rows in seen.observations.groups().items()]
         facts: dict[str, Cell] = {
             "observations": len(seen.observations), "withheld": len(seen.withheld) if seen.withheld else 0,
-            "rows passed over": len(seen.rejected),
+            "rows passed over": sum(row.rows for row in seen.rejected),
             "instants": len(self._domain.times), "controls": self.control.size,
             "most iterations": section.iterations,
         }  # fmt: skip

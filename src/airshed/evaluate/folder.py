@@ -62,8 +62,8 @@ def write_tables(evaluation: Evaluation, folder: Path) -> None:
     (folder / MARK).write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     (folder / "report.txt").write_text(report.to_text(), encoding="utf-8")
     _write_csv(
-        folder / "rejected.csv", ("file", "place", "station", "value", "reason"),
-        [(row.file, row.place, row.station, row.value, row.reason) for row in evaluation.rejected],
+        folder / "rejected.csv", ("file", "place", "station", "value", "reason", "rows"),
+        [(row.file, row.place, row.station, row.value, row.reason, row.rows) for row in evaluation.rejected],
     )  # fmt: skip
     for number, run in enumerate(evaluation.matched.runs):
         for suffix, dataset in monet_datasets(evaluation.matched, number):

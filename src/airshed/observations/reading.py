@@ -14,8 +14,8 @@ from airshed.observations.file_summary import FileSummary
 from airshed.observations.layouts import LAYOUTS, FileOptions, Layout, Record, TableRows
 from airshed.observations.layouts.layout import HOUR
 from airshed.observations.parameters import parameter_of, reference_of, unit_in
-from airshed.observations.screening import number_of
-from airshed.observations.selection import OTHER_SPECIES, OUTSIDE_WINDOW, Candidate, ObservationSelection, plain_flag
+from airshed.observations.screening import number_of, plain_flag
+from airshed.observations.selection import OTHER_SPECIES, OUTSIDE_WINDOW, Candidate, ObservationSelection
 from airshed.observations.station import Station, StationTable
 from airshed.observations.text_file import TextFile, read_text_file
 from airshed.observations.time_convention import EXAMPLE, Clock, Means, TimeConvention, clock, read_label

@@ -1,4 +1,4 @@
-"""Screens observed values: codes that stand for a missing value, limits of detection, and values that no air has."""
+"""Screens observed values: flags, codes for missing values, limits of detection, and values that no air has."""
 
 import re
 from typing import Final
@@ -53,6 +53,14 @@ def number_of(text: str) -> tuple[float, str]:
         return np.nan, CENSORED
     number = float(word) if _NUMBER.fullmatch(word) else np.nan  # Python takes 1_000 and digits of other scripts
     return (number, "") if np.isfinite(number) else (np.nan, "not a number")
+
+
+def plain_flag(flag: str) -> str:
+    """Return a flag in small letters, one that is a number in its shortest form."""
+    try:
+        return f"{float(flag):g}"
+    except ValueError:
+        return flag.strip().casefold()
 
 
 def is_code(value: float) -> bool:

@@ -15,7 +15,7 @@ from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
 from airshed.grid.places import turned_into
 from airshed.observations.observation import Array, ErrorModel, Kernel, Observations, observed_unit
-from airshed.observations.screening import NO_VALUE, reasons
+from airshed.observations.screening import NO_VALUE, plain_flag, reasons
 from airshed.observations.station import Station
 
 OUTSIDE_WINDOW: Final = "outside the window"
@@ -344,11 +344,3 @@ def _given_error(given: Candidate) -> float:
     if given.error is None and given.representativeness is None:
         return math.nan
     return math.hypot(given.error or 0.0, given.representativeness or 0.0)
-
-
-def plain_flag(flag: str) -> str:
-    """Return a flag in small letters, one that is a number in its shortest form."""
-    try:
-        return f"{float(flag):g}"
-    except ValueError:
-        return flag.strip().casefold()
