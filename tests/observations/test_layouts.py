@@ -243,6 +243,15 @@ def test_a_file_of_no_layout_is_refused(tmp_path: Path) -> None:
             read(tmp_path, content)
 
 
+def test_the_long_table_of_ostluft_needs_a_zone_and_labels_the_start(tmp_path: Path) -> None:
+    text = "# rOstluft\nstarttime;site;parameter;interval;unit;value\n2022-08-31 01:30:00;my1;NO2;min30;ppb;3\n"
+    with pytest.raises(DataError, match="has no offset from UTC"):
+        read(tmp_path, text)
+    found = read(tmp_path, text, time=TimeConvention("UTC+01:00", "start"))
+    assert found.rows == [("my1", "NO2", 0.5, 1.0, 3.0)]
+    assert read(tmp_path, text.replace(":00;my1", ":00+01:00;my1")).rows == [("my1", "NO2", 0.5, 1.0, 3.0)]
+
+
 def test_order_and_spelling_of_columns_and_marks_do_not_matter(tmp_path: Path) -> None:
     text = "Value;UNITS;Parameter;DateTime;extra;Longitude;Latitude;Location_ID\n" \
            "20,5;µg/m³;NO2;2022-08-31T01:00:00Z;x;8,0;50,0;A\n"  # fmt: skip

@@ -35,6 +35,8 @@ def hours(convention: TimeConvention, label: str, period: float = HOUR, other: s
         ("Europe/Berlin", "end", "2022-03-27T01:00Z", (0.0, 1.0)),  # an offset in the row has precedence
         ("file", "start", "2022-03-27 02:00 CEST", (0.0, 1.0)),
         ("UTC", "end", "20220327 0100", (0.0, 1.0)),
+        ("UTC", "end", "2022/3/27 1:00", (0.0, 1.0)),
+        ("UTC", "end", "27.3.2022 1:00", (0.0, 1.0)),
     ],
 )
 def test_labels_become_means_in_utc(zone: str, label: str, text: str, expected: tuple[float, float]) -> None:

@@ -28,7 +28,7 @@ _UNIT: Final = re.compile(
     r"(?:(?<=[\s(\[_/])|^)((?:[uµμ]g|mg|ng)\s*[./]?\s*m(?:-3|\^-3|3|³|\^3|\*\*-3|⁻³)|(?:[uµμ]g|mg)/m³|pp[btm]v?|nmol/mol|umol/mol)(?=$|[\s)\]_])",
     re.IGNORECASE,
 )
-_WORDS: Final = re.compile(r"micrograms? ?(?:/|per) ?cubic met(?:er|re)", re.IGNORECASE)
+_WORDS: Final = re.compile(r"micrograms? ?(?:/|per) ?(?:cubic met(?:er|re)s?|m3|m³|m\^3)", re.IGNORECASE)
 _TEMPERATURE: Final = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\s*°?\s*([CK])\b")
 _FORMULA: Final = re.compile(r"\(([^()]*)\)")
 

@@ -29,7 +29,7 @@ class TextFile:
     @cached_property
     def mark(self) -> str:
         """The mark between cells: the one that four of five lines at the beginning have, else the comma."""
-        sample = [line for line in self.lines[: 2 * _SAMPLE] if line.strip()][-_SAMPLE:]
+        sample = [line for line in self.lines[: 2 * _SAMPLE] if line.strip() and line[0] != "#"][-_SAMPLE:]
         for mark in _MARKS:
             if sample and sum(mark in line for line in sample) >= 0.8 * len(sample):
                 return mark

@@ -19,7 +19,7 @@ _HOUR: Final = timedelta(hours=1)
 
 _OFFSET: Final = re.compile(r"(?:UTC|GMT)?\s*([-+])(\d{1,2})(?::?(\d\d))?", re.IGNORECASE | re.ASCII)
 _TIME: Final = re.compile(
-    r"(?:(?P<year>\d{4})([-/.]?)(?P<month>\d\d)\2(?P<day>\d\d)|(?P<day2>\d{1,2})([-/.])(?P<month2>\d{1,2})\6(?P<year2>\d{4}))"
+    r"(?:(?P<year>\d{4})(?:([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})|(?P<month3>\d\d)(?P<day3>\d\d))|(?P<day2>\d{1,2})([-/.])(?P<month2>\d{1,2})\8(?P<year2>\d{4}))"
     r"(?:(?:T|\s|,)\s*(?P<hour>\d{1,2})(?::?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:\.\d*)?)?)?)?"
     r"\s*(?P<zone>Z|UTC|GMT|[-+]\d\d(?::?\d\d)?|CET|CEST|MEZ|MESZ|BST)?",
     re.ASCII | re.IGNORECASE,
@@ -89,7 +89,9 @@ def read_label(text: str) -> Label | None:
     part = match.groupdict()
     hour, minute, second = (int(part[name] or 0) for name in ("hour", "minute", "second"))
     midnight = hour == 24 and minute == second == 0
-    year, month, day = (int(part[name] or part[f"{name}2"]) for name in ("year", "month", "day"))
+    year, month, day = (
+        int(part[name] or part.get(f"{name}2") or part[f"{name}3"]) for name in ("year", "month", "day")
+    )
     try:
         clock = datetime(year, month, day, 0 if midnight else hour, minute, second) + timedelta(days=midnight)
     except (ValueError, OverflowError):

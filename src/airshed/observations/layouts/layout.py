@@ -63,12 +63,12 @@ class FileOptions(NamedTuple):
 
 
 def first_line(file: TextFile) -> int:
-    """Return the number, from 0, of the first line that is not empty."""
-    return next((number for number, cells in enumerate(file.head) if cells), 0)
+    """Return the number, from 0, of the first line that is neither empty nor a comment behind #."""
+    return next((number for number, cells in enumerate(file.head) if cells and cells[0][:1] != "#"), 0)
 
 
 def names_of(file: TextFile) -> list[str]:
-    """Return the cells of the first line that is not empty; none of an empty file."""
+    """Return the cells of the first line that is neither empty nor a comment; none of an empty file."""
     return file.head[first_line(file)] if file.head else []
 
 

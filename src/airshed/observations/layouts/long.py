@@ -15,6 +15,7 @@ from airshed.observations.layouts.layout import (
     TableRows,
     first_line,
     names_of,
+    period_in,
 )
 from airshed.observations.parameters import unit_in
 from airshed.observations.station import Station, area_of, type_of
@@ -29,8 +30,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "species": ("species", "parameter", "AirPollutant", "pollutant", "variable"),
     "value": ("value", "Concentration", "value_numeric"),
     "unit": ("unit", "units", "UnitOfMeasurement", "value_unit"),
-    "time": ("time", "datetime", "utc", "date_utc", "datetimeUtc", "DatetimeEnd"),
-    "averaging": ("averaging", "period"),
+    "time": ("time", "datetime", "utc", "date_utc", "datetimeUtc", "DatetimeEnd", "starttime"),
+    "averaging": ("averaging", "period", "interval"),
     "error": ("error", "standard_deviation"),
     "representativeness": ("representativeness",),
     "flag": ("flag", "qc_flag", "qc", "validity", "value_validity", "status"),
@@ -119,8 +120,8 @@ def _place(file: TextFile, cells: list[str], key: tuple[str, str, str], about: C
 
 def _period(text: str) -> tuple[float, str]:
     """Return the averaging period of a row [s], NaN for none; and what is wrong with it."""
-    if not text:
-        return math.nan, ""
+    if not text or period_in(text) > 0.0:
+        return period_in(text), ""
     try:
         period = to(text, "s", where="averaging")
     except CaseError as error:
@@ -144,8 +145,9 @@ def _time_of(file: TextFile) -> TimeConvention:
     names = names_of(file)
     columns = table_columns(file, names)
     both = columns["begin"] >= 0 and columns["until"] >= 0
-    in_utc = names[columns["time"]].casefold() in _UTC
-    return TimeConvention("UTC" if in_utc else "file", "start and end" if both else "end")
+    name = names[columns["time"]].casefold()
+    label = "start" if name.startswith(("start", "begin")) else "end"
+    return TimeConvention("UTC" if name in _UTC else "file", "start and end" if both else label)
 
 
 def _is_openaq(file: TextFile) -> bool:
