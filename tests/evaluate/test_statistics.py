@@ -104,6 +104,19 @@ def test_target_is_right_of_the_axis_for_too_large_a_deviation_and_left_for_a_sh
     assert wider.x > 0.0 > shifted.x
 
 
+def test_the_side_of_the_target_diagram_is_decided_by_the_observed_deviation() -> None:
+    """A series of a quarter of the deviation and R = 0.8: |0.25 - 1| = 0.75 exceeds sqrt(0.4) = 0.63."""
+    x = np.linspace(0.0, 2.0 * np.pi, 240, endpoint=False)
+    o = 50.0 + 10.0 * np.sin(x)
+    narrow, even = (
+        fairmode.target("NO2", o, 50.0 + size * (0.8 * np.sin(x) + 0.6 * np.cos(x))) for size in (2.5, 10.0)
+    )
+    assert narrow is not None
+    assert even is not None
+    assert narrow.x > 0.0 > even.x
+    assert np.hypot(even.x, even.y) == pytest.approx(even.mqi, rel=1e-12)
+
+
 def test_a_species_without_parameters_has_no_indicator() -> None:
     assert fairmode.target("SO2", O, M) is None
 

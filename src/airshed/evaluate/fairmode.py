@@ -87,11 +87,11 @@ def target(species: str, o: Array, m: Array) -> Target | None:
 
 
 def _sign(o: Array, m: Array) -> float:
-    """Return 1 where |STDP - STDO| exceeds sqrt(2 STDO STDP (1 - R)), else -1."""
+    """Return 1 where |STDP - STDO| is at least STDO sqrt(2 (1 - R)), else -1."""
     r = correlation(o, m)
     if np.isnan(r):
         return 1.0
-    return 1.0 if abs(m.std() - o.std()) > np.sqrt(2.0 * o.std() * m.std() * (1.0 - r)) else -1.0
+    return 1.0 if abs(m.std() - o.std()) >= o.std() * np.sqrt(2.0 * (1.0 - r)) else -1.0
 
 
 def ninetieth(indicators: Array) -> float:
