@@ -24,11 +24,8 @@ COMMON_REASONS: Final = frozenset({OUTSIDE_WINDOW, OTHER_SPECIES})
 """Why most rows of an archive are not taken, which says nothing about the others."""
 
 
-SAME_PLACE: Final = 0.02
-"""Degrees between two places of a station that are one, given with different numbers of digits."""
-
-MOVING: Final = 50
-"""Places of a station that moves, as a ship does: further ones are all taken."""
+SAME_PLACE, MOVING = 0.02, 50
+"""Degrees between places of a station that are one; places above which it moves, as ships do, and all are its own."""
 
 
 class Candidate(NamedTuple):
@@ -298,13 +295,11 @@ class ObservationSelection:
 
     def _place_of_station(self, each: Candidate, lon: float) -> tuple[float, float]:
         """Return the first place of a station that is the same but for a few digits, as tables round it."""
-        place = lon, each.lat
-        if each.kind != "surface":
-            return place
-        places = self._of_stations.setdefault(each.station, {})
+        place, places = (lon, each.lat), self._of_stations.setdefault(each.station, {})
+        if each.kind != "surface" or len(places) > MOVING:
+            return places.get(place, place)
         if place not in places:
-            known = [] if len(places) > MOVING else places.values()
-            near = (of for of in known if max(abs(of[0] - lon), abs(of[1] - each.lat)) <= SAME_PLACE)
+            near = (of for of in places.values() if max(abs(of[0] - lon), abs(of[1] - each.lat)) <= SAME_PLACE)
             places[place] = next(near, place)
         return places[place]
 

@@ -96,6 +96,7 @@ DOCUMENTS: dict[str, tuple[Any, list[str]]] = {
     "half a reactant": (arrhenius(reactants=[{"name": "A", "coefficient": 0.5}]), ["1, 2, 3, ...", "not 0.5"]),
     "no reactant of it": (arrhenius(reactants=[{"name": "A", "coefficient": 0}]), ["not 0"]),
     "unknown coefficient": (arrhenius(products=[{"name": "A", "yield": 0.5}]), ["/products/0/yield: 'yield'"]),
+    "a key of several lines": (document(**{"a\nb": []}), [r"/a\nb: 'a\nb' is not known here"]),
     "unknown parameter": (arrhenius(F=1), ["/reactions/0/F: 'F' is not known here"]),
     "A is a text": (arrhenius(A="much"), ["/reactions/0/A: expected a number, not 'much'"]),
     "A is infinite": (arrhenius(A="inf"), ["/reactions/0/A: the number is not finite"]),

@@ -104,7 +104,7 @@ def _pointer(stack: list[tuple[Node, str | None]]) -> str:
         return ""
     parent, key = stack[-1]
     name = len(parent.value) if isinstance(parent.value, list) else str(key).replace("~", "~0").replace("/", "~1")
-    return f"{parent.pointer}/{name}"
+    return f"{parent.pointer}/{printable(str(name))}"
 
 
 def _json_events(text: str, shown: str) -> Iterator[_Event]:
