@@ -199,7 +199,15 @@ def test_a_station_on_a_hill_is_compared_with_the_layer_at_its_altitude(tmp_path
     ratio = (pairs.modelled[0] / pairs.observed).groupby(pairs.station).mean()
     assert float(ratio.sel(station="C")) > 9.0
     assert float(ratio.sel(station="A")) == pytest.approx(1.0, abs=0.1)
-    assert found.report().facts["on hills, by altitude"] == "C (20 to 50 m above ground)"
+    assert found.report().facts["in a higher layer"] == "C (20 to 50 m above ground)"
+
+
+def test_a_high_inlet_is_compared_with_the_layer_that_contains_it(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0) + hourly("B", 8.5, 51.25))
+    (tmp_path / "stations.csv").write_text("station,lon,lat,inlet\nA,7.25,52.0,30\nB,8.5,51.25,4\n")
+    pairs = airshed.evaluate(run, file).pairs
+    ratio = (pairs.modelled[0] / pairs.observed).groupby(pairs.station).mean()
+    assert ratio.values.tolist() == pytest.approx([10.0, 1.0], rel=1e-6)
 
 
 def test_the_output_that_suits_the_observed_interval_is_taken(tmp_path: Path) -> None:

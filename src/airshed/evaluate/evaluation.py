@@ -191,7 +191,7 @@ def evaluate(
         on_progress("pairing")
         known = selection.stations
         altitudes = {name: station.altitude for name, station in known.items()}
-        matched = pair(opened, compared, window, settings.placement, altitudes)
+        matched = pair(opened, compared, window, settings.placement, known)
         if not len(matched.observations):
             raise DataError(f"no observed interval lies within the period of the run, {_span(window)} UTC")
         fields = {
@@ -286,10 +286,10 @@ def _conventions(matched: Pairs, options: Options) -> dict[str, Cell]:
 
 def _heights(matched: Pairs, altitudes: Mapping[str, float], *, has_surface: bool) -> dict[str, Cell]:
     """Return how heights of stations were treated, and which stations lie high."""
-    told = {"height": "the lowest layer"}
+    told = {"height": "the lowest layer, or the one of the inlet"}
     if matched.raised:
         layers = [f"{name} ({low:g} to {high:g} m above ground)" for name, (low, high) in matched.raised.items()]
-        told["on hills, by altitude"] = listed(layers)
+        told["in a higher layer"] = listed(layers)
     present = set(matched.observations.station.tolist())
     high = sorted(name for name, altitude in altitudes.items() if altitude > HIGH and name in present)
     if high and not has_surface:

@@ -13,6 +13,7 @@ from airshed.grid import Grid
 from airshed.observations.interpolation import bilinear, containing, mean_weights, overlap_weights
 from airshed.observations.observation import Observations, observed_unit, size_of_mole_fraction
 from airshed.observations.selection import RejectedRow
+from airshed.observations.station import Station
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -68,15 +69,16 @@ def pair(
     observations: Observations,
     window: Window,
     placement: Placement = "bilinear",
-    altitudes: Mapping[str, float] | None = None,
+    stations: Mapping[str, Station] | None = None,
 ) -> Pairs:
     """Return the pairs of some runs with observations at the surface; observations count from the window's start.
 
-    altitudes  of stations [m], as far as they are known
+    stations  with their altitude and the height of their inlet, as far as they are known
     """
     of = _in_common_units(observations, runs)
     units = {name: str(of.unit[of.species == name][0]) for name in sorted(set(of.species.tolist()), key=_in_order)}
-    altitude = np.array([(altitudes or {}).get(name, np.nan) for name in of.station.tolist()], np.float64)
+    known = [(stations or {}).get(name, Station(name)) for name in of.station.tolist()]
+    altitude, inlet = np.array([(each.altitude, each.inlet) for each in known], np.float64).reshape(-1, 2).T
     found = np.full((3, len(runs), len(of)), np.nan)
     reasons = np.full(len(of), "", object)
     by_means: dict[tuple[str, str], bool] = {}
@@ -85,7 +87,7 @@ def pair(
         for name in units:
             rows = np.flatnonzero(of.species == name)
             columns = containing(run.grid, of.lon[rows], of.lat[rows])
-            levels = run.levels(name, columns, altitude[rows])
+            levels = run.levels(name, columns, altitude[rows], inlet[rows])
             for level in np.unique(levels).tolist():
                 mine = rows[levels == level]
                 sampled = _sample(run, name, of, mine, (window, placement, level))

@@ -197,19 +197,20 @@ class RunFields:
                     return np.asarray(field.transpose("lat", "lon").to_numpy(), np.float64)
         return None
 
-    def levels(self, species: str, columns: Numbers, altitude: Array) -> Numbers:
-        """Return the layer of a species to compare with stations, from their column and altitude [m], (p,).
+    def levels(self, species: str, columns: Numbers, altitude: Array, inlet: Array) -> Numbers:
+        """Return the layer of a species to compare with stations, (p,).
 
-        The lowest one, save for a station that lies more than :data:`HILL` above the model's ground.
+        The layer that contains the inlet, the lowest one where its height is not known. A station that lies more than
+        :data:`HILL` above the model's ground is compared with the layer at its altitude.
+
+        altitude, inlet  of the stations above the sea, and of their inlets above ground [m], NaN where not known
         """
-        levels = np.zeros(columns.size, np.intp)
-        if self.surface_altitude is None:
-            return levels
-        height = altitude - self.surface_altitude.reshape(-1)[columns]
-        faces = self.layer_faces(species)
-        for row in np.flatnonzero(height > HILL).tolist():
-            levels[row] = min(int(np.searchsorted(faces[:, 1], height[row], side="right")), len(faces) - 1)
-        return levels
+        height = np.nan_to_num(inlet)
+        if self.surface_altitude is not None:
+            above = altitude - self.surface_altitude.reshape(-1)[columns]
+            height = np.where(above > HILL, above, height)
+        tops = self.layer_faces(species)[:, 1]
+        return np.minimum(np.searchsorted(tops, height, side="left"), tops.size - 1)
 
     def series(self, members: Sequence[Source], columns: Numbers, level: int, window: Window) -> Series:
         """Return the series of the sum of fields at columns (row * nlon + number) of one layer, within a window.
