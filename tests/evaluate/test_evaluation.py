@@ -268,6 +268,37 @@ def test_a_daily_mean_is_compared_with_the_mean_of_the_day(run: Path, tmp_path: 
     assert not (found.statistics.group == "hour").any()
 
 
+def test_a_folder_stands_for_raw_files_of_airbase(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "airbase"
+    folder.mkdir()
+    (folder / "stations.csv").write_text("id,lon,lat\nBETN029,7.25,52.0\n", encoding="utf-8")
+    with pytest.raises(AirshedError, match=r"no file of observations .* beside a stations\.csv"):
+        airshed.evaluate(run, folder)
+    day = "\t".join(["2022-08-31", *(f"{50 + hour}\t1" for hour in range(24))])
+    (folder / "BETN0290000700100hour.1-1-2022.31-12-2022").write_text(f"{day}\n", encoding="utf-8")
+    assert len(airshed.evaluate(run, folder).matched.observations) == 23  # the first hour is of the day before in UTC
+
+
+def test_a_row_with_empty_coordinates_takes_those_of_the_table(run: Path, tmp_path: Path) -> None:
+    file = write_observations(tmp_path / "o.csv", [("A", "", "", *row[3:]) for row in hourly("A", 7.25, 52.0)])
+    with pytest.raises(AirshedError, match="the file has no coordinates of station 'A'; give a table"):
+        airshed.evaluate(run, file)
+    (tmp_path / "stations.csv").write_text("id,lon,lat\nA,7.25,52.0\n", encoding="utf-8")
+    assert airshed.evaluate(run, file).matched.observations.lon.tolist() == [7.25] * 24
+
+
+def test_a_station_with_two_places_is_named(run: Path, tmp_path: Path) -> None:
+    rows = hourly("A", 7.25, 52.0) + hourly("A", 8.5, 51.25) + hourly("B", 7.25, 52.0) + hourly("B", 7.251, 52.0)[:1]
+    told = airshed.evaluate(run, write_observations(tmp_path / "o.csv", rows)).conventions
+    assert told["at several places"] == "A: one station may move, or two have one name"
+
+
+def test_zeros_alone_are_compared(run: Path, tmp_path: Path) -> None:
+    zeros = [("A", 7.25, 52.0, "O3", 0.0, "ug/m3", float(hour)) for hour in range(1, 7)]
+    found = airshed.evaluate(run, write_observations(tmp_path / "o.csv", zeros))
+    assert (found.matched.observations.value.tolist(), len(found.rejected)) == ([0.0] * 6, 0)
+
+
 def test_a_folder_stands_for_its_files_and_its_table_of_stations(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "observations"
     folder.mkdir()

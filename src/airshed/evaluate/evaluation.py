@@ -21,7 +21,13 @@ from airshed.evaluate.score_table import Score, columns, difference_table, repor
 from airshed.grid import Grid
 from airshed.observations.file_summary import FileSummary, files_table
 from airshed.observations.observation import Observations
-from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
+from airshed.observations.selection import (
+    SAME_PLACE,
+    ObservationSelection,
+    RejectedRow,
+    SelectionRules,
+    rejected_rows_table,
+)
 from airshed.observations.time_convention import TimeConvention
 
 Array = npt.NDArray[np.float64]
@@ -56,12 +62,20 @@ class RunInfo:
 
 
 @dataclass(frozen=True, eq=False)
+class MeanFields:
+    """Mean of each species in the lowest layer of a run (lat, lon), in the unit of the pairs."""
+
+    grid: Grid
+    fields: Mapping[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """Pairs of observed and modelled values, and their statistics.
 
     absent   observed species that a run does not have
     classes  class of each station, such as "urban background"; "" where it is not known
-    fields   mean of each species in the lowest layer of the first run (lat, lon), in the unit of the pairs
+    maps     the mean fields of each run; none of the members of a sweep
     ensemble  whether the runs are the members of a sweep
     """
 
@@ -75,8 +89,7 @@ class Evaluation:
     conventions: dict[str, Cell] = field(default_factory=dict)
     classes: Mapping[str, str] = field(default_factory=dict)
     unscored: frozenset[str] = frozenset()
-    grid: Grid | None = None
-    fields: Mapping[str, Array] = field(default_factory=dict)
+    maps: tuple[MeanFields, ...] = ()
     ensemble: bool = False
 
     def __repr__(self) -> str:
@@ -194,10 +207,8 @@ def evaluate(
         matched = pair(opened, compared, window, settings.placement, known)
         if not len(matched.observations):
             raise DataError(f"no observed interval lies within the period of the run, {_span(window)} UTC")
-        fields = {
-            name: opened[0].mean_field(name, window) * size_in_unit(opened[0], name, unit)
-            for name, unit in matched.units.items()
-        }
+        is_ensemble = all(is_sweep(path) for path in given)
+        maps = () if is_ensemble else tuple(_mean_fields(each, window, matched.units) for each in opened)
         infos = tuple(RunInfo(each.label, each.title, each.path, each.period) for each in opened)
         has_surface = opened[0].surface_altitude is not None
     classes = {name: f"{station.area} {station.type}".strip() for name, station in known.items()}
@@ -205,9 +216,18 @@ def evaluate(
     return Evaluation(
         infos, tuple(summaries), settings, matched, tuple(score_table(matched, classes, unscored)),
         (*selection.rejected, *matched.rejected), absent,
-        {**_conventions(matched, settings), **_heights(matched, altitudes, has_surface=has_surface)},
-        classes, unscored, opened[0].grid, fields, all(is_sweep(path) for path in given),
+        {
+            **_conventions(matched, settings), **_heights(matched, altitudes, has_surface=has_surface),
+            **_several_places(matched.observations),
+        },
+        classes, unscored, maps, is_ensemble,
     )  # fmt: skip
+
+
+def _mean_fields(run: RunFields, window: Window, units: Mapping[str, str]) -> MeanFields:
+    return MeanFields(run.grid, {
+        name: run.mean_field(name, window) * size_in_unit(run, name, unit) for name, unit in units.items()
+    })  # fmt: skip
 
 
 def _comparable(observed: Observations, runs: Sequence[RunFields]) -> tuple[Observations, tuple[str, ...]]:
@@ -295,6 +315,15 @@ def _heights(matched: Pairs, altitudes: Mapping[str, float], *, has_surface: boo
     if high and not has_surface:
         told[f"above {HIGH:g} m"] = f"{listed(high)}: in the lowest layer, since the run has no {SURFACE}"
     return dict(told)
+
+
+def _several_places(of: Observations) -> dict[str, Cell]:
+    """Return which stations have more than one place."""
+    several = [
+        str(name) for name in np.unique(of.station)
+        if max(np.ptp(of.lon[of.station == name]), np.ptp(of.lat[of.station == name])) > SAME_PLACE
+    ]  # fmt: skip
+    return {"at several places": f"{listed(several)}: one station may move, or two have one name"} if several else {}
 
 
 def _span(window: Window) -> str:

@@ -1,6 +1,7 @@
 """Files of observations that an evaluation reads, with tables of stations and a time convention."""
 
 import glob
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ TABLE: Final = "stations.csv"
 
 SUFFIXES: Final = (".csv", ".tsv", ".nc", ".gz")
 """Of the files that are read where a folder is given."""
+
+_DATE: Final = re.compile(r"\.\d{1,2}-\d{1,2}-\d{4}")
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class ObservationFiles:
             )  # fmt: skip
         if not selection.taken:
             _raise_where_outside(window, selection, summaries)
-        return selection.observations(), summaries
+        return selection.observations(weighted=False), summaries
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -86,10 +89,16 @@ def _files_of(path: Path) -> list[Path]:
 
 def _files_in(folder: Path) -> list[Path]:
     """Return the files of observations in a folder, by their suffix; raises DataError where there are none."""
-    found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith("."))
-    if not found:
-        raise DataError(f"{folder} has no file of observations ({', '.join(SUFFIXES)})")
+    found = sorted(path for path in folder.iterdir() if _may_hold(path))
+    if all(path.name == TABLE for path in found):
+        raise DataError(f"{folder} has no file of observations ({', '.join(SUFFIXES)}) beside a {TABLE}")
     return found
+
+
+def _may_hold(path: Path) -> bool:
+    """Return whether a file of a folder may be one of observations; raw files of AirBase end with a date."""
+    suffix = path.suffix.lower()
+    return not path.name.startswith(".") and (suffix in SUFFIXES or _DATE.fullmatch(suffix) is not None)
 
 
 def moment(time: np.datetime64) -> str:

@@ -238,8 +238,9 @@ class _FileReader:
             return
         unit, kelvin = reference_of(unit_in(record.unit) or record.unit)
         if not unit:
+            name = parameter_of(record.parameter)
             raise DataError(f"{self._where(record)}: the unit of {record.parameter} is unknown; give it, as in "
-                            f'units = {{ {parameter_of(record.parameter)} = "ug/m3" }}')  # fmt: skip
+                            f'units = {{ {name} = "ug/m3" }} in a case, or --unit {name}=ug/m3')  # fmt: skip
         name = self._parameters.get(record.parameter) or record.parameter
         if not math.isnan(kelvin) and not name.upper().startswith("PM"):
             denser = kelvin / _STANDARD_TEMPERATURE

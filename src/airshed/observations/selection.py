@@ -187,8 +187,10 @@ class ObservationSelection:
         file, _, place = where.rpartition(", ")
         self.rejected.append(RejectedRow(file, place, station, value, reason))
 
-    def observations(self) -> Observations:
+    def observations(self, *, weighted: bool = True) -> Observations:
         """Return all that was taken and is a measurement, with the errors of those that tell none.
+
+        weighted  whether each needs an error above 0, as a weight does; else that of zeros alone may be 0
 
         Raises DataError where nothing is left.
         """
@@ -196,12 +198,13 @@ class ObservationSelection:
         taken = list(self._taken.values())
         if taken:
             sigma = self._errors(taken)
-            for index in np.flatnonzero(~(sigma > 0.0)):
+            usable = sigma > 0.0 if weighted else np.isfinite(sigma)
+            for index in np.flatnonzero(~usable):
                 given = taken[index].given
                 reason = "its error comes out as 0; give a column error"
                 self.reject(given.where, reason, given.station, f"{given.value:g}")
-            taken = [each for each, error in zip(taken, sigma, strict=True) if error > 0.0]
-            sigma = sigma[sigma > 0.0]
+            taken = [each for each, use in zip(taken, usable, strict=True) if use]
+            sigma = sigma[usable]
         if not taken:
             raise DataError(self._nothing_left())
         every = [each.given for each in taken]

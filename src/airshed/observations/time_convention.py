@@ -13,7 +13,9 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 
 LABELS: Final = ("start", "end", "start and end")
-EXAMPLE: Final = 'time = { zone = "Europe/Berlin", label = "end" }'
+EXAMPLE: Final = (
+    'time = { zone = "Europe/Berlin", label = "end" } in a case, or --time-zone Europe/Berlin --time-label end'
+)
 _DAY: Final = 86400.0
 _HOUR: Final = timedelta(hours=1)
 

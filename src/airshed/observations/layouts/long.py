@@ -95,7 +95,9 @@ def read_long(
 
 
 def _place(file: TextFile, cells: list[str], key: tuple[str, str, str], about: Columns) -> Station | str:
-    """Return the station of a row, or what is wrong with its coordinates."""
+    """Return the station of a row, "" where it has no coordinates, or what is wrong with them."""
+    if not key[1] and not key[2]:
+        return ""
     numbers = []
     for what, text in (("lon", key[1]), ("lat", key[2])):
         try:

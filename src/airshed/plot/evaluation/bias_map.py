@@ -1,4 +1,4 @@
-"""Map of the bias: stations as dots over the mean field of the first run."""
+"""Map of the bias: stations as dots over the mean field of each run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,27 +62,28 @@ class _Cells:
 
 
 def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
-    """Draw the bias of each station for each run; None where the mean field is missing."""
-    if evaluation.grid is None or species not in evaluation.fields:
+    """Draw the bias of each station over the mean field of each run; None where these are missing."""
+    maps = evaluation.maps
+    if not maps or any(species not in each.fields for each in maps):
         return None
-    cells, values = _Cells(evaluation.grid), evaluation.fields[species]
-    shape = shape_of(cells.area)
+    shape = shape_of(_Cells(maps[0].grid).area)
     width = min((_WIDEST - 0.25 * (len(evaluation.runs) - 1)) / len(evaluation.runs), _HIGHEST / shape)
     panels = Panels(len(evaluation.runs), len(evaluation.runs), width, width * shape, left=0.65, gap_across=0.25)
     across = max(panels.left + panels.across + _BAR, _NARROWEST)
     figure = new_figure(across, TOP + panels.height + BOTTOM, DPI)
-    scale, norm, step = scale_of(values), *_bias_scale(evaluation, species)
-    for number, run in enumerate(evaluation.runs):
+    scale = scale_of(np.concatenate([each.fields[species].ravel() for each in maps]))
+    norm, step = _bias_scale(evaluation, species)
+    for number, (run, of) in enumerate(zip(evaluation.runs, maps, strict=True)):
         axes = axes_at(figure, panels.left + number * (width + 0.25), BOTTOM, width, panels.height)
         axes.yaxis.set_visible(number == 0)
-        panel = MapPanel(axes, cells, species, scale, names=False)
-        panel.show(values)
+        panel = MapPanel(axes, _Cells(of.grid), species, scale, names=False)
+        panel.show(of.fields[species])
         panel.mesh.set_alpha(0.55)
         _dots(axes, evaluation, [each for each in _biases(evaluation, species) if each.run == run.label], norm)
         if len(evaluation.runs) > 1:
             axes.set_title(run.label, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     squares = "; squares: not scored" if any(not each.scored for each in _biases(evaluation, species)) else ""
-    subtitle = f"map: mean of {evaluation.runs[0].label}, {period_of(evaluation)}{squares}"
+    subtitle = f"map: mean of the run, {period_of(evaluation)}{squares}"
     headline(figure, panels.left, f"Bias of {formula(species)} at stations", subtitle)
     bar = Panels(1, 1, min(0.9 * panels.across, 4.0), 0.0, left=panels.left)
     _field_bar(figure, species, scale, unit_of(evaluation, species), bar)

@@ -17,7 +17,7 @@ CAPTIONS: Final = {
     "scatter": "Each pair of a modelled and an observed value.",
     "taylor": "The nearer a station lies to “observed”, the better the run follows the course in time.",
     "target": "Error relative to the uncertainty of the measurements, as FAIRMODE defines it.",
-    "bias": "Mean bias at each station (dots) over the mean field of the run.",
+    "bias": "Mean bias at each station (dots) over the mean field of each run.",
 }
 """Explanation of each picture for a reader who does not know it."""
 

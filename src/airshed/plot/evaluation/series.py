@@ -73,25 +73,31 @@ def _station(axes: Axes, evaluation: Evaluation, rows: Numbers, heights: tuple[f
     if ends[1] - ends[0] <= _NIGHTS:
         moments = ends[0] + np.arange(0, (ends[1] - ends[0]) // np.timedelta64(1, "s") + 1, 60).astype("timedelta64[s]")
         shade_night(axes, moments, City("", float(of.lon[rows[0]]), float(of.lat[rows[0]]), 0))
-    _lines(axes, evaluation, rows, minutes)
+    spans = start + np.round([of.begin[rows], of.end[rows]]).astype("timedelta64[s]")
+    _lines(axes, evaluation, rows, minutes_of(spans, start))
     size = 3.4 if rows.size < 200 else 1.6
-    axes.plot(minutes, of.value[rows], linestyle="", marker="o", markersize=size, color=INK, zorder=4)
+    axes.plot(minutes, of.value[rows], linestyle="", marker="o", markersize=size, color=INK, zorder=4, clip_on=False)
     _dress(axes, ends, heights)
 
 
-def _lines(axes: Axes, evaluation: Evaluation, rows: Numbers, minutes: Array) -> None:
-    """Draw the runs, broken where observations are missing for more than three intervals."""
+def _lines(axes: Axes, evaluation: Evaluation, rows: Numbers, spans: Array) -> None:
+    """Draw the runs, broken where observations are missing for more than three intervals.
+
+    An interval without neighbours, such as the one day of a short run, is a level line.
+    """
     pairs = evaluation.matched
+    minutes = spans.mean(axis=0)
     breaks = np.zeros(0, np.intp)
     if rows.size > 2:
         breaks = np.flatnonzero(np.diff(minutes) > 3.5 * np.median(np.diff(minutes))) + 1
     for number, colour in zip(range(len(pairs.runs)), cycle(COLOURS), strict=False):
         for part in np.split(np.arange(rows.size), breaks):
-            at = rows[part]
+            at = rows[np.repeat(part, 2)] if part.size == 1 else rows[part]
+            across = spans[:, part[0]] if part.size == 1 else minutes[part]
             if number == 0:
                 band = pairs.low[0, at], pairs.high[0, at]
-                axes.fill_between(minutes[part], *band, color=colour, alpha=0.18, linewidth=0, zorder=2)
-            axes.plot(minutes[part], pairs.modelled[number, at], color=colour, linewidth=1.6, zorder=3)
+                axes.fill_between(across, *band, color=colour, alpha=0.18, linewidth=0, zorder=2)
+            axes.plot(across, pairs.modelled[number, at], color=colour, linewidth=1.6, zorder=3)
 
 
 def _dress(axes: Axes, ends: "npt.NDArray[np.datetime64]", heights: tuple[float, ...]) -> None:

@@ -13,6 +13,7 @@ from airshed.plot.limits import format_number
 _CLOSELY: Final = ((0.8, "closely"), (0.6, "fairly well"), (0.4, "loosely"))
 _ON_AVERAGE: Final = 5.0
 """A bias below this share [%] counts as none."""
+_YEAR: Final = np.timedelta64(365, "D")
 
 
 def conclusion(evaluation: Evaluation) -> list[str]:
@@ -29,7 +30,8 @@ def conclusion(evaluation: Evaluation) -> list[str]:
         changes = _listed([_change(each, pooled[labels[-1], each.species]) for each in of_first])
         first = f"At {_stations(evaluation)}, from {labels[0]} to {labels[-1]} the error (RMSE) {changes}."
     last = [pooled[labels[-1], each.species] for each in of_first]
-    return [first, _course(last, "The model" if len(labels) == 1 else f"Run {labels[-1]}")]
+    is_year = bool(evaluation.matched.end - evaluation.matched.start >= _YEAR)
+    return [first, _course(last, "The model" if len(labels) == 1 else f"Run {labels[-1]}", is_year=is_year)]
 
 
 def _stations(evaluation: Evaluation) -> str:
@@ -58,7 +60,7 @@ def _change(before: Score, after: Score) -> str:
     return f"of {formula(before.species)} {verb} from {format_number(first)} to {format_number(second)} {unit}"
 
 
-def _course(scores: Sequence[Score], run: str) -> str:
+def _course(scores: Sequence[Score], run: str, *, is_year: bool) -> str:
     """Return how the observed changes in time are followed, and whether FAIRMODE's objective is met."""
     told = [
         f"{formula(each.species)} {_closely(each.values['R'])} (R {each.values['R']:.2f})"
@@ -68,9 +70,10 @@ def _course(scores: Sequence[Score], run: str) -> str:
     sentence = f"{run} follows the observed course of {_listed(told)}" if told else f"{run} has no variation in time"
     indicators = [each for each in scores if np.isfinite(each.values["MQI"])]
     met, missed = ([each for each in indicators if (each.values["MQI"] <= 1.0) is good] for good in (True, False))
+    verbs, note = (("meets", "misses"), "") if is_year else (("would meet", "would miss"), " (defined for a year)")
     parts = [
-        f"{verb} FAIRMODE's quality objective for {_listed([_indicator(each) for each in of])}"
-        for verb, of in (("meets", met), ("misses", missed))
+        f"{verb} FAIRMODE's quality objective{note} for {_listed([_indicator(each) for each in of])}"
+        for verb, of in zip(verbs, (met, missed), strict=True)
         if of
     ]
     return "; it ".join([sentence, " and ".join(parts)] if parts else [sentence]) + "."
