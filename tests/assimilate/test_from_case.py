@@ -77,7 +77,7 @@ def test_files_without_places_times_and_units_take_them_from_the_case(tmp_path: 
     assert (observations.lon[0], observations.unit[0]) == (4.5, "ppb")
     assert (file.layout, file.convention.zone, file.known) == ("wide table", "Europe/Berlin", "given")
     without = case(tmp_path, observations={**OBSERVED, **more})
-    with pytest.raises(DataError, match="say it, as in time = "):
+    with pytest.raises(DataError, match="give both, as in time = "):
         observations_of(without, without.make_grid())
     with pytest.raises(CaseError, match=r"observations.time has no label; write time = "):
         case(tmp_path, observations={**OBSERVED, "time": {"zone": "UTC"}})

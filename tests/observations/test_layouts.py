@@ -85,7 +85,7 @@ def test_eea_hours_without_offset_are_in_utc_plus_1(tmp_path: Path) -> None:
     found = read(tmp_path, EEA + eea("2022-08-31 01:00:00", "2022-08-31 02:00:00"))
     assert found.hours == [(0.0, 1.0)]
     day = EEA + eea("2022-08-31", "2022-09-01", averaging="day")
-    with pytest.raises(DataError, match="say it, as in time"):
+    with pytest.raises(DataError, match="give both, as in time"):
         read(tmp_path, day)
     given = read(tmp_path, day, "2022-08-30", 3.0, time=TimeConvention("Europe/Berlin", "start"))
     assert given.hours == [(22.0, 46.0)]

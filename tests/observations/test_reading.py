@@ -1,4 +1,4 @@
-"""Observations from files: what is taken, what is passed over, and each refusal with its file and row."""
+"""Observations from files: accepted and rejected rows, and each refusal with its file and row."""
 
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def test_rows_elsewhere_and_of_others_can_be_passed_over(tmp_path: Path) -> None
         ({"lat": "12"}, "4.9 E, 12 N lies outside the domain"),
         ({"time": "2022-08-31T00:30:00Z"}, "the time -0.5 h to 0.5 h after the start lies outside the window"),
         ({"time": "2022-08-31T07:00:00Z"}, "6 h to 7 h after the start lies outside the window"),
-        ({"species": "NO22"}, "species 'NO22' is none that is observed; did you mean NO2?"),
+        ({"species": "NO22"}, "species 'NO22' is not observed; did you mean NO2?"),
     ],
 )
 def test_a_row_that_the_choice_refuses_is_told_with_file_and_line(
@@ -238,7 +238,7 @@ def test_the_end_of_a_day_and_units_without_blanks_are_read(tmp_path: Path) -> N
 
 
 def test_an_error_that_comes_out_as_nothing_is_passed_over(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"1 row of 1 passed over: its error comes out as 0.*line 2"):
+    with pytest.raises(DataError, match=r"1 row of 1 rejected: its error comes out as 0.*line 2"):
         stations(tmp_path, HEADER + line(value="0", error=""))
 
 
@@ -253,7 +253,7 @@ def test_an_error_that_comes_out_as_nothing_is_passed_over(tmp_path: Path) -> No
             HEADER + line(flag="9"),
             "no observation is left .* flag '9' .*line 2.; assimilation.observations.flags lists",
         ),
-        (HEADER + line(value="-999"), "1 row of 1 passed over: a code for a missing value .*line 2"),
+        (HEADER + line(value="-999"), "1 row of 1 rejected: a code for a missing value .*line 2"),
     ],
 )
 def test_a_table_without_what_is_needed_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -268,7 +268,7 @@ OWN = "station,lon,lat,species,value,unit,time\n"
     ("text", "message"),
     [
         (OWN + "A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "has no offset from UTC; .*as in time = { zone"),
-        ('"Date",PM2.5_1,NOx_1\n2019-01-01,8,45\n', "its layout .wide table. says neither .*as in time = { zone"),
+        ('"Date",PM2.5_1,NOx_1\n2019-01-01,8,45\n', "its layout .wide table. defines neither .*as in time = { zone"),
         ("A,4.9,47.4,NO2,23,ug/m3,2022-08-31T02:00\n", "none of the known layouts; it begins with 'A, 4.9"),
     ],
 )  # fmt: skip

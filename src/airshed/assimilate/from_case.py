@@ -65,7 +65,7 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
 
 
 def observations_of(case: Case, grid: Grid) -> tuple[Observations, list[RejectedRow], list[FileSummary]]:
-    """Return the observations of a case, the rows that were passed over, and how each file was understood.
+    """Return the observations of a case, the rejected rows, and a summary of each file.
 
     raises  CaseError for a file that is not there, DataError for one that cannot be used
     """

@@ -35,7 +35,7 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
     facts: dict[str, Cell] = {
         **found.facts, "cost of observations before": before, "cost of observations after": after,
         "reduction of the cost of observations [%]": 100.0 * (1.0 - after / before),
-        "rows passed over": sum(row.rows for row in study.seen.rejected), **_withheld(study, outcome),
+        "rows rejected": sum(row.rows for row in study.seen.rejected), **_withheld(study, outcome),
     }  # fmt: skip
     clipped = {
         f"control {name} is clipped at zero [% of cells]": 100.0 * share for name, share in outcome.clipped.items()

@@ -36,7 +36,7 @@ SHOWN_EVERY: Final = 1800.0
 
 @dataclass(frozen=True)
 class Seen:
-    """The observations of a case: those that are assimilated, those that are withheld, and rows passed over.
+    """The observations of a case: those that are assimilated, those that are withheld, and rejected rows.
 
     length  of the case [s]
     """
@@ -58,7 +58,7 @@ class Seen:
         return cls(observations, withheld, (*rejected, *also), case.time.length.value, (*files, *more))
 
     def tables(self) -> list[Table]:
-        """Return the table of files, and that of rows that were passed over, where there are any."""
+        """Return the table of files, and that of rejected rows, where there are any."""
         files = [files_table(self.files)] if self.files else []
         return [*files, *([rejected_rows_table(self.rejected)] if self.rejected else [])]
 
@@ -106,7 +106,7 @@ class Study:
         groups = [(name, int(rows.size)) for name, rows in seen.observations.groups().items()]
         facts: dict[str, Cell] = {
             "observations": len(seen.observations), "withheld": len(seen.withheld) if seen.withheld else 0,
-            "rows passed over": sum(row.rows for row in seen.rejected),
+            "rows rejected": sum(row.rows for row in seen.rejected),
             "instants": len(self._domain.times), "controls": self.control.size,
             "most iterations": section.iterations,
         }  # fmt: skip

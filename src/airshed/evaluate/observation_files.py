@@ -22,18 +22,17 @@ from airshed.observations.station import read_station_tables
 from airshed.observations.time_convention import TimeConvention
 
 TABLE: Final = "stations.csv"
-"""Name of a table of stations that is read without being named, beside the observations."""
-
+"""Name of the station table that is read by default, in the folder of the observations."""
 
 SUFFIXES: Final = (".csv", ".tsv", ".nc", ".gz")
-"""Of the files that are read where a folder is given."""
+"""Suffixes of the files that are read from a folder."""
 
 _DATE: Final = re.compile(r"\.\d{1,2}-\d{1,2}-\d{4}")
 
 
 @dataclass(frozen=True)
 class ObservationFiles:
-    """Files of observations, and what they do not say themselves."""
+    """Files of observations, with the settings that they do not contain."""
 
     paths: tuple[Path, ...]
     stations: tuple[Path, ...]
@@ -46,7 +45,7 @@ class ObservationFiles:
         cls, paths: Sequence[Path], stations: Sequence[Path], *, time: TimeConvention | Mapping[str, str] | None,
         averaging: str | float | None, units: Mapping[str, str] | None,
     ) -> Self:  # fmt: skip
-        """Check the settings; raises CaseError for a time convention or an averaging period that cannot be."""
+        """Check the settings; raises CaseError for an invalid time convention or averaging period."""
         paths = [file for path in paths for file in _files_of(path)]
         others = [path for path in paths if path.name != TABLE]  # a lone file of that name holds observations
         tables = list(stations) or sorted({each for path in others if (each := path.parent / TABLE).is_file()})
@@ -61,7 +60,7 @@ class ObservationFiles:
     def read(
         self, window: Window, selection: ObservationSelection, on_progress: Callable[[str], None]
     ) -> tuple[Observations, list[FileSummary]]:
-        """Return the observations and how each file was understood; raises DataError where none is left."""
+        """Return the observations and a summary of each file; raises DataError where none is left."""
         table = read_station_tables(self.stations) if self.stations else None
         summaries = []
         for path in self.paths:
@@ -70,7 +69,7 @@ class ObservationFiles:
                 [path], window[0], selection, stations=table, time=self.time, averaging=self.averaging,
                 options=self.options,
             )  # fmt: skip
-        if not selection.taken:
+        if not selection.count:
             _raise_where_outside(window, selection, summaries)
         return selection.observations(weighted=False), summaries
 

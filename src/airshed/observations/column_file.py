@@ -1,4 +1,4 @@
-"""Reads columns that satellites saw, with their averaging kernels, from netCDF."""
+"""Reader of satellite columns with their averaging kernels from netCDF."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,15 +25,14 @@ REQUIRED: Final = {
     "edges": ("observation", "edge"),
     "kernel": ("observation", "layer"),
 }
-"""The variables of such a file, and their dimensions; `a_priori` (as `kernel`) and `flag` (as `value`) may be there."""
+"""Required variables and their dimensions; optional are `a_priori` (as `kernel`) and `flag` (as `value`)."""
 
 
 def read_columns(path: Path, start: np.datetime64, into: ObservationSelection) -> None:
-    """Take the columns of a netCDF file, at instants.
+    """Add the instantaneous columns of a netCDF file to a selection.
 
     start   of the window, UTC
-    raises  DataError for a file that cannot be used; an observation that cannot be used is passed over, by its number,
-            from 0
+    raises  DataError for an unusable file; an unusable observation is rejected with its index, from 0
     """
     data = _opened(path)
     for name, dims in REQUIRED.items():

@@ -11,10 +11,10 @@ from airshed.observations.time_convention import TimeConvention
 
 @dataclass
 class FileSummary:
-    """What was read of a file, and how its times and values were understood.
+    """Layout, conventions and counts of one file.
 
-    known    how the time convention is known
-    periods  averaging periods [s];  rows: values in the file;  taken: those that are observations
+    known    source of the time convention
+    periods  averaging periods [s];  rows: values in the file;  used: values that became observations
     first    beginning of the first mean [s since the start of the window];  last: end of the last one
     """
 
@@ -25,18 +25,18 @@ class FileSummary:
     periods: set[float] = field(default_factory=set)
     units: set[str] = field(default_factory=set)
     rows: int = 0
-    taken: int = 0
+    used: int = 0
     first: float = math.inf
     last: float = -math.inf
 
 
 def files_table(files: Sequence[FileSummary]) -> Table:
     """Return a table of the files that were read, with layout, time convention and averaging period."""
-    columns = ("file", "layout", "zone", "label", "known by", "averaging", "units", "values", "taken")
+    columns = ("file", "layout", "zone", "label", "known by", "averaging", "units", "values", "used")
     rows = [
         (each.path, each.layout, each.convention.zone, each.convention.label, each.known,
          ", ".join(_duration(period) for period in sorted(each.periods)), ", ".join(sorted(each.units)),
-         each.rows, each.taken)
+         each.rows, each.used)
         for each in files
     ]  # fmt: skip
     return Table("Files of observations", columns, rows)

@@ -10,10 +10,10 @@ Numbers = npt.NDArray[np.intp]
 
 
 def bilinear(grid: Grid, lon: Array, lat: Array) -> tuple[Numbers, Array]:
-    """Return the four columns around each place and their weights, (p, 4) both; a column is row * nlon + number.
+    """Return the four columns around each location and their weights, (p, 4) both; a column is row * nlon + number.
 
-    Between cell centres fields are linear in longitude and in latitude; within half a cell of an edge of the domain the
-    nearest centres count, so that weights are never negative and always sum to 1.
+    Between cell centres fields are bilinear in longitude and latitude. Within half a cell of the domain edge the
+    nearest centres are used, so that weights are never negative and always sum to 1.
     """
     west, east = _between(grid.lon, lon)
     south, north = _between(grid.lat, lat)
@@ -23,7 +23,7 @@ def bilinear(grid: Grid, lon: Array, lat: Array) -> tuple[Numbers, Array]:
 
 
 def containing(grid: Grid, lon: Array, lat: Array) -> Numbers:
-    """Return the column (row * nlon + number) of the cell that contains each place (p,), or of the nearest cell."""
+    """Return the column (row * nlon + number) of the cell that contains each location (p,), or of the nearest cell."""
     i, j = (
         np.clip(np.searchsorted(faces, places, side="right") - 1, 0, faces.size - 2)
         for faces, places in ((grid.lon_faces, lon), (grid.lat_faces, lat))
@@ -32,7 +32,7 @@ def containing(grid: Grid, lon: Array, lat: Array) -> Numbers:
 
 
 def _between(centres: Array, places: Array) -> tuple[tuple[Numbers, Array], tuple[Numbers, Array]]:
-    """Return the centre before and the one after each place, each with its weight."""
+    """Return the centres before and after each location, each with its weight."""
     last = centres.size - 1
     width = (centres[-1] - centres[0]) / last if last else 1.0
     along = np.clip((places - centres[0]) / width, 0.0, last)
@@ -44,8 +44,8 @@ def _between(centres: Array, places: Array) -> tuple[tuple[Numbers, Array], tupl
 def mean_weights(times: Array, begin: Array, end: Array) -> Array:
     """Return weights (p, n) on fields at rising times (n,) that give their mean from ``begin`` to ``end`` (p,).
 
-    Fields are linear between two times, of which the integral is exact; before the first and after the last they stay.
-    An instant, begin = end, is interpolated.
+    Fields are linear between two times, and the integral is exact; before the first and after the last time they are
+    constant. An instant, begin = end, is interpolated.
     """
     span = end - begin
     integrals = _hat_integrals(times, end) - _hat_integrals(times, begin)
@@ -68,8 +68,8 @@ def _hat_integrals(times: Array, until: Array) -> Array:
 def overlap_weights(bounds: Array, begin: Array, end: Array) -> Array:
     """Return weights (p, n) on means over intervals (n, 2) that give the mean from ``begin`` to ``end`` (p,).
 
-    A weight is the share of the interval from ``begin`` to ``end`` that a mean covers. The weights of an interval that
-    the means cover whole sum to 1.
+    A weight is the share of the interval from ``begin`` to ``end`` that a mean covers. Weights sum to 1 where the means
+    cover the whole interval.
     """
     upper = np.minimum(bounds[None, :, 1], end[:, None])
     lower = np.maximum(bounds[None, :, 0], begin[:, None])
@@ -78,12 +78,12 @@ def overlap_weights(bounds: Array, begin: Array, end: Array) -> Array:
 
 
 def layer_weights(faces: Array, edges: Array, weights: Array) -> Array:
-    """Return what each model layer's partial column counts in sum of a_l x_l, (layers,).
+    """Return the weight of the partial column of each model layer in the sum of a_l x_l, (layers,).
 
     faces  (layers + 1,) of the model [m];  edges  (n + 1,) of the kernel [m];  weights  (n,) a_l
 
-    A model layer's air is shared among the kernel's layers by the part of its thickness that lies in each; above the
-    model's top there is nothing.
+    The air of a model layer is divided among the kernel layers by the overlap in height; above the model top the column
+    is zero.
     """
     upper = np.minimum(faces[1:, None], edges[None, 1:])
     lower = np.maximum(faces[:-1, None], edges[None, :-1])

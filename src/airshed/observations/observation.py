@@ -1,4 +1,4 @@
-"""Observations: what was measured, where, when, in which unit and how well; each is checked before it is taken."""
+"""Observations: value, unit, error, place and time interval of each measurement, and satellite averaging kernels."""
 
 import re
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ STANDARD: Final = 101.3e3 / (GAS_CONSTANT * 293.0)
 """Air at 293 K and 101.3 kPa [mol/m3], to which gases in ug/m3 are standardised (Directive 2008/50/EC, Annex VI C)."""
 
 Volume = Literal["standard", "ambient"]
-"""Which air a volume means: that of 293 K and 101.3 kPa, or the air at the place."""
+"""Reference state of a volume: 293 K and 101.3 kPa, or ambient air."""
 
 
 @dataclass(frozen=True)
 class ObservedUnit:
-    """An observed number times ``size`` is in ``si``: "mol/mol", "kg/m3", "mol/m3" or, of columns, "mol/m2"."""
+    """Factor ``size`` from an observed unit to ``si``: "mol/mol", "kg/m3", "mol/m3" or, of columns, "mol/m2"."""
 
     size: float
     si: str
@@ -40,18 +40,18 @@ class ObservedUnit:
 
 @cache
 def observed_unit(unit: str, kind: str) -> ObservedUnit:
-    """Return a unit such as ug/m3 or ppb, of columns mol/m2; raises CaseError for one that is none of the kind."""
+    """Return a unit such as ug/m3 or ppb, for columns mol/m2; raises CaseError for a unit of another kind."""
     plain = _GLUED.sub(r"\1/m3", unit.translate(_SPELLINGS))
     found = quantity(f"1 {plain}", _UNITS[kind], where="unit")
     return ObservedUnit(found.value, found.unit)
 
 
 def size_of_mole_fraction(unit: str, kind: str, molar_mass: float | None, air: float = STANDARD) -> float:
-    """Return how much a mixing ratio of 1 mol/mol is in a unit of observations.
+    """Return the value of a mixing ratio of 1 mol/mol in a unit of observations.
 
     molar_mass  [kg/mol], needed for a mass
     air         [mol/m3] in a volume, not used for a unit of mixing ratio
-    raises      ValueError where a mass is observed and the molar mass is not known
+    raises      ValueError for a mass without a molar mass
     """
     found = observed_unit(unit, kind)
     if found.si == "mol/mol":
@@ -64,7 +64,7 @@ def size_of_mole_fraction(unit: str, kind: str, molar_mass: float | None, air: f
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """How a satellite's column sees the layers of its retrieval:  y = sum a_l x_l + (1 - a_l) x_a,l.
+    """Averaging kernel of a satellite column:  y = sum a_l x_l + (1 - a_l) x_a,l.
 
     edges     (n + 1,) [m] above ground, rising: x_l is the partial column between two of them
     weights   (n,) a_l [1], the averaging kernel
@@ -102,15 +102,15 @@ class Observation:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """The vector y (p,) and what belongs to each of its numbers.
+    """Observation vector y (p,) with the properties of each element.
 
-    station  identifier of the place, "" for satellites
-    kind     "surface": lowest level; "column": by the kernel
-    lon,lat  [degrees], the longitude within the domain's own range
-    begin    [s] since the start of the window;  end: the same as begin for an instant, else the mean of both is meant
+    station  identifier of the station, "" for satellites
+    kind     "surface": lowest layer; "column": by the kernel
+    lon,lat  [degrees], the longitude within the range of the domain
+    begin    [s] since the start of the window;  end: of the averaging interval, equal to begin for an instant
     value    in ``unit``, as measured;  sigma: standard deviation of its error, in the same unit
     where    file and line, for messages
-    kernels  one for each column, None for what is none
+    kernels  one for each column, None for surface observations
     """
 
     station: Names
@@ -130,7 +130,7 @@ class Observations:
     def of(cls, rows: Sequence[Observation]) -> Self:
         """Return the vector of single observations, in their order; raises DataError where there are none."""
         if not rows:
-            raise DataError("no observation is left in the domain and the window; look at the files and their flags")
+            raise DataError("no observation is left in the domain and the window; check the files and their flags")
         numbers = ("lon", "lat", "begin", "end", "value", "sigma")
         columns: dict[str, Any] = {
             each.name: np.array([getattr(row, each.name) for row in rows], float if each.name in numbers else np.str_)
@@ -143,18 +143,18 @@ class Observations:
         return self.value.size
 
     def groups(self) -> dict[str, npt.NDArray[np.intp]]:
-        """Return the numbers of the observations of each species and kind, as "NO2 surface"."""
+        """Return the indices of the observations of each species and kind, as "NO2 surface"."""
         names = np.array([f"{species} {kind}" for species, kind in zip(self.species, self.kind, strict=True)])
         return {str(name): np.flatnonzero(names == name) for name in np.unique(names)}
 
 
 @dataclass(frozen=True)
 class ErrorModel:
-    """Errors of observations whose files tell none, as shares of the value; both parts are independent.
+    """Errors of observations whose files give none, relative to the value; both parts are independent.
 
         sigma^2 = instrument^2 + representativeness^2,    each a share of max(|value|, least)
 
-    least  as a share of the mean of all values of that species and unit: small values are not exact ones
+    least  lower limit, as a share of the mean of that species and unit: small values have errors as well
     """
 
     instrument: float = 0.1
@@ -162,5 +162,5 @@ class ErrorModel:
     least: float = 0.2
 
     def scale(self, values: Array) -> Array:
-        """Return what the shares are of, for the values of one species and unit."""
+        """Return max(|value|, least), by which the shares are multiplied, for one species and unit."""
         return np.maximum(np.abs(values), self.least * float(np.mean(np.abs(values))))

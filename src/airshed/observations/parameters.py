@@ -35,7 +35,7 @@ _FORMULA: Final = re.compile(r"\(([^()]*)\)")
 
 @cache
 def parameter_of(text: str) -> str:
-    """Return O3, NO2, NO, NOx, SO2, CO, NH3, HCHO, PM10 or PM2.5 for a name of a network; another text as it is."""
+    """Return O3, NO2, NO, NOx, SO2, CO, NH3, HCHO, PM10 or PM2.5 for a name that a network uses; other texts unchanged."""
     plain = re.sub(r"</?su[bp]>", "", text.translate(_SUBSCRIPTS).strip().casefold())
     code = plain.rpartition("/")[2] if "/pollutant/" in plain else plain
     if code in _CODES:
@@ -52,9 +52,9 @@ def parameter_of(text: str) -> str:
 
 @cache
 def unit_in(text: str) -> str:
-    """Return the unit that a text such as "NO2 (ug/m3)" holds, "" for none.
+    """Return the unit in a text such as "NO2 (ug/m3)", "" for none.
 
-    Where the text gives the temperature of the air in the volume, the unit has it as well: "ug/m3 at 298.15 K".
+    If the text has a reference temperature, the unit has it as well: "ug/m3 at 298.15 K".
     """
     plain = _WORDS.sub("ug/m3", text.translate(_SUBSCRIPTS))
     match = _UNIT.search(plain)
@@ -70,11 +70,11 @@ def unit_in(text: str) -> str:
 
 
 def reference_of(unit: str) -> tuple[str, float]:
-    """Return a unit without the temperature of its air, and that temperature [K], NaN for none."""
+    """Return a unit without its reference temperature, and that temperature [K], NaN for none."""
     match = re.fullmatch(r"(.*?) at ([0-9.]+) K", unit)
     return (match[1], float(match[2])) if match else (unit, math.nan)
 
 
 def is_pollutant(text: str) -> bool:
-    """Return whether a text names a pollutant that is known."""
+    """Return whether a text names a known pollutant."""
     return parameter_of(text) in _NAMES

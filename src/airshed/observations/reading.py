@@ -1,4 +1,4 @@
-"""Reads observations of stations from files of any known layout."""
+"""Reader of station observations from files of any known layout."""
 
 import math
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from airshed.observations.text_file import TextFile, read_text_file
 from airshed.observations.time_convention import EXAMPLE, Clock, Means, TimeConvention, clock, read_label
 
 _STANDARD_TEMPERATURE: Final = 293.15
-"""Of the air in which gases in ug/m3 are given [K]; those at another temperature are converted."""
+"""Reference temperature of gases in ug/m3 [K]; values at another temperature are converted."""
 
 Span = tuple[float, float]
 
@@ -31,15 +31,15 @@ def read_observations(
     stations: StationTable | None = None, time: TimeConvention | None = None, averaging: float | None = None,
     options: FileOptions | None = None,
 ) -> list[FileSummary]:  # fmt: skip
-    """Add the observations of files to a selection, and return how each file was understood.
+    """Add the observations of files to a selection, and return a summary of each file.
 
     start      of the window, UTC
-    stations   places and classes; needed for files without coordinates
+    stations   coordinates and classes; required for files without coordinates
     time       convention of the times of all files; by default that of the layout
-    averaging  [s] over which a row without a period of its own is a mean; by default that of the layout
+    averaging  averaging period [s] of rows that give none; by default that of the layout
     options    station, pollutant and units of files that do not have them
-    raises     DataError for a file that cannot be read, and for one whose time convention, coordinates or units are
-               unknown. A row that cannot be used is rejected, counted and shown
+    raises     DataError for an unreadable file, and for a file with unknown time convention, coordinates or units.
+               An unusable row is rejected and counted
     """
     summaries = []
     for path in paths:
@@ -50,7 +50,7 @@ def read_observations(
 
 
 def recognised(file: TextFile) -> Layout:
-    """Return the layout of a file; raises DataError for one of none."""
+    """Return the layout of a file; raises DataError where none matches."""
     if not any(file.head) and not file.is_netcdf:
         raise DataError(f"{file.path} has no rows; get a fresh copy of the file, or leave it out")
     for layout in LAYOUTS:
@@ -74,8 +74,8 @@ class _FileReader:
         own = layout.time_of(file) if layout.time_of else layout.time
         convention = time or own
         if convention is None:
-            raise DataError(f"{file.path}: its layout ({layout.name}) says neither the zone of its times, nor whether "
-                            f"they are start or end of the mean; say it, as in {EXAMPLE}")  # fmt: skip
+            raise DataError(f"{file.path}: its layout ({layout.name}) defines neither the zone of its times, nor whether "
+                            f"they are start or end of the mean; give both, as in {EXAMPLE}")  # fmt: skip
         if time is not None and own is not None and own.label == "start and end":
             convention = replace(time, label="start and end")
         self._clock = clock(convention, start)
@@ -92,7 +92,7 @@ class _FileReader:
     def read(self, options: FileOptions, stations: StationTable | None) -> FileSummary:
         """Add all records of the file."""
         self._stations = stations
-        before = self._selection.taken
+        before = self._selection.count
         zone_unknown = self._clock.convention.zone == "file"
         rows = TableRows(self._file, self._observes, self._window())
         for record in self._layout.read(rows, options):
@@ -112,19 +112,19 @@ class _FileReader:
         self._settle()
         for reason, (first, last, values) in self._skipped.items():
             self._selection.skip(str(self._file.path), reason, (first, last), values)
-        self.summary.taken = self._selection.taken - before
+        self.summary.used = self._selection.count - before
         return self.summary
 
     def _check_offset(self, record: Record) -> bool:
-        """Return whether the next record is to be looked at, too; raises DataError for a time without an offset."""
+        """Return whether the next record needs this check, too; raises DataError for a time without an offset."""
         label = read_label(record.time)
         if label is not None and label.offset is None:
             raise DataError(f"{self._where(record)}: the time {record.time[:40]!r} has no offset from UTC; write it as "
-                            f"2022-08-31T13:00:00Z, or say the zone of all times, as in {EXAMPLE}")  # fmt: skip
+                            f"2022-08-31T13:00:00Z, or give the zone of all times, as in {EXAMPLE}")  # fmt: skip
         return label is None
 
     def _clock_of(self, record: Record) -> Clock:
-        """Return the clock of a record: of its station's zone, where the layout takes it from the table."""
+        """Return the clock of a record: in the zone of its station, if the layout takes zones from the station table."""
         if not self._zone_of_station or self._stations is None:
             return self._clock
         station = self._stations.find(record.station)
@@ -162,7 +162,7 @@ class _FileReader:
             self._order = [*self._order[:1], means.spans[0][1]]
 
     def _note(self, means: Means) -> None:
-        """Note the beginning and the end of a mean for the summary."""
+        """Extend the period of the summary by a mean."""
         for begin, end in means.spans:
             self.summary.first, self.summary.last = min(self.summary.first, begin), max(self.summary.last, end)
 
@@ -172,7 +172,7 @@ class _FileReader:
         return self._layout.own and self._selection.rules.outside == "refuse"
 
     def _is_other(self, record: Record) -> bool:
-        """Count a record of a species that is not observed, and return whether it is one."""
+        """Return whether a record is of a species that is not observed, and count such records."""
         if record.parameter not in self._parameters:
             self._parameters[record.parameter] = self._known(record.parameter)
         if self._parameters[record.parameter] is not None:
@@ -181,7 +181,7 @@ class _FileReader:
         return True
 
     def _skip(self, reason: str, line: int, values: int = 1) -> None:
-        """Count values that are passed over for a reason that many have in common."""
+        """Count values that are rejected for a common reason."""
         first, last, number = self._skipped.get(reason, (line, line, 0))
         self._skipped[reason] = (min(first, line), max(last, line), number + values)
 
@@ -189,13 +189,13 @@ class _FileReader:
         return self._known(parameter) is not None
 
     def _window(self) -> tuple[datetime, datetime]:
-        """Return the earliest and the latest time [UTC] that may count; all of them where others are refused."""
+        """Return the first and the last time [UTC] to read; all times where rows outside the window are an error."""
         if self._refuses:
             return datetime.min + timedelta(days=9), datetime.max - timedelta(days=9)
         return self._clock.start, self._clock.start + timedelta(seconds=self._selection.length)
 
     def _known(self, parameter: str) -> str | None:
-        """Return the name by which the selection knows a species; None for one that is passed over."""
+        """Return the name of a species in the selection; None for a species that is not observed."""
         plain = parameter_of(parameter)
         for name in (parameter, plain, plain.replace(".", "")):  # PM2.5 may be called PM25
             if self._selection.observes(name):
@@ -203,19 +203,19 @@ class _FileReader:
         return parameter if self._layout.own and self._selection.rules.unknown == "refuse" else None
 
     def _period(self, record: Record) -> float:
-        """Return the averaging period [s]: that of the row or its column, else the given one, else the layout's."""
+        """Return the averaging period [s]: of the row or its column, else the given one, else that of the layout."""
         given = self._averaging is not None
         if not math.isnan(record.period) and not (given and self._layout.infers_period):
             return record.period
         return self._layout.averaging if self._averaging is None else self._averaging
 
     def _settle(self) -> None:
-        """Add the records of the hour that clocks repeat: by their order, where the file has both."""
+        """Add the records of the repeated hour at the end of summer time, by their order where the file has both."""
         descending = len(self._order) == 2 and self._order[1] < self._order[0]
         for records in self._twice.values():
             if len(records) != 2:
                 for record, _, _ in records:
-                    self._reject(record, f"the hour comes twice in {self._clock.convention.zone} as clocks go back, "
+                    self._reject(record, f"the hour occurs twice in {self._clock.convention.zone} as clocks go back, "
                                          f"the file has it {len(records)} times")  # fmt: skip
                 continue
             for number, (record, spans, _) in enumerate(reversed(records) if descending else records):
@@ -255,7 +255,7 @@ class _FileReader:
             self._selection.stations[record.station] = station
 
     def _flag(self, record: Record) -> tuple[str, str]:
-        """Return the flag as the selection compares it, "" for one that the layout calls valid; and a fault, or ""."""
+        """Return the flag for the selection, "" for a flag that is valid in the layout; and a fault, or ""."""
         if self._layout.flags is None or self._selection.has_own_flags:
             return record.flag, ""
         if plain_flag(record.flag) in self._layout.flags:
@@ -271,7 +271,7 @@ class _FileReader:
             return None, f"{what} {text[:40]!r} is not a number"
 
     def _station(self, record: Record) -> Station | str:
-        """Return the station of a record, or why it has none."""
+        """Return the station of a record, or the reason why it has none."""
         place, key = record.place, record.station
         known = self._places.get(key)
         if known is None or known[0] is not place:
@@ -294,7 +294,7 @@ class _FileReader:
 
 
 def _filled(place: Station, table: Station) -> Station:
-    """Return a station with its own coordinates, and what it lacks from a table."""
+    """Return a station with its own coordinates, completed from a table."""
     return replace(
         table, id=place.id, lon=place.lon, lat=place.lat, name=place.name or table.name,
         area=place.area or table.area, type=place.type or table.type,

@@ -1,4 +1,4 @@
-"""Screens observed values: flags, codes for missing values, limits of detection, and values that no air has."""
+"""Screening of observed values: flags, codes for missing values, detection limits, and implausible values."""
 
 import re
 from typing import Final
@@ -30,22 +30,22 @@ _NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[
 _LARGEST_INTEGERS: Final = (32767.0, 32768.0, 65535.0, 2147483647.0, 4294967295.0)
 
 _MOST: Final = {"mol/mol": 2e-3, "kg/m3": 2e-3, "mol/m3": 0.1, "mol/m2": 1e3}
-"""More than air holds of any gas or dust that is observed, carbon dioxide included: 2000 ppm, 2 g/m3."""
+"""Upper limit of any observed gas or aerosol, carbon dioxide included: 2000 ppm, 2 g/m3."""
 
 _NOISE: Final = {"mol/mol": 5e-9, "kg/m3": 1e-8, "mol/m3": 2e-7, "mol/m2": 5e-5}
-"""What instruments show below zero, 5 ppb or 10 ug/m3; used where no value of a species is above zero."""
+"""Noise of instruments below zero, 5 ppb or 10 ug/m3; used where no value of a species is above zero."""
 
 _GAP: Final = 300.0
 _COMMON: Final = 0.7
-"""Share of all values that must lie below a gap for those above it to be absurd."""
+"""Share of all values that must lie below a gap for those above it to be implausible."""
 
 _STANDARD_ERRORS: Final = 5.0
 _SHARE: Final = 0.5
-"""A value farther below zero than this share of the mean of its species, and than 5 standard errors, is no noise."""
+"""Noise reaches below zero by at most this share of the mean of the species, or by 5 standard errors."""
 
 
 def number_of(text: str) -> tuple[float, str]:
-    """Return the number that a cell holds and "", or NaN and the reason why it holds none."""
+    """Return the number in a cell and "", or NaN and the reason why it has none."""
     word = text.strip().casefold()
     if word in _WORDS:
         return np.nan, NO_VALUE
@@ -56,7 +56,7 @@ def number_of(text: str) -> tuple[float, str]:
 
 
 def plain_flag(flag: str) -> str:
-    """Return a flag in small letters, one that is a number in its shortest form."""
+    """Return a flag in lower case, a number in its shortest form."""
     try:
         return f"{float(flag):g}"
     except ValueError:
@@ -69,11 +69,11 @@ def is_code(value: float) -> bool:
 
 
 def reasons(values: Array, errors: Array, unit: str, kind: str) -> list[str]:
-    """Return why each value of one species and unit is no measurement, "" where it may be one.
+    """Return the reason to reject each value of one species and unit, "" for a plausible one.
 
     values  finite;  errors: standard deviations in the same unit, NaN where none is given
 
-    9999 and the like count as codes where they stand out from all other values.
+    9999 and the like count as codes where they exceed all other values by far.
     """
     known = observed_unit(unit, kind)
     missing = np.array([is_code(value) for value in values.tolist()], bool)
@@ -93,9 +93,9 @@ def reasons(values: Array, errors: Array, unit: str, kind: str) -> list[str]:
 
 
 def _beyond_a_gap(values: Array, plain: Array) -> npt.NDArray[np.bool_]:
-    """Return which values lie three hundredfold above all others, where these are the most by far.
+    """Return the values above 300 times all others, if these are the large majority.
 
-    Errors that are shares of the value let such ones pass the background check.
+    The background check does not reject such values, since their errors are shares of the value.
     """
     ordered = np.sort(plain)
     gaps = np.flatnonzero(ordered[1:] > _GAP * ordered[:-1])
@@ -105,11 +105,11 @@ def _beyond_a_gap(values: Array, plain: Array) -> npt.NDArray[np.bool_]:
 
 
 def _may_be_code(value: float) -> bool:
-    """Return whether a number above zero is 999, has four nines or more alone, or is a largest integer."""
+    """Return whether a positive number is 999, consists of at least four nines, or is a largest integer."""
     return value > 0.0 and (value == 999.0 or _nines(value) >= 4 or value in _LARGEST_INTEGERS)
 
 
 def _nines(value: float) -> int:
-    """Return the number of digits of a number that has nines alone, 0 of another one."""
+    """Return the number of digits of a number that consists of nines, 0 for others."""
     texts = (f"{abs(value):.{precision}g}".replace(".", "") for precision in (15, 7))  # also of 32-bit numbers
     return next((len(digits) for digits in texts if set(digits) == {"9"}), 0)

@@ -1,4 +1,4 @@
-"""Takes observations as files have them: each is checked, and one that cannot be used is passed over with its place."""
+"""Selection of observations for a grid and a time window: each is checked; an unusable one is rejected with its place."""
 
 import math
 import sys
@@ -21,17 +21,17 @@ from airshed.observations.station import Station
 OUTSIDE_WINDOW: Final = "outside the window"
 OTHER_SPECIES: Final = "another species"
 COMMON_REASONS: Final = frozenset({OUTSIDE_WINDOW, OTHER_SPECIES})
-"""Why most rows of an archive are not taken, which says nothing about the others."""
+"""Reasons that hold for most rows of an archive; a message names another reason first."""
 
 
 SAME_PLACE, MOVING = 0.02, 50
-"""Degrees between places of a station that are one; places above which it moves, as ships do, and all are its own."""
+"""Degrees within which coordinates are one place; number of places above which a station counts as moving (a ship)."""
 
 
 class Candidate(NamedTuple):
-    """An observation as it stands in a file; times [s] since the start of the window, None: the file tells none.
+    """An observation as the file has it; times in [s] since the start of the window, None where the file has no value.
 
-    fault  why the file's value is no number, "" where it is one
+    fault  reason why the value is not a number, "" for a number
     """
 
     station: str
@@ -51,8 +51,8 @@ class Candidate(NamedTuple):
     fault: str = ""
 
 
-class _Taken(NamedTuple):
-    """A candidate that is an observation: its species, and its longitude within the domain's own range."""
+class _SelectedRow(NamedTuple):
+    """An accepted candidate with its species, and its longitude within the range of the domain."""
 
     given: Candidate
     species: str
@@ -61,9 +61,10 @@ class _Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A row that is not taken: its file, its place there, its station and value as far as they are known, and why.
+    """A row that is not used, with the reason; station and value are "" where they are unknown.
 
-    rows  how many rows it stands for, which have the reason in common
+    place  line or position in the file
+    rows   number of rows with this reason that the entry represents
     """
 
     file: str
@@ -75,7 +76,7 @@ class RejectedRow:
 
 
 def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
-    """Return how many rows of each file were passed over for each reason, with the first places and values."""
+    """Return the number of rejected rows by file and reason, with the first places and values."""
     groups: dict[tuple[str, str], list[RejectedRow]] = {}
     for row in rows:
         groups.setdefault((row.file, row.reason), []).append(row)
@@ -93,16 +94,17 @@ def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
         )
         for key, of in groups.items()
     ]
-    return Table("Rows passed over", ("file", "reason", "rows", "places", "stations", "values"), cells)
+    return Table("Rejected rows", ("file", "reason", "rows", "places", "stations", "values"), cells)
 
 
 @dataclass(frozen=True)
 class SelectionRules:
-    """Which observations are taken.
+    """Rules for the selection of observations.
 
-    good      flags of which a row is taken; others are passed over. 0.00 is the flag 0, and VALID is valid
-    outside   what becomes of a row outside the domain or the window;  unknown: of one of a species that is not asked
-    names     parameter of a file -> species; others are found by their name, in capital or small letters
+    good      valid flags; rows with other flags are rejected. 0.00 equals the flag 0, and VALID equals valid
+    outside   treatment of rows outside the domain or the window;  unknown: of rows of a species that is not observed
+    names     parameter of a file -> species; other parameters are matched by name, without regard to case
+    errors    errors of observations without errors of their own
     """
 
     good: Sequence[str] = ("", "0", "valid")
@@ -115,16 +117,16 @@ class SelectionRules:
 class ObservationSelection:
     """Observations within a grid and a window of ``length`` [s] of some species, from any number of files.
 
-    rejected  the rows that are not taken; those that only all others show to be no measurement after `observations`
-    stations  place and class of each station of an observation, as far as files and tables have them
+    rejected  rows that are not used; `observations` adds those that a comparison with all others rejects
+    stations  coordinates and class of each station of an observation, as far as files and tables have them
     """
 
-    def __init__(self, grid: Grid, length: float, species: Sequence[str], choice: SelectionRules | None = None) -> None:
-        self._grid, self.length, self.rules = grid, length, choice or SelectionRules()
+    def __init__(self, grid: Grid, length: float, species: Sequence[str], rules: SelectionRules | None = None) -> None:
+        self._grid, self.length, self.rules = grid, length, rules or SelectionRules()
         self._good = {plain_flag(flag) for flag in self.rules.good}
         self._species = {name.casefold(): name for name in species}
         self._species |= {parameter.casefold(): name for parameter, name in self.rules.names.items()}
-        self._taken: dict[tuple[object, ...], _Taken] = {}
+        self._selected: dict[tuple[object, ...], _SelectedRow] = {}
         self._places: dict[tuple[float, float], tuple[float, str]] = {}
         self._of_stations: dict[str, dict[tuple[float, float], tuple[float, float]]] = {}
         self._flags: dict[str, bool] = {}
@@ -133,24 +135,24 @@ class ObservationSelection:
 
     @property
     def rejected_by_reason(self) -> Counter[str]:
-        """The number of rows that were passed over, by reason."""
+        """Number of rejected rows by reason."""
         counts: Counter[str] = Counter()
         for row in self.rejected:
             counts[row.reason] += row.rows
         return counts
 
     @property
-    def taken(self) -> int:
-        """The number of observations."""
-        return len(self._taken)
+    def count(self) -> int:
+        """Number of observations."""
+        return len(self._selected)
 
     @property
     def has_own_flags(self) -> bool:
-        """Whether flags were chosen, rather than left to the layout."""
+        """Whether the rules define the valid flags, rather than the layout."""
         return tuple(self.rules.good) != SelectionRules.good
 
     def observes(self, parameter: str) -> bool:
-        """Return whether a name is one of a species that is observed."""
+        """Return whether a name denotes an observed species."""
         return parameter.casefold() in self._species
 
     def is_within(self, begin: float, end: float) -> bool:
@@ -158,44 +160,44 @@ class ObservationSelection:
         return 0.0 <= begin <= end <= self.length
 
     def skip(self, file: str, reason: str, lines: tuple[int, int], values: int) -> None:
-        """Note that many values of a file are not taken for one reason; ``lines`` are the first and the last one."""
+        """Record that many values of a file are rejected for one reason; ``lines`` are the first and the last one."""
         place = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} to {lines[1]}"
         self.rejected.append(RejectedRow(file, place, "", "", reason, values))
 
     def add(self, each: Candidate, *, may_refuse: bool = True) -> bool:
-        """Check an observation, keep it or pass it over, and return whether it is kept.
+        """Check an observation, add or reject it, and return whether it was added.
 
-        may_refuse  whether the rules may refuse the row; rows of an archive are passed over
-        raises      DataError with its place for one of another species, outside the domain or the window, where the
-                    rules refuse such
+        may_refuse  whether the rules may refuse the row with an error; rows of an archive are rejected instead
+        raises      DataError with the place of a row of another species, or outside the domain or the window, if the
+                    rules refuse such rows
         """
-        reason = self._reason_to_pass(each, may_refuse)
+        reason = self._reason_to_reject(each, may_refuse)
         if reason:
             self.reject(each.where, reason, each.station, "" if math.isnan(each.value) else f"{each.value:g}")
             return False
         species = self._species[each.parameter.casefold()]
         lon = self._place(each)[0]
         key = (each.station, each.kind, species, self._place_of_station(each, lon), each.begin, each.end)
-        if key in self._taken:
+        if key in self._selected:
             self.reject(each.where, "the same observation stands before", each.station, f"{each.value:g}")
             return False
-        self._taken[key] = _Taken(each, species, lon)
+        self._selected[key] = _SelectedRow(each, species, lon)
         return True
 
     def reject(self, where: str, reason: str, station: str = "", value: str = "") -> None:
-        """Note a row that is not taken; ``where`` is "file, place in it"."""
+        """Record a row that is not used; ``where`` is "file, place in it"."""
         file, _, place = where.rpartition(", ")
         self.rejected.append(RejectedRow(file, place, station, value, reason))
 
     def observations(self, *, weighted: bool = True) -> Observations:
-        """Return all that was taken and is a measurement, with the errors of those that tell none.
+        """Return the selected observations after screening, with estimated errors where files give none.
 
         weighted  whether each needs an error above 0, as a weight does; else that of zeros alone may be 0
 
         Raises DataError where nothing is left.
         """
         self._screen()
-        taken = list(self._taken.values())
+        taken = list(self._selected.values())
         if taken:
             sigma = self._errors(taken)
             usable = sigma > 0.0 if weighted else np.isfinite(sigma)
@@ -217,8 +219,8 @@ class ObservationSelection:
             where=np.array([each.where for each in every]), kernels=tuple(each.kernel for each in every),
         )  # fmt: skip
 
-    def _errors(self, taken: Sequence[_Taken]) -> Array:
-        """Return the standard deviation of the error of each observation; a row may give either part of it."""
+    def _errors(self, taken: Sequence[_SelectedRow]) -> Array:
+        """Return the error standard deviation of each observation; rows may give either of its two parts."""
         scale, shares = np.zeros(len(taken)), self.rules.errors
         for numbers in _groups(taken):
             scale[numbers] = shares.scale(np.array([taken[index].given.value for index in numbers]))
@@ -232,8 +234,8 @@ class ObservationSelection:
         return np.asarray(np.hypot(instrument, other))
 
     def _screen(self) -> None:
-        """Pass over values that all values of their species and unit show to be no measurements."""
-        keys, taken = list(self._taken), list(self._taken.values())
+        """Reject values that are implausible among all values of their species and unit."""
+        keys, taken = list(self._selected), list(self._selected.values())
         for numbers in _groups(taken):
             of = [taken[index].given for index in numbers]
             errors = np.array([_given_error(given) for given in of])
@@ -241,24 +243,24 @@ class ObservationSelection:
             for index, given, reason in zip(numbers, of, found, strict=True):
                 if reason:
                     self.reject(given.where, reason, given.station, f"{given.value:g}")
-                    del self._taken[keys[index]]
+                    del self._selected[keys[index]]
 
     def _nothing_left(self) -> str:
         """Return the message where no observation is left, with the most frequent reason and its first place."""
         text = "no observation is left in the domain and the window"
         if not self.rejected:
-            return f"{text}; look at the files"
+            return f"{text}; check the files"
         every_reason = self.rejected_by_reason
-        telling = Counter({reason: n for reason, n in every_reason.items() if reason not in COMMON_REASONS})
-        reason, number = (telling or every_reason).most_common(1)[0]
+        specific = Counter({reason: n for reason, n in every_reason.items() if reason not in COMMON_REASONS})
+        reason, number = (specific or every_reason).most_common(1)[0]
         first = next(row for row in self.rejected if row.reason == reason)
         every = sum(row.rows for row in self.rejected)
-        told = f"{counted(number, 'row')} of {every} passed over: {reason} ({first.file}, {first.place})"
-        hint = "; assimilation.observations.flags lists those that are taken" if reason.startswith("flag ") else ""
-        return f"{text}: {told}{hint}"
+        count = f"{counted(number, 'row')} of {every} rejected: {reason} ({first.file}, {first.place})"
+        hint = "; assimilation.observations.flags lists the valid flags" if reason.startswith("flag ") else ""
+        return f"{text}: {count}{hint}"
 
-    def _reason_to_pass(self, each: Candidate, may_refuse: bool) -> str:
-        """Return why a row is passed over, "" where it is not; raises DataError where the rules refuse it."""
+    def _reason_to_reject(self, each: Candidate, may_refuse: bool) -> str:
+        """Return the reason to reject a row, "" for a usable one; raises DataError where the rules refuse it."""
         if not self._is_good(each.flag):
             return f"flag {each.flag[:20]!r}"
         if each.fault or not math.isfinite(each.value):
@@ -267,7 +269,7 @@ class ObservationSelection:
             if self.rules.unknown == "skip" or not may_refuse:
                 return OTHER_SPECIES
             advice = suggestion(each.parameter, self._species.values())
-            raise DataError(f"{each.where}: species {each.parameter[:40]!r} is none that is observed; {advice}")
+            raise DataError(f"{each.where}: species {each.parameter[:40]!r} is not observed; {advice}")
         fault = _fault(each)
         if fault:
             return fault
@@ -276,7 +278,7 @@ class ObservationSelection:
             if outside and not refuses:
                 return f"outside {what}"
             if outside:
-                raise DataError(f"{each.where}: {outside} lies outside {what}; remove the row, or let such be skipped")
+                raise DataError(f"{each.where}: {outside} lies outside {what}; remove the row, or set outside = 'skip'")
         return ""
 
     def _is_good(self, flag: str) -> bool:
@@ -286,7 +288,7 @@ class ObservationSelection:
         return good
 
     def _place(self, each: Candidate) -> tuple[float, str]:
-        """Return the longitude within the domain's range, and the place in words where it lies outside."""
+        """Return the longitude within the range of the domain, and a description of the place if it lies outside."""
         found = self._places.get((each.lon, each.lat))
         if found is None:
             (west, east), (south, north) = self._grid.lon_faces[[0, -1]], self._grid.lat_faces[[0, -1]]
@@ -314,7 +316,7 @@ class ObservationSelection:
 
 
 def _fault(each: Candidate) -> str:
-    """Return what is wrong with a row whatever the case, "" for nothing."""
+    """Return what is wrong with a row in any case, "" for nothing."""
     for name, value, limit in (("lon", each.lon, 720.0), ("lat", each.lat, 90.0)):
         if not abs(value) <= limit:
             return f"{name} is {value:g}; give degrees, finite ones"
@@ -329,8 +331,8 @@ def _fault(each: Candidate) -> str:
     return ""
 
 
-def _groups(taken: Sequence[_Taken]) -> list[list[int]]:
-    """Return the numbers of the observations of each species, unit and kind."""
+def _groups(taken: Sequence[_SelectedRow]) -> list[list[int]]:
+    """Return the indices of the observations of each species, unit and kind."""
     groups: dict[tuple[str, str, str], list[int]] = {}
     for index, each in enumerate(taken):
         groups.setdefault((each.species, each.given.unit, each.given.kind), []).append(index)
@@ -338,7 +340,7 @@ def _groups(taken: Sequence[_Taken]) -> list[list[int]]:
 
 
 def _given_error(given: Candidate) -> float:
-    """Return the standard deviation that a row gives, NaN for none."""
+    """Return the error standard deviation of a row, NaN for none."""
     if given.error is None and given.representativeness is None:
         return math.nan
     return math.hypot(given.error or 0.0, given.representativeness or 0.0)

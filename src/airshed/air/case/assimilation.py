@@ -101,7 +101,7 @@ class ObservedSection(Section):
     averaging: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Duration)] = setting(
         "auto", "Averaging period of rows that give none; 0 for an instant; `auto` takes that of the layout."
     )
-    flags: tuple[str, ...] = setting(("", "0", "valid"), "Flags of rows that are taken; others are passed over.")
+    flags: tuple[str, ...] = setting(("", "0", "valid"), "Valid flags; rows with other flags are rejected.")
     outside: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows outside the area or the window.")
     others: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows of other species.")
     volume: Literal["standard", "ambient"] = setting(
