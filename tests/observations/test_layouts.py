@@ -214,7 +214,7 @@ def test_netcdf_of_stations_is_read(tmp_path: Path, dims: tuple[str, ...]) -> No
 
 def test_netcdf_of_no_stations_is_refused(tmp_path: Path) -> None:
     xr.Dataset({"O3": ("x", [1.0])}).to_netcdf(tmp_path / "made.nc")
-    with pytest.raises(DataError, match="is no netCDF of stations: it lacks time, siteid"):
+    with pytest.raises(DataError, match="is not a netCDF file of stations: it lacks time, siteid"):
         read(tmp_path, (tmp_path / "made.nc").read_bytes())
 
 
@@ -238,7 +238,11 @@ def test_air_at_another_temperature_is_converted(tmp_path: Path) -> None:
 
 
 def test_a_file_of_no_layout_is_refused(tmp_path: Path) -> None:
-    for content, message in ((b"", "has no rows"), (b"hello\n", "none of the known layouts"), (b"a\0b", "is no text")):
+    for content, message in (
+        (b"", "has no rows"),
+        (b"hello\n", "none of the known layouts"),
+        (b"a\0b", "is not a text file"),
+    ):
         with pytest.raises(DataError, match=message):
             read(tmp_path, content)
 

@@ -70,7 +70,7 @@ def test_the_first_table_counts_and_identifiers_precede_names(tmp_path: Path) ->
 
 
 def test_a_table_without_places_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is no table of stations: it lacks the column lat; it has id, lon"):
+    with pytest.raises(DataError, match="is not a table of stations: it lacks the column lat; it has id, lon"):
         table(tmp_path, "id,lon,type\nA,8,urban\n")
 
 

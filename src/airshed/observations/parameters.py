@@ -35,7 +35,7 @@ _FORMULA: Final = re.compile(r"\(([^()]*)\)")
 
 @cache
 def parameter_of(text: str) -> str:
-    """Return O3, NO2, NO, NOx, SO2, CO, NH3, HCHO, PM10 or PM2.5 for a name that a network uses; other texts unchanged."""
+    """Return O3, NO2, NO, NOx, SO2, CO, NH3, HCHO, PM10 or PM2.5 for a name of a network; other texts unchanged."""
     plain = re.sub(r"</?su[bp]>", "", text.translate(_SUBSCRIPTS).strip().casefold())
     code = plain.rpartition("/")[2] if "/pollutant/" in plain else plain
     if code in _CODES:

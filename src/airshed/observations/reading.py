@@ -74,8 +74,8 @@ class _FileReader:
         own = layout.time_of(file) if layout.time_of else layout.time
         convention = time or own
         if convention is None:
-            raise DataError(f"{file.path}: its layout ({layout.name}) defines neither the zone of its times, nor whether "
-                            f"they are start or end of the mean; give both, as in {EXAMPLE}")  # fmt: skip
+            raise DataError(f"{file.path}: its layout ({layout.name}) defines neither the zone of its times, nor "
+                            f"whether they are start or end of the mean; give both, as in {EXAMPLE}")  # fmt: skip
         if time is not None and own is not None and own.label == "start and end":
             convention = replace(time, label="start and end")
         self._clock = clock(convention, start)
@@ -124,7 +124,7 @@ class _FileReader:
         return label is None
 
     def _clock_of(self, record: Record) -> Clock:
-        """Return the clock of a record: in the zone of its station, if the layout takes zones from the station table."""
+        """Return the clock of a record: in the zone of its station, if the layout reads zones from the table."""
         if not self._zone_of_station or self._stations is None:
             return self._clock
         station = self._stations.find(record.station)

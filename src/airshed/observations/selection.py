@@ -1,4 +1,4 @@
-"""Selection of observations for a grid and a time window: each is checked; an unusable one is rejected with its place."""
+"""Selection of observations for a grid and a window: each is checked; an unusable one is rejected with its place."""
 
 import math
 import sys

@@ -29,7 +29,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "network": ("network", "network_code", "airqualitynetwork", "air quality network", "network name"),
     "site_type": ("site_type", "site type", "environment type", "environment_type"),
 }  # fmt: skip
-"""What is read -> names of its column, in small letters: our own, of AirBase, of the EEA, UBA, AURN and OpenAQ."""
+"""Quantity -> names of its column, in lower case: of Airshed, of AirBase, of the EEA, UBA, AURN and OpenAQ."""
 
 _AREAS: Final = {"urban": "urban", "suburban": "suburban", "rural": "rural", "remote": "rural", "städt": "urban",
                  "vorstädt": "suburban", "ländl": "rural"}  # fmt: skip
@@ -60,19 +60,19 @@ class Station:
 
 
 def area_of(text: str) -> str:
-    """Return the class of area that a text such as "rural-regional" or "Urban Background" names, "" for none."""
+    """Return the area class in a text such as "rural-regional" or "Urban Background", "" for none."""
     folded = text.casefold()
     return next((area for word, area in reversed(_AREAS.items()) if word in folded), "")
 
 
 def type_of(text: str) -> str:
-    """Return the type of station that a text such as "Urban Traffic" names, "" for none."""
+    """Return the station type in a text such as "Urban Traffic", "" for none."""
     folded = text.casefold()
     return next((kind for word, kind in _TYPES.items() if word in folded), "")
 
 
 class StationTable:
-    """Stations by identifier and by name; the first of several tables that has one counts."""
+    """Stations by identifier and by name; the first table with a station has precedence."""
 
     def __init__(self, stations: Iterable[Station] = ()) -> None:
         self._by_id: dict[str, Station] = {}
@@ -84,13 +84,13 @@ class StationTable:
         return len(self._by_id)
 
     def add(self, station: Station) -> None:
-        """Add a station, unless one of its identifier is there."""
+        """Add a station, unless there is one with its identifier."""
         self._by_id.setdefault(_folded(station.id), station)
         if station.name:
             self._by_name.setdefault(_folded(station.name), station)
 
     def find(self, key: str) -> Station | None:
-        """Return a station by its identifier, or by its name, None for one that is not there.
+        """Return a station by its identifier, or by its name, None for an unknown one.
 
         A sampling point such as SPO.DE_DENW095_NO2_dataGroup1 is found by the identifier of its station.
         """
@@ -102,7 +102,7 @@ class StationTable:
         return found
 
     def advice(self, key: str) -> str:
-        """Return what to do about a station that is not there, with the nearest spelling."""
+        """Return advice about a missing station, with the nearest spelling."""
         near = nearest(key, {name for each in self._by_id.values() for name in (each.id, each.name) if name})
         return f"did you mean {near}?" if near else "add a row with its id, lon and lat"
 
@@ -112,9 +112,9 @@ def _folded(key: str) -> str:
 
 
 def read_station_tables(paths: Iterable[Path]) -> StationTable:
-    """Return the stations of tables: our own CSV, AirBase's and the EEA's metadata, UBA's list.
+    """Return the stations of tables: Airshed's CSV, AirBase's and the EEA's metadata, UBA's list.
 
-    raises  DataError for a file that cannot be read, or lacks an identifier, a longitude or a latitude
+    raises  DataError for an unreadable file, and for one that lacks an identifier, a longitude or a latitude
     """
     table = StationTable()
     for path in paths:
@@ -134,7 +134,7 @@ def _read_into(table: StationTable, file: TextFile) -> None:
     missing = [what for what in ("lon", "lat") if columns[what] < 0]
     missing += ["id"] if columns["id"] < 0 and columns["name"] < 0 else []
     if missing:
-        raise DataError(f"{file.path} is no table of stations: it lacks the column {', '.join(missing)}; it has "
+        raise DataError(f"{file.path} is not a table of stations: it lacks the column {', '.join(missing)}; it has "
                         f"{', '.join(names)[:200] or 'nothing'}")  # fmt: skip
     for _, cells in file.rows(first + 1):
         if cells:

@@ -1,4 +1,4 @@
-"""Text of observation files: character sets, compression, marks between cells, decimal commas."""
+"""Text of observation files: character sets, compression, separators, decimal commas."""
 
 import csv
 import gzip
@@ -20,7 +20,7 @@ _DECIMAL_COMMA: Final = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+", re.ASCII
 
 @dataclass(frozen=True)
 class TextFile:
-    """A table of text: UTF-8 or Latin-1, also compressed by gzip, divided by commas, semicolons, tabs or bars."""
+    """Text table: UTF-8 or Latin-1, optionally compressed by gzip, separated by commas, semicolons, tabs or bars."""
 
     path: Path
     lines: list[str]
@@ -28,7 +28,7 @@ class TextFile:
 
     @cached_property
     def mark(self) -> str:
-        """The mark between cells: the one that four of five lines at the beginning have, else the comma."""
+        """Separator: the one in at least four of five of the first lines, else the comma."""
         sample = [line for line in self.lines[: 2 * _SAMPLE] if line.strip() and line[0] != "#"][-_SAMPLE:]
         for mark in _MARKS:
             if sample and sum(mark in line for line in sample) >= 0.8 * len(sample):
@@ -45,9 +45,9 @@ class TextFile:
 
     @cached_property
     def head(self) -> list[list[str]]:
-        """The cells of the first lines; of an empty one none.
+        """Cells of the first lines; no cells for an empty line.
 
-        R writes the numbers of rows without a name: then the line of names gets an empty one before the others.
+        R writes row numbers without a column name; the line of names then gets an empty first name.
         """
         head = [(self.cells(line) or []) if line.strip() else [] for line in self.lines[:_SAMPLE]]
         filled = [number for number, cells in enumerate(head) if cells]
@@ -64,14 +64,14 @@ class TextFile:
                 yield number, self.cells(line)
 
     def number_text(self, text: str) -> str:
-        """Return a number with a decimal point; a comma is one where cells are not divided by commas."""
+        """Return a number with a decimal point; a decimal comma is replaced unless commas separate cells."""
         if self.mark != "," and "," in text and _DECIMAL_COMMA.fullmatch(text):
             return text.replace(".", "").replace(",", ".")
         return text
 
 
 def read_text_file(path: Path) -> TextFile:
-    """Return a table; raises DataError for a file that is missing, damaged, or no text.
+    """Return a table; raises DataError for a file that is missing, damaged, or not text.
 
     A netCDF file is returned without lines.
     """
@@ -86,7 +86,7 @@ def read_text_file(path: Path) -> TextFile:
     if content.startswith(b"PAR1"):
         raise DataError(f"{path} is a Parquet file; convert it to CSV: pandas.read_parquet({path.name!r}).to_csv(...)")
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{path} is no text; observations are read from CSV and from netCDF")
+        raise DataError(f"{path} is not a text file; observations are read from CSV and from netCDF")
     return TextFile(path, _decoded(content).replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
 

@@ -28,7 +28,7 @@ _TIME: Final = re.compile(
 )
 _QUOTES: Final = str.maketrans("", "", "'\"")
 _NAMED: Final = {"Z": 0, "UTC": 0, "GMT": 0, "CET": 60, "MEZ": 60, "BST": 60, "CEST": 120, "MESZ": 120}
-"""Minutes ahead of UTC of the zones that a time may end with."""
+"""Minutes ahead of UTC of the zone names at the end of a time."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _fixed(match: re.Match[str]) -> timezone:
 
 
 class Label(NamedTuple):
-    """A time as a file has it: its clock time, its offset or None, and whether it is a date alone."""
+    """Time in a file: local time, offset or None, and whether it is a date without a time."""
 
     clock: datetime
     offset: timedelta | None
@@ -81,7 +81,7 @@ class Label(NamedTuple):
 
 
 def read_label(text: str) -> Label | None:
-    """Return a time such as 2022-08-31T13:00Z, 31.08.2022 13:00 or 2022-08-31 24:00, None for one that is no time.
+    """Return a time such as 2022-08-31T13:00Z, 31.08.2022 13:00 or 2022-08-31 24:00, None for other texts.
 
     A day comes before its month where the year is last.
     """
@@ -112,7 +112,7 @@ def _offset(zone: str | None) -> timedelta | None:
 
 
 class Means(NamedTuple):
-    """Begin and end of a mean [s since the start of the window]: two pairs in the hour that clocks repeat.
+    """Begin and end of a mean [s since the start of the window]; two pairs in the repeated hour at the end of summer time.
 
     fault  what is wrong with the labels, "" for nothing
     """
@@ -122,7 +122,7 @@ class Means(NamedTuple):
 
 
 class Clock:
-    """Converts the labels of one file to means.
+    """Conversion of time labels to averaging intervals in UTC.
 
     start  of the window, UTC
     """
@@ -133,7 +133,7 @@ class Clock:
         self._known: dict[tuple[str, str, float], Means] = {}
 
     def means(self, label: str, other: str, period: float) -> Means:
-        """Return the mean that a label stands for.
+        """Return the averaging interval of a label.
 
         other   the label of its end where the file has both, else ""
         period  [s] of the mean, 0 for an instant; without effect where the file has both labels
@@ -153,8 +153,8 @@ class Clock:
         if period > 0.0 and period % _DAY == 0.0 and at_midnight:  # a day of 23 or 25 hours where the clocks change
             begin = label.clock - length if ends and not label.is_date else label.clock
             return self._spans(begin, begin + length, label.offset, text)
-        # The end of an hour is found by its start: 03:00 ends the hour that clocks repeat, and 02:00 the one before
-        # they skip one.
+        # The end of an hour follows from its start: 03:00 ends the repeated hour, and 02:00 the hour before the
+        # skipped one.
         before = min(length, _HOUR) if ends else timedelta()
         instants = self._instants(label.clock - before, label.offset)
         if not instants:
@@ -168,7 +168,7 @@ class Clock:
             return Means((), _no_time(second if begin else first))
         if begin.offset is None and end.offset is None and end.clock > begin.clock:
             starts, length = self._instants(begin.clock, None), end.clock - begin.clock
-            if len(starts) > 1:  # the hour that clocks repeat
+            if len(starts) > 1:  # the repeated hour at the end of summer time
                 return Means(tuple((self._seconds(each), self._seconds(each + length)) for each in starts))
         starts, ends = self._instants(begin.clock, begin.offset), self._instants(end.clock, end.offset)
         if not starts or not ends:
@@ -182,7 +182,7 @@ class Clock:
         return _in_order(self._seconds(starts[0]), self._seconds(ends[0]))
 
     def _instants(self, clock: datetime, offset: timedelta | None) -> tuple[datetime, ...]:
-        """Return the instants [UTC, without a zone] at which clocks show a time: none, one or two."""
+        """Return the instants [UTC, without a zone] of a local time: none, one or two."""
         if offset is not None:
             return (clock - offset,)
         zone = self.convention.tzinfo
@@ -207,7 +207,7 @@ class Clock:
 
 @lru_cache(maxsize=8)
 def clock(convention: TimeConvention, start: np.datetime64) -> Clock:
-    """Return a clock, which files of one convention have in common: many stations have the same labels."""
+    """Return a clock, shared by all files of one convention, since many stations have the same labels."""
     return Clock(convention, start)
 
 

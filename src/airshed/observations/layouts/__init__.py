@@ -1,4 +1,4 @@
-"""Layouts of station files, each recognised by its content; the first of :data:`LAYOUTS` that fits counts."""
+"""Layouts of station files, each recognised by its content; the first match in :data:`LAYOUTS` is used."""
 
 from typing import Final
 

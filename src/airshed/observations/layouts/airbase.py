@@ -12,7 +12,7 @@ from airshed.observations.time_convention import TimeConvention, read_label
 
 _HOURS: Final = 24
 _RAW: Final = re.compile(r"([A-Z]{2}[0-9A-Z]{5})(\d{5})\d{5}(hour|day|var)", re.IGNORECASE)
-"""Station, code of the pollutant, number of the instrument, and the period, as files of AirBase are called."""
+"""Station, code of the pollutant, number of the instrument, and the period, in the names of AirBase files."""
 _STATION: Final = re.compile(r"[A-Z]{2}[0-9A-Z]{4,5}")
 
 
@@ -28,7 +28,7 @@ def _first(file: TextFile) -> int:
 
 
 def _identity(file: TextFile, options: FileOptions) -> tuple[str, str]:
-    """Return station and pollutant, which only the name of the file has; raises DataError for a name without them."""
+    """Return station and pollutant, from the name of the file; raises DataError for a name without them."""
     name = file.path.name
     raw = _RAW.match(name)
     if raw:
@@ -38,8 +38,8 @@ def _identity(file: TextFile, options: FileOptions) -> tuple[str, str]:
     parameter = options.parameter or next((parameter_of(word) for word in words if is_pollutant(word)), "")
     if not station or not parameter:
         raise DataError(
-            f"{file.path} is of AirBase, whose files have station and pollutant in their name alone; call it as "
-            f"AirBase does (BETR8010000800100hour...), or after both (BETR801_NO2.tsv)"
+            f"{file.path} is an AirBase file without station and pollutant in its name; name it as AirBase does "
+            f"(BETR8010000800100hour...), or with both (BETR801_NO2.tsv)"
         )
     return station, parameter
 

@@ -15,7 +15,7 @@ _STATUS: Final = "status"
 
 
 class _Series(NamedTuple):
-    """Columns of a pollutant: value, status and unit, -1 for none; its site, and its unit where no column has it."""
+    """Columns of a pollutant: value, status and unit, -1 for none; its site, and its unit if no column has one."""
 
     value: int
     status: int
@@ -35,7 +35,7 @@ def _header(file: TextFile) -> int:
 
 
 def _banner(file: TextFile, *names: str) -> str:
-    """Return what the lines before the names give for one of some words, such as Site Name; "" for nothing."""
+    """Return the entry for a word such as Site Name in the lines before the column names, "" for none."""
     for cells in file.head[: _header(file)]:
         if len(cells) > 1 and cells[0].strip(": ").casefold() in names:
             return cells[1]
@@ -55,7 +55,7 @@ def _sites(file: TextFile) -> list[str]:
 
 
 def _place(file: TextFile, site: str) -> Station | None:
-    """Return the station whose coordinates stand before the names, None without any."""
+    """Return the station with the coordinates before the column names, None if there are none."""
     try:
         lon, lat = float(_banner(file, "longitude")), float(_banner(file, "latitude"))
     except ValueError:
@@ -108,4 +108,4 @@ LAYOUT: Final = Layout(
     units="in each row, else ug/m3, of CO mg/m3",
     flags=frozenset({"", "r", "v", "p", "p*", "n"}), time_of=_time_of,
 )  # fmt: skip
-"""Status R or V: ratified, P: provisional, N: not verified; S, suspect, is not taken."""
+"""Status R or V: ratified, P: provisional, N: not verified; S, suspect, is rejected."""

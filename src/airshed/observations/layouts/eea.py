@@ -1,19 +1,15 @@
 """Layout of the e-Reporting of the European Environment Agency (EEA), as CSV."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from airshed.observations.layouts.layout import (
     HOUR,
     Columns,
-    FileOptions,
     Layout,
-    Record,
-    TableRows,
     first_line,
     names_of,
 )
-from airshed.observations.layouts.long import read_long, table_columns
+from airshed.observations.layouts.long import read_table
 from airshed.observations.text_file import TextFile
 from airshed.observations.time_convention import TimeConvention, read_label
 
@@ -25,12 +21,6 @@ _STANDARD: Final = TimeConvention("UTC+01:00", "start and end")
 def _recognise(file: TextFile) -> bool:
     columns = Columns(names_of(file))
     return columns.find(*_VALIDITY) >= 0 and any(columns.has(*pair) for pair in _BOTH)
-
-
-def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:
-    at = first_line(rows.file)
-    names = rows.file.head[at]
-    yield from read_long(rows, options, names, at + 1, table_columns(rows.file, names))
 
 
 def _time_of(file: TextFile) -> TimeConvention | None:
@@ -48,7 +38,7 @@ def _time_of(file: TextFile) -> TimeConvention | None:
 
 
 LAYOUT: Final = Layout(
-    "EEA", _recognise, _read, _STANDARD, HOUR,
+    "EEA", _recognise, read_table, _STANDARD, HOUR,
     columns="`AirQualityStationEoICode` or `Samplingpoint`, `AirPollutant`, `Concentration`, `DatetimeBegin` and "
     "`DatetimeEnd` (or `Start` and `End`), `Validity`",
     source="EEA: hourly data are in UTC+1; daily ones need an offset in each row",

@@ -1,4 +1,4 @@
-"""What a layout of station files is: how it is recognised, its time convention, and its rows as records."""
+"""Base of the file layouts: recognition by content, time convention, and rows as records."""
 
 import math
 import re
@@ -20,13 +20,13 @@ _MARGIN: Final = timedelta(hours=39)
 
 
 class Record(NamedTuple):
-    """One value as a file has it, in texts.
+    """One value as text, as the file has it.
 
     line    number in the file, from 1
     time    its label;  end: the label of its end where the file has both
-    period  [s] over which it is a mean, NaN where neither row nor column gives it
+    period  averaging period [s], NaN where neither row nor column gives it
     place   station with coordinates, None where the file has none
-    fault   why the row cannot be used, "" where it can
+    fault   reason why the row is unusable, "" for a usable one
     """
 
     line: int
@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 class FileOptions(NamedTuple):
-    """What the user says of a file that it does not say itself.
+    """Settings for what a file does not contain.
 
     station    identifier of the station where no row has one; "" for the file's name
     parameter  of a file of one pollutant; "" for the file's name
@@ -57,7 +57,7 @@ class FileOptions(NamedTuple):
     units: Mapping[str, str] = {}
 
     def unit(self, parameter: str, default: str = "") -> str:
-        """Return the unit that is given for a pollutant, else the default."""
+        """Return the given unit of a pollutant, else the default."""
         name = parameter_of(parameter)
         return next((unit for key, unit in self.units.items() if parameter_of(key) == name), default)
 
@@ -76,16 +76,16 @@ def names_of(file: TextFile) -> list[str]:
 class Layout:
     """A layout of station files.
 
-    recognise   whether a file has it, by its content
-    read        yields the records of a file, which it takes from a TableRows
-    time        convention of its times, None where each file's user must give it
-    time_of     the same, where the file itself gives it
+    recognise   whether the content of a file has this layout
+    read        yields the records of a file from a TableRows
+    time        time convention, None where the user must give it
+    time_of     time convention by the content of the file, if the layout does not fix it
     averaging   [s] where neither row nor column gives a period; NaN: the distance of its times
     flags       values of a flag that are valid; None: those of the selection
-    columns     by what it is recognised, how the convention is known, units: for the documentation
-    own         whether the table is made for a case, so that rows elsewhere may be refused
-    infers_period    whether the periods of records are the distance of their times, which a given one overrides
-    zone_of_station  whether the zone of a station in the table of stations has precedence
+    columns     columns that identify it;  source: of the time convention;  units: all three for the documentation
+    own         whether the table is written for a case, so that rows outside may be an error
+    infers_period    whether periods are the distance of times; a given period overrides them
+    zone_of_station  whether the zone in the station table has precedence
     """
 
     name: str
@@ -104,11 +104,11 @@ class Layout:
 
 
 class TableRows:
-    """The rows of a file whose times may lie in the window; others are counted, without a look at their values.
+    """Rows of a file with times that may lie in the window; other rows are counted, and their values are not read.
 
-    file      where the rows are from
-    skipped   the lines that were passed over since their time lies outside, each with its number of values
-    rejected  the lines that cannot be read, each with the reason
+    file      file of the rows
+    skipped   lines with a time outside the window, each with its number of values
+    rejected  unreadable lines, each with the reason
     """
 
     def __init__(self, file: TextFile, observes: Callable[[str], bool], window: tuple[datetime, datetime]) -> None:
@@ -119,9 +119,9 @@ class TableRows:
         self._ends: tuple[tuple[datetime, str], ...] = ()
 
     def within(self, first: int, width: int, time: int, values: int = 1) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number and the cells of each line that may count.
+        """Yield the number and the cells of each line that may lie in the window.
 
-        first   line to begin with, from 0;  width  number of columns;  time  column of the time;  values  in each line
+        first   first line, from 0;  width  number of columns;  time  column of the time;  values  in each line
         """
         for line, cells in self.file.rows(first):
             if cells is None:
@@ -135,7 +135,7 @@ class TableRows:
 
     @property
     def skipped_times(self) -> list[str]:
-        """The first and the last time that was passed over, by their days; none where nothing was."""
+        """First and last time of the skipped rows, by day; empty if there are none."""
         return [text for _, text in self._ends]
 
     def _may_count(self, text: str) -> bool:
@@ -157,14 +157,14 @@ class TableRows:
 
 
 class Columns:
-    """The columns of a table by their names, in capital or small letters; the first of several names counts."""
+    """Columns of a table by name, without regard to case; the first of several names has precedence."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
         self._folded = [" ".join(name.casefold().replace("_", " ").split()) for name in names]
 
     def find(self, *names: str) -> int:
-        """Return the number of a column, -1 for one that is not there."""
+        """Return the number of a column, -1 for a missing one."""
         for name in names:
             folded = " ".join(name.casefold().replace("_", " ").split())
             if folded in self._folded:
@@ -172,12 +172,12 @@ class Columns:
         return -1
 
     def has(self, *names: str) -> bool:
-        """Return whether each of the names is one of a column."""
+        """Return whether the table has columns with all of these names."""
         return all(self.find(name) >= 0 for name in names)
 
 
 def header_at(file: TextFile, *names: tuple[str, ...]) -> int:
-    """Return the number, from 0, of the first line that has one of each of some names; -1 for none."""
+    """Return the number, from 0, of the first line with a name of each group; -1 for none."""
     for number, cells in enumerate(file.head):
         if cells and (columns := Columns(cells)) and all(columns.find(*some) >= 0 for some in names):
             return number
@@ -190,7 +190,7 @@ def pollutants_in(names: list[str]) -> dict[int, str]:
 
 
 def distance_of_times(file: TextFile, first: int, column: int = 0) -> float:
-    """Return the smallest distance [s] between the times of the first lines, NaN for less than two; of dates a day."""
+    """Return the smallest distance [s] between the times of the first lines, a day for dates; NaN for a single time."""
     seen, dates = set(), True
     for number, cells in file.rows(first):
         label = read_label(cells[column]) if cells and column < len(cells) else None
@@ -207,7 +207,7 @@ def distance_of_times(file: TextFile, first: int, column: int = 0) -> float:
 
 
 def period_in(text: str) -> float:
-    """Return the averaging period [s] that a text such as "min30", "h1", "1 hour" or "day" names, NaN for none."""
+    """Return the averaging period [s] in a text such as "min30", "h1", "1 hour" or "day", NaN for none."""
     plain = text.strip().casefold()
     match = re.fullmatch(r"(min|h|d)(\d+)|(\d+)?[\s_-]*(minutes?|min|hours?|hr|h|days?|d)", plain)
     if match is None:

@@ -36,7 +36,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "representativeness": ("representativeness",),
     "flag": ("flag", "qc_flag", "qc", "validity", "value_validity", "status"),
 }  # fmt: skip
-"""What is read -> the names that its column may have, in capital or small letters; the first one there counts.
+"""Quantity -> names of its column, without regard to case; the first one found is used.
 
 Names of Airshed, of OpenAQ and of the European Environment Agency.
 """
@@ -53,7 +53,7 @@ def table_columns(file: TextFile, names: list[str], *, optional: frozenset[str] 
     found["begin"], found["until"] = columns.find(*_BEGIN), columns.find(*_END)
     if found["begin"] >= 0 and found["until"] >= 0:
         found["time"] = found["begin"]
-    if found["value"] < 0:  # a column that is called after its unit, such as ugm3
+    if found["value"] < 0:  # a column named by its unit, such as ugm3
         found["value"] = next((number for number, name in enumerate(names) if unit_in(name)), -1)
     if found["time"] < 0:
         found["time"] = next((n for n, name in enumerate(names) if name.casefold().startswith(("time", "date"))), -1)
@@ -69,7 +69,7 @@ def table_columns(file: TextFile, names: list[str], *, optional: frozenset[str] 
 def read_long(
     rows: TableRows, options: FileOptions, names: list[str], first: int, columns: Mapping[str, int]
 ) -> Iterator[Record]:
-    """Yield the records of a table with a row for each value, whose columns are known."""
+    """Yield the records of a table with a row for each value and these columns."""
     file = rows.file
     both = columns["begin"] >= 0 and columns["until"] >= 0
     places: dict[tuple[str, str, str], Station | str] = {}
@@ -121,7 +121,7 @@ def _place(file: TextFile, cells: list[str], key: tuple[str, str, str], about: C
 
 
 def _period(text: str) -> tuple[float, str]:
-    """Return the averaging period of a row [s], NaN for none; and what is wrong with it."""
+    """Return the averaging period of a row [s], NaN for none; and a fault, "" for none."""
     if not text or period_in(text) > 0.0:
         return period_in(text), ""
     try:
@@ -136,14 +136,15 @@ def _is_long(file: TextFile) -> bool:
     return names.find(*COLUMNS["value"]) >= 0 or names.find(*COLUMNS["station"]) >= 0
 
 
-def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:
+def read_table(rows: TableRows, options: FileOptions) -> Iterator[Record]:
+    """Yield the records of a table with names in its first line."""
     at = first_line(rows.file)
     names = rows.file.head[at]
     return read_long(rows, options, names, at + 1, table_columns(rows.file, names))
 
 
 def _time_of(file: TextFile) -> TimeConvention:
-    """Return the convention of a long table: an offset in each row unless a column's name says UTC."""
+    """Return the convention of a long table: an offset in each row, or UTC by the name of a column."""
     names = names_of(file)
     columns = table_columns(file, names)
     both = columns["begin"] >= 0 and columns["until"] >= 0
@@ -158,13 +159,13 @@ def _is_openaq(file: TextFile) -> bool:
 
 
 OPENAQ: Final = Layout(
-    "OpenAQ", _is_openaq, _read, TimeConvention("file", "end"), HOUR,
+    "OpenAQ", _is_openaq, read_table, TimeConvention("file", "end"), HOUR,
     columns="`location_id`, `datetime`, `lat`, `lon`, `parameter`, `units`, `value`",
     source="OpenAQ: the time is the end of the mean, with its offset", time_of=_time_of,
 )  # fmt: skip
 
 OWN: Final = Layout(
-    "Airshed", _is_long, _read, TimeConvention("file", "end"), HOUR,
+    "Airshed", _is_long, read_table, TimeConvention("file", "end"), HOUR,
     columns="`station`, `lon`, `lat`, `species`, `value`, `unit`, `time`",
     source="its definition: the end of the mean, with an offset in each row", time_of=_time_of, own=True,
 )  # fmt: skip

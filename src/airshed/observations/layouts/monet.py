@@ -1,4 +1,4 @@
-"""Layout of stations in netCDF as MELODIES-MONET has them: (time, y, x) or (time, x), x along the stations."""
+"""Layout of the station netCDF files of MELODIES-MONET: (time, y, x) or (time, x), x along the stations."""
 
 import math
 from collections.abc import Iterator
@@ -25,7 +25,8 @@ def _stations(data: "xr.Dataset", rows: TableRows) -> list[Station]:
     missing = [name for name in ("time", "siteid", "latitude", "longitude") if name not in data.variables]
     if missing or "x" not in data.dims:
         raise DataError(
-            f"{rows.file.path} is no netCDF of stations: it lacks {', '.join(missing or ['x'])} (docs/observations.md)"
+            f"{rows.file.path} is not a netCDF file of stations: it lacks {', '.join(missing or ['x'])} "
+            "(docs/observations.md)"
         )
     if data["time"].dtype.kind != "M":
         raise DataError(f"{rows.file.path}: its time needs units such as 'seconds since 2022-08-31'")

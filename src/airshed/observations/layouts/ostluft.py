@@ -20,8 +20,8 @@ class _Head(NamedTuple):
 def _head(file: TextFile) -> _Head | None:
     """Return the lines of names, None for a file of another layout.
 
-    The first line has the stations. Those of pollutants, units and intervals are known by their cells, wherever they
-    stand.
+    The first line has the stations. The lines of pollutants, units and intervals are recognised by their cells, in any
+    order.
     """
     first = next((n for n, cells in enumerate(file.head) if cells and read_label(cells[0])), -1)
     names = [cells for cells in file.head[: max(first, 0)] if len(cells) > 1 and any(cells[1:])]
@@ -37,7 +37,7 @@ def _head(file: TextFile) -> _Head | None:
         for n in range(1, len(names[0]))
         if is_pollutant(parameters[n]) and unit_in(units[n]) and period_in(periods[n]) > 0.0
     ]
-    once = {each[1:3] + each[4:]: each for each in reversed(series)}  # one of several units
+    once = {each[1:3] + each[4:]: each for each in reversed(series)}  # the first of several units
     return _Head(first, sorted(once.values())) if series else None
 
 

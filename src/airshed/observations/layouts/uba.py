@@ -67,7 +67,7 @@ def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:
 def _series(names: list[str], options: FileOptions) -> list[tuple[int, str, str, float]]:
     """Return column, pollutant ("": in a column of its own), unit and period of the values of a line.
 
-    Of several means of a pollutant the shortest one counts.
+    If a pollutant has several averaging periods, the shortest one is used.
     """
     value = Columns(names).find(*_VALUE)
     if value >= 0:

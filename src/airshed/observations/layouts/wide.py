@@ -1,4 +1,4 @@
-"""Tables with a column for each pollutant: those of openair, and any other one whose user gives the convention."""
+"""Tables with a column for each pollutant: those of openair, and others with a time convention from the user."""
 
 import math
 import re
@@ -30,7 +30,7 @@ _NUMBERED: Final = re.compile(r"^(.*?)_(\d+)$")
 
 
 def _values(names: list[str]) -> dict[int, tuple[str, str]]:
-    """Return the columns of pollutants: number -> pollutant, and what tells one of several stations, such as "_2"."""
+    """Return the columns of pollutants: number -> pollutant, and the suffix of a further station, such as "_2"."""
     found = {}
     for number, name in enumerate(names):
         match = _NUMBERED.match(name)
