@@ -165,7 +165,7 @@ def test_airbase_has_a_line_for_each_day(tmp_path: Path) -> None:
         assert found.rejected["flag '0'"] >= 20
     utc = StationTable([Station("BETR801", "", 8.0, 50.0, zone="UTC")])
     assert read(tmp_path, text, "2012-08-31", name=name, stations=utc).hours == [(1.0, 2.0), (23.0, 24.0)]
-    with pytest.raises(DataError, match="station and pollutant in their name alone"):
+    with pytest.raises(DataError, match="without station and pollutant in its name"):
         read(tmp_path, text, "2012-08-31", name="hours.tsv", stations=table)
 
 

@@ -112,7 +112,7 @@ def _offset(zone: str | None) -> timedelta | None:
 
 
 class Means(NamedTuple):
-    """Begin and end of a mean [s since the start of the window]; two pairs in the repeated hour at the end of summer time.
+    """Begin and end of a mean [s since the start of the window]; two pairs in the repeated hour of a clock change.
 
     fault  what is wrong with the labels, "" for nothing
     """
