@@ -29,6 +29,9 @@ HOUR: Final = 3600.0
 BY_DAY: Final[Mapping[str, Callable[..., Any]]] = {"O3": mda8, "PM10": daily_mean, "PM2.5": daily_mean}
 """Daily values for which FAIRMODE's indicator is defined; that of NO2 is defined for hourly ones."""
 
+_INDICATOR_PERIODS: Final[Mapping[str, float]] = {"NO2": HOUR, "PM10": 24 * HOUR, "PM2.5": 24 * HOUR}
+"""Periods [s] of the means that the indicator takes as they are."""
+
 SHOWN: Final = ("N", "MO", "MP", "MB", "NMB", "FB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
 """Statistics in the tables that a person reads; the files have all."""
 
@@ -109,17 +112,21 @@ def _station(subject: _Subject, mine: Rows, name: str, scored: bool) -> Score:
 
 
 def _for_indicator(subject: _Subject, rows: Rows) -> tuple[Array, Array]:
-    """Return the values of one station for which the MQI is defined: of hourly means those by day, else all pairs.
+    """Return the values of one station for which the MQI is defined, none where its pairs are means of other periods.
 
-    Days are those of UTC.
+    From hourly means those of days of UTC are made, if the species has an aggregate.
     """
     o, m = paired(*subject.values(rows))
     aggregate = BY_DAY.get(subject.species)
     of, there = subject.pairs.observations, np.isfinite(subject.values(rows)).all(axis=0)
     begin, end = of.begin[rows][there], of.end[rows][there]
-    is_hourly = np.allclose(end - begin, HOUR) and np.unique(end).size == end.size
-    if aggregate is None or not o.size or not is_hourly or np.ptp(end % HOUR):
-        return o, m
+    defined = np.isclose(end - begin, _INDICATOR_PERIODS.get(subject.species, np.nan))
+    if defined.any():
+        return o[defined], m[defined]
+    hourly = np.isclose(end - begin, HOUR)
+    o, m, end = o[hourly], m[hourly], end[hourly]
+    if aggregate is None or not o.size or np.unique(end).size < end.size or np.ptp(end % HOUR):
+        return o[:0], m[:0]
     import xarray as xr
 
     times = subject.pairs.start.astype("datetime64[ns]") + np.round(end).astype("timedelta64[s]")

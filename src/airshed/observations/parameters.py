@@ -29,6 +29,7 @@ _UNIT: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = re.compile(r"micrograms? ?(?:/|per) ?(?:cubic met(?:er|re)s?|m3|m³|m\^3)", re.IGNORECASE)
+_PARTS: Final = re.compile(r"parts per (million|billion|trillion)(?: by volume)?", re.IGNORECASE)
 _TEMPERATURE: Final = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\s*°?\s*([CK])\b")
 _FORMULA: Final = re.compile(r"\(([^()]*)\)")
 
@@ -56,7 +57,7 @@ def unit_in(text: str) -> str:
 
     If the text has a reference temperature, the unit has it as well: "ug/m3 at 298.15 K".
     """
-    plain = _WORDS.sub("ug/m3", text.translate(_SUBSCRIPTS))
+    plain = _PARTS.sub(lambda found: f"pp{found[1][0]}", _WORDS.sub("ug/m3", text.translate(_SUBSCRIPTS)))
     match = _UNIT.search(plain)
     if match is None:
         return ""

@@ -1,6 +1,7 @@
 """Selection of observations for a grid and a window: each is checked; an unusable one is rejected with its place."""
 
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ COMMON_REASONS: Final = frozenset({OUTSIDE_WINDOW, OTHER_SPECIES})
 """Reasons that hold for most rows of an archive; a message names another reason first."""
 
 
+_QUOTED: Final = re.compile(r"'[^']*'")
 SAME_PLACE, MOVING = 0.02, 50
 """Degrees within which coordinates are one place; number of places above which a station counts as moving (a ship)."""
 
@@ -79,20 +81,25 @@ def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
     """Return the number of rejected rows by file and reason, with the first places and values."""
     groups: dict[tuple[str, str], list[RejectedRow]] = {}
     for row in rows:
-        groups.setdefault((row.file, row.reason), []).append(row)
+        alike = row.reason if row.reason.startswith("flag ") else _QUOTED.sub("'...'", row.reason)
+        groups.setdefault((row.file, alike), []).append(row)
+
+    def told(of: Sequence[RejectedRow]) -> str:
+        return of[0].reason + (" (and others like it)" if any(row.reason != of[0].reason for row in of) else "")
 
     def some(names: Iterable[str]) -> str:
         return listed(list(dict.fromkeys(names)), 5)
 
     cells = [
         (
-            *key,
+            file,
+            told(of),
             sum(row.rows for row in of),
             some(row.place for row in of),
             some(row.station for row in of),
             some(row.value for row in of),
         )
-        for key, of in groups.items()
+        for (file, _), of in groups.items()
     ]
     return Table("Rejected rows", ("file", "reason", "rows", "places", "stations", "values"), cells)
 
