@@ -91,16 +91,10 @@ def rejected_rows_table(rows: Sequence[RejectedRow]) -> Table:
         return listed(list(dict.fromkeys(names)), 5)
 
     cells = [
-        (
-            file,
-            told(of),
-            sum(row.rows for row in of),
-            some(row.place for row in of),
-            some(row.station for row in of),
-            some(row.value for row in of),
-        )
+        (file, told(of), sum(row.rows for row in of), some(row.place for row in of), some(row.station for row in of),
+         some(row.value for row in of))
         for (file, _), of in groups.items()
-    ]
+    ]  # fmt: skip
     return Table("Rejected rows", ("file", "reason", "rows", "places", "stations", "values"), cells)
 
 
