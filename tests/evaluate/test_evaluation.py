@@ -376,6 +376,18 @@ def test_rows_that_are_wrong_alike_share_a_line_of_the_report(run: Path, tmp_pat
     }  # fmt: skip
 
 
+def test_half_hours_have_the_indicator_of_their_hours(run: Path, tmp_path: Path) -> None:
+    size, rows = OZONE * AIR * 1e9, []
+    for half in range(1, 49):
+        value = float(size * ozone(np.float64(half / 2 - 0.25), 7.25, 52.0)) - 4.0
+        rows.append(("A", 7.25, 52.0, "O3", value, "ug/m3", half / 2))
+    halves = airshed.evaluate(run, write_observations(tmp_path / "h.csv", rows), averaging="30 min")
+    hours = airshed.evaluate(run, write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, bias=4.0)))
+    assert pooled(halves, "MQI") == pytest.approx(pooled(hours, "MQI"), rel=1e-6)
+    missing = airshed.evaluate(run, write_observations(tmp_path / "m.csv", rows[::2]), averaging="30 min")
+    assert np.isnan(pooled(missing, "MQI"))
+
+
 @pytest.mark.parametrize("averaging", ["0 s", "30 min", "24 h"])
 def test_ozone_over_other_periods_has_no_indicator(run: Path, tmp_path: Path, averaging: str) -> None:
     file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, bias=4.0))

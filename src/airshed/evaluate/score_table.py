@@ -29,8 +29,8 @@ HOUR: Final = 3600.0
 BY_DAY: Final[Mapping[str, Callable[..., Any]]] = {"O3": mda8, "PM10": daily_mean, "PM2.5": daily_mean}
 """Daily values for which FAIRMODE's indicator is defined; that of NO2 is defined for hourly ones."""
 
-_INDICATOR_PERIODS: Final[Mapping[str, float]] = {"NO2": HOUR, "PM10": 24 * HOUR, "PM2.5": 24 * HOUR}
-"""Periods [s] of the means that the indicator takes as they are."""
+DAILY: Final = ("PM10", "PM2.5")
+"""Species for which the indicator takes daily means as they are."""
 
 SHOWN: Final = ("N", "MO", "MP", "MB", "NMB", "FB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
 """Statistics in the tables that a person reads; the files have all."""
@@ -114,26 +114,37 @@ def _station(subject: _Subject, mine: Rows, name: str, scored: bool) -> Score:
 def _for_indicator(subject: _Subject, rows: Rows) -> tuple[Array, Array]:
     """Return the values of one station for which the MQI is defined, none where its pairs are means of other periods.
 
-    From hourly means those of days of UTC are made, if the species has an aggregate.
+    Shorter means are made hourly; from hourly ones those of days of UTC are made, if the species has an aggregate.
     """
     o, m = paired(*subject.values(rows))
     aggregate = BY_DAY.get(subject.species)
     of, there = subject.pairs.observations, np.isfinite(subject.values(rows)).all(axis=0)
     begin, end = of.begin[rows][there], of.end[rows][there]
-    defined = np.isclose(end - begin, _INDICATOR_PERIODS.get(subject.species, np.nan))
-    if defined.any():
-        return o[defined], m[defined]
-    hourly = np.isclose(end - begin, HOUR)
-    o, m, end = o[hourly], m[hourly], end[hourly]
-    if aggregate is None or not o.size or np.unique(end).size < end.size or np.ptp(end % HOUR):
-        return o[:0], m[:0]
+    daily = np.isclose(end - begin, 24.0 * HOUR)
+    if subject.species in DAILY and daily.any():
+        return o[daily], m[daily]
+    end, o, m = _hourly(begin, end, o, m)
+    if aggregate is None or not o.size:
+        return o, m
     import xarray as xr
 
     times = subject.pairs.start.astype("datetime64[ns]") + np.round(end).astype("timedelta64[s]")
-    order = np.argsort(end)
-    series = xr.DataArray(np.stack([o, m], axis=1)[order], {"time": times[order]}, ("time", "series"))
+    series = xr.DataArray(np.stack([o, m], axis=1), {"time": times}, ("time", "series"))
     daily = aggregate(series).to_numpy()
     return paired(daily[:, 0], daily[:, 1])
+
+
+def _hourly(begin: Array, end: Array, o: Array, m: Array) -> tuple[Array, Array, Array]:
+    """Return ends [s] and means of the hours that means of an hour or less cover once, in order."""
+    phase = float(end[0]) % HOUR if end.size and not np.ptp(end % HOUR) else 0.0
+    number = np.ceil((end - phase) / HOUR - 1e-6)
+    spans = end - begin
+    short = (spans > 0.0) & (begin >= (number - 1.0) * HOUR + phase - 1.0)
+    hours, of_hour = np.unique(number[short], return_inverse=True)
+    covered = np.bincount(of_hour, spans[short], hours.size)
+    whole = np.isclose(covered, HOUR)
+    means = [np.bincount(of_hour, spans[short] * values[short], hours.size)[whole] / HOUR for values in (o, m)]
+    return hours[whole] * HOUR + phase, means[0], means[1]
 
 
 def _pooled(subject: _Subject, group: Group, name: str, rows: Rows, stations: Sequence[Score]) -> Score:
