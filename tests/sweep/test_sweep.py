@@ -150,7 +150,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.exit_code == 1
     lines = [line for line in done.stderr.splitlines() if "member 0001 (time.step=10 h) failed" in line]
     assert [line.partition(": ")[2].partition(":")[0] for line in lines] == [
-        "member 0001 (time.step=10 h) failed, and is tried again", "member 0001 (time.step=10 h) failed",
+        "member 0001 (time.step=10 h) failed, and is retried", "member 0001 (time.step=10 h) failed",
     ]  # fmt: skip
     assert all("time.step = '10 h' is too long for the wind" in line for line in lines)
     assert "2 of 3 members are finished; the others are missing in" in done.stderr
@@ -235,7 +235,7 @@ def test_a_sweep_that_was_ended_continues(number: int, tmp_path: Path) -> None:
     _, text = process.communicate()
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert "airshed: stopped; 0 of 2 members are finished, and --resume goes on" in text
+        assert "airshed: stopped; 0 of 2 members are finished, and --resume continues" in text
         assert json.loads((folder / "members" / "0000" / "run.json").read_text())["state"] == "interrupted"
     assert not (folder / "sweep.zarr").exists()
     assert not (folder / "members" / "0001").exists()

@@ -130,7 +130,10 @@ def test_a_seed_gives_the_same_draws_again_and_another_one_others(tmp_path: Path
             "sd = '1 ppb' must be a number; its unit",
         ),
         ("[a]\ndistribution = 'normal'\nmean = 0\nsd = 1\nlow = 90", "no probability between"),
-        ("[a]\ndistribution = 'normal'\nmean = 0\nsd = 1\ngsd = 2", "gsd is none of the normal distribution's"),
+        (
+            "[a]\ndistribution = 'normal'\nmean = 0\nsd = 1\ngsd = 2",
+            "gsd is not a parameter of the normal distribution",
+        ),
         ("[a]\ndistribution = 'lognormal'\nmedian = 1\ngsd = 1", "gsd = 1 must be more than 1"),
         ("[a]\ndistribution = 'lognormal'\nmedian = 0\ngsd = 2", "median = 0 must be more than 0"),
         ("[a]\ndistribution = 'uniform'\nlow = 0\nhihg = 1", "'hihg' is unknown; did you mean high"),

@@ -1,4 +1,4 @@
-"""Shows how far a sweep is: live on a terminal, else a line for each member that ended."""
+"""Progress of a sweep: live on a terminal, else a line for each ended member."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ def words(progress: "Progress") -> str:
 
 
 def _lines() -> Callable[["Progress"], None]:
-    """Return a callback that writes a line where the numbers of members that ended have changed."""
+    """Return a callback that prints a line when the number of ended members changes."""
     last: list[tuple[int, int]] = []
 
     def show(progress: "Progress") -> None:

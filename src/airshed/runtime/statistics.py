@@ -1,9 +1,8 @@
 """Statistics of fields over time: means and extremes of all steps between two records of an output.
 
 A mean is the integral of a field over the interval, by the trapezoidal rule, over the length of the interval: second
-order in the step, and exact for what changes linearly. Values that hold for a whole step, such as fluxes, are summed
-with the length of the step instead. An extreme is that of the values at the ends of steps, the start of the interval
-among them.
+order in the step, and exact for linear changes. Values that hold for a whole step, such as fluxes, are weighted with
+the length of the step instead. An extreme is that of the values at the ends of steps and at the start of the interval.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,10 +30,10 @@ _STARTS: Final[Mapping[str, float]] = {"mean": 0.0, "maximum": -np.inf, "minimum
 
 @dataclass
 class Interval:
-    """The part of an interval that is simulated, from its begin to a time [s].
+    """Accumulated statistic from the begin of an interval to a time [s].
 
     so_far  integral or extreme of each field
-    last    values at that time of fields that are not those of a whole step
+    last    values at that time, for fields that do not hold for a whole step
     """
 
     begin: float
@@ -43,15 +42,15 @@ class Interval:
     last: dict[str, Array]
 
     def copied(self) -> "Interval":
-        """Return a copy that further steps do not change."""
+        """Return a deep copy."""
         return Interval(self.begin, self.seconds, _copies(self.so_far), _copies(self.last))
 
 
 class TimeStatistics:
-    """The statistic of the fields of one output over the interval since its last record.
+    """Statistic of the fields of one output over the interval since its last record.
 
-    Regular steps are added, and provisional steps at whose end a record of this output is due. Before a provisional
-    step the statistics are copied: the run continues from there, and a restart holds that copy.
+    Regular steps are added; a provisional step is added if a record of this output is due at its end. Before a
+    provisional step the statistics are copied: the run continues from that copy, and a restart contains it.
     """
 
     def __init__(self, name: str, statistic: Statistic, writer: OutputWriter, domain: Domain) -> None:
@@ -68,13 +67,13 @@ class TimeStatistics:
 
     @property
     def is_counting(self) -> bool:
-        """Whether values of steps enter; they do not in a spin-up."""
+        """Whether steps are added; False in a spin-up."""
         return self._interval is not None
 
     def add(self, seconds: float, view: View, *, provisional: bool) -> None:
-        """Add the state at the end of a step, and write the record that is due there.
+        """Add the state at the end of a step, and write a record if one is due.
 
-        provisional  whether the model goes back to the state before this step
+        provisional  whether the model returns to the state before this step
         """
         due = self._writer.is_due(seconds)
         if not due and (provisional or self._interval is None):
@@ -92,21 +91,21 @@ class TimeStatistics:
         self._interval = self._started(seconds, values)
 
     def change(self, view: View) -> None:
-        """Continue from the present values, since the state was changed between two steps."""
+        """Continue from the present values after a change of the state between two steps."""
         self._interval, self._before = self._before or self._interval, None
         if self._interval is not None:
             for spec in self._writer.fields:
                 if not spec.over_step:
                     values = self._interval.last[spec.name] = self._writer.keep(spec, view(spec.name))
-                    self._take_extreme(self._interval.so_far[spec.name], values)
+                    self._update_extreme(self._interval.so_far[spec.name], values)
 
     def _continued(self, interval: Interval, seconds: float, *, provisional: bool) -> Interval:
-        """Return the interval that a step extends; one that was shown in a provisional step is kept apart."""
+        """Return the interval that a step extends; before a provisional step a copy is stored."""
         if not provisional:
             self._before = None
         elif self._before is None:
             self._before = interval.copied()
-        elif seconds <= interval.seconds + INSTANT:  # this provisional step is made once more
+        elif seconds <= interval.seconds + INSTANT:  # this provisional step is repeated
             interval = self._before.copied()
         return interval
 
@@ -114,16 +113,16 @@ class TimeStatistics:
         so_far = {name: np.full(each.shape, _STARTS[self._statistic]) for name, each in values.items()}
         last = {spec.name: values[spec.name] for spec in self._writer.fields if not spec.over_step}
         for name, each in last.items():
-            self._take_extreme(so_far[name], each)
+            self._update_extreme(so_far[name], each)
         return Interval(seconds, seconds, so_far, last)
 
     def _extend(self, interval: Interval, seconds: float, values: dict[str, Array]) -> None:
-        """Add a step that ends at a time with some values."""
+        """Add a step with its end time and the values there."""
         step = seconds - interval.seconds
         for name, now in values.items():
             so_far, last = interval.so_far[name], interval.last.get(name)
             if self._statistic in _EXTREMES:
-                self._take_extreme(so_far, now)
+                self._update_extreme(so_far, now)
             elif last is None:
                 so_far += step * now
             else:
@@ -135,19 +134,19 @@ class TimeStatistics:
                 interval.last[name], self._spare[name] = now, last
         interval.seconds = seconds
 
-    def _take_extreme(self, so_far: Array, values: Array) -> None:
+    def _update_extreme(self, so_far: Array, values: Array) -> None:
         if self._statistic in _EXTREMES:
             _EXTREMES[self._statistic](so_far, values, out=so_far)
 
     def _result(self, interval: Interval) -> dict[str, Array]:
-        """Return the statistic of each field over an interval at its end; its integrals are used up."""
+        """Return the statistic of each field at the end of an interval; overwrites its integrals."""
         if self._statistic == "mean":
             for each in interval.so_far.values():
                 each /= interval.seconds - interval.begin
         return interval.so_far
 
     def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """Return the tiled arrays and the plain values that :meth:`restore` needs, of the run's last step."""
+        """Return the tiled arrays and the plain values of the last regular step for :meth:`restore`."""
         interval = self._before or self._interval
         if interval is None:
             return {}, {}
@@ -156,7 +155,7 @@ class TimeStatistics:
         return tiled, {f"{self._prefix}times": [interval.begin, interval.seconds]}
 
     def restore(self, saved: Saved) -> None:
-        """Continue as a restart says, whatever the ranks that it was saved by."""
+        """Continue from a restart, which any number of ranks may have written."""
         times = saved.metadata.get(f"{self._prefix}times")
         if times is not None:
             names = [spec.name for spec in self._writer.fields]

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from airshed.core.errors import AirshedError
 
-_PATIENCE: Final = 30.0
+_TIMEOUT: Final = 30.0
 """Seconds to wait for a scheduler."""
 
 
 def _threads(client: Any) -> int:
-    """Return how many tasks the workers take at once; 0 where the scheduler does not answer."""
+    """Return the number of threads of all workers; 0 if the scheduler does not respond."""
     try:
         return sum(client.nthreads().values())
-    except Exception:  # whatever a scheduler that is gone leads to
+    except Exception:  # a lost scheduler leads to many kinds of errors
         return 0
 
 
@@ -32,7 +32,7 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
             "--scheduler needs the package distributed: pip install 'airshed[dask]', on the workers too"
         ) from error
     try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        client = Client(address, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise AirshedError(
             f"there is no Dask scheduler at {address} ({' '.join(str(error).split())}); give the address that it "

@@ -1,4 +1,4 @@
-"""Gathers the results of a sweep in one Zarr dataset, a member after the other and a few records at a time."""
+"""Collection of the results of a sweep in one Zarr dataset, member by member and a few records at a time."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def gather(plan: Plan, folder: Path, failures: Mapping[int, str]) -> Path:
             stores = {first: part} | {name: part / name for name in others}
             for name, store in stores.items():
                 _gather_output(plan, folder, failures, name, store)
-            for store in reversed(stores.values()):  # the groups first, as the whole lists them
+            for store in reversed(stores.values()):  # groups first, since the root lists them
                 _consolidate(store)
             shutil.rmtree(path, ignore_errors=True)
             os.replace(part, path)
@@ -54,7 +54,7 @@ def _gather_output(plan: Plan, folder: Path, failures: Mapping[int, str], name: 
     """Write the dataset of one output of the members."""
     found = {member: paths[0] for member in plan.members if (paths := results(folder / MEMBERS / member.name, name))}
     if not found:
-        raise OutputError(f"no member of the sweep in {folder} has results; {TABLE} says why")
+        raise OutputError(f"no member of the sweep in {folder} has results; {TABLE} has the reasons")
     import zarr
 
     first = next(iter(found))
@@ -69,16 +69,16 @@ def _gather_output(plan: Plan, folder: Path, failures: Mapping[int, str], name: 
 
 
 def _consolidate(store: Path) -> None:
-    """List all arrays of a group at one place, from which xarray opens it."""
+    """Write the consolidated metadata of a group, from which xarray opens it."""
     import zarr
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the specification of Zarr 3 has no such list yet
+        warnings.simplefilter("ignore")  # the Zarr 3 specification does not define it yet
         zarr.consolidate_metadata(str(store))
 
 
 def _shared(run: xr.Dataset) -> list[str]:
-    """Return the variables that are alike in all members: coordinates, their bounds, and what does not vary in time."""
+    """Return the variables that all members share: coordinates, their bounds, and variables without time."""
     named = {
         word
         for variable in run.variables.values()
@@ -129,11 +129,11 @@ def _create(plan: Plan, run: xr.Dataset, shared: list[str], attributes: dict[str
 
 
 def _chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of chunks: as many records as fit, else one, and as many of its rows as fit."""
-    chunks, room = [1] * len(shape), _CHUNK_BYTES // 4
+    """Return the chunk shape: as many records as fit; if one does not fit, as many of its rows as fit."""
+    chunks, limit = [1] * len(shape), _CHUNK_BYTES // 4
     for axis in reversed(range(len(shape))):
         within = prod(chunks[axis + 1 :])
-        chunks[axis] = max(min(shape[axis], room // within), 1)
+        chunks[axis] = max(min(shape[axis], limit // within), 1)
     return tuple(chunks)
 
 
@@ -158,10 +158,10 @@ def _array(plan: Plan, field: xr.DataArray, group: Any) -> Any:
 
 
 def _float(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a type of numbers that has NaN."""
+    """Return a floating-point type for the values, which may be NaN."""
     return kind if kind.kind == "f" else np.dtype(np.float64)
 
 
 def _plain(value: Any) -> Any:
-    """Return an attribute as JSON takes it."""
+    """Return an attribute as a value for JSON."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

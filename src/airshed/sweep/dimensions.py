@@ -1,4 +1,4 @@
-"""The dimensions of a sweep: varied settings and their values, as `--vary KEY=V1,V2,...` gives them."""
+"""Dimensions of a sweep: varied settings and their values, from `--vary KEY=V1,V2,...`."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ MOST_MEMBERS: Final = 10_000
 """Most members of a sweep: each has a run folder of its own."""
 
 _FIXED: Final = ("grid", "output", "time.start", "time.length", "model")
-"""Settings, or sections of settings, that change cells, times or fields of the results, which all members share."""
+"""Settings or sections that fix the cells, times and fields of the results, which all members share."""
 
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE: Final = re.compile(rf"({_NUMBER})\s*([^:]*?)\s*:\s*({_NUMBER})\s*([^:]*?)\s*:\s*(\d+)")
@@ -79,7 +79,7 @@ def split_values(values: str, text: str) -> list[str]:
 
 
 def _is_escaped(values: str, at: int) -> bool:
-    """Return whether the character is behind an odd number of backslashes."""
+    """Return whether an odd number of backslashes precedes the character."""
     before = values[:at]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
@@ -96,9 +96,9 @@ def _range(match: re.Match[str], text: str) -> list[str]:
 
 
 def check_dimensions(dimensions: Sequence[Dimension], settings: Sequence[str]) -> None:
-    """Check that dimensions and the settings of `--set` go together; raises CaseError.
+    """Check that the dimensions are compatible with the settings of `--set`; raises CaseError.
 
-    The settings that fix the axes of the results cannot be varied, as the members share one dataset.
+    Settings that fix the axes of the results cannot be varied, since the members share one dataset.
     """
     if not dimensions:
         raise CaseError("a sweep needs --vary KEY=V1,V2,... or --ensemble N with --uncertainties TABLE")

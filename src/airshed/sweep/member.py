@@ -1,7 +1,7 @@
-"""One member of a sweep: the process that runs it is started, watched and ended here, on this machine or a Dask worker.
+"""Start, monitoring and end of the process of one member of a sweep, on this machine or on a Dask worker.
 
-The process is `python -m airshed.sweep.worker`. Its standard input stays open as long as the member shall run: at its
-end the run stops within some steps, with valid files, also where this process was killed.
+The process is `python -m airshed.sweep.worker`. The end of its standard input stops the run within a few steps, with
+valid files, even if this process is killed.
 """
 
 import json
@@ -20,18 +20,18 @@ STOPPED: Final = 130
 """Exit code of a member that was stopped."""
 
 _POLL: Final = 0.05
-"""Seconds between two looks at a process; a run takes seconds at least."""
+"""Seconds between two polls of a process; a run takes at least seconds."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What runs one member; it can be sent to another machine that shares the file system.
+    """Description of one member run, which can be sent to another machine with the same file system.
 
     number             of the member
     case, overrides    the case and all its settings; paths are relative to ``directory``
-    folder             of the run; None builds the model and ends, which compiles its kernels
+    folder             run folder; None only builds the model, which compiles its kernels
     log                file to which messages are appended
-    stop               file whose appearance stops the member
+    stop               file that stops the member when it appears
     """
 
     number: int
@@ -47,7 +47,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a member ended; ``message`` says why it failed."""
+    """Outcome of a member; ``message`` is the reason of a failure."""
 
     number: int
     state: State
@@ -72,7 +72,7 @@ def run_member(task: Task) -> Outcome:
 
 
 def _start(task: Task, log: IO[bytes]) -> "subprocess.Popen[bytes]":
-    """Start the process in a process group of its own, so that Ctrl-C reaches it only as a stop."""
+    """Start the process in a process group of its own, so that Ctrl-C does not signal it directly."""
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "airshed.sweep.worker"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=task.directory, process_group=0,
@@ -86,7 +86,7 @@ def _start(task: Task, log: IO[bytes]) -> "subprocess.Popen[bytes]":
 
 
 def _wait(process: "subprocess.Popen[bytes]", stop: Path) -> str:
-    """Wait for the end of a process, which is stopped once the file ``stop`` is there; return its last line."""
+    """Wait for the end of a process, and stop it when the file ``stop`` appears; return its last line."""
     assert process.stdin is not None
     assert process.stdout is not None
     while process.poll() is None:
@@ -111,8 +111,8 @@ def _outcome(task: Task, code: int, answer: str, seconds: float) -> Outcome:
         advice = "; there may not be enough memory" if code == -signal.SIGKILL else ""
         return Outcome(task.number, "failed", f"it was ended by {_name(-code)}{advice}", seconds)
     with suppress(ValueError, TypeError, KeyError):
-        said: dict[str, Any] = json.loads(answer)
-        return Outcome(task.number, "failed", str(said["message"]), seconds)
+        report: dict[str, Any] = json.loads(answer)
+        return Outcome(task.number, "failed", str(report["message"]), seconds)
     return Outcome(task.number, "failed", f"it ended with exit code {code}; see {task.log}", seconds)
 
 

@@ -1,4 +1,4 @@
-"""The plan of a sweep: its members with their settings, the coordinates of its dataset, and the table of members."""
+"""Plan of a sweep: its members with their settings, the coordinates of its dataset, and the table of members."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ class Member:
     """One run of a sweep.
 
     number  counted from 0; its run folder is members/NNNN
-    index   where it lies along each dimension
+    index   position along each dimension
     varied  its settings of all dimensions, as `--set` takes them
     """
 
@@ -52,18 +52,18 @@ class Member:
 
     @property
     def name(self) -> str:
-        """The name of its run folder."""
+        """Name of its run folder."""
         return f"{self.number:04d}"
 
     @property
     def text(self) -> str:
-        """The member in messages: its number and its settings."""
+        """Number and settings of the member, for messages."""
         return f"member {self.name} ({', '.join(self.varied)})"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep runs: the case, the settings of all members, and the dimensions; members are all combinations.
+    """Case, common settings and dimensions of a sweep; its members are all combinations.
 
     source  further facts for the attributes of the dataset, such as the seed and the table of uncertainties
     """
@@ -126,11 +126,11 @@ class Plan:
         return xr.Dataset(coords=coords)
 
     def _case_at(self, axis: int, at: int) -> RunCase:
-        """Return the case of the member that lies at an index of one dimension, and at the start of all others."""
+        """Return the case of the member at an index of one dimension, and at index 0 of all others."""
         return self.cases[at * int(np.prod(self.shape[axis + 1 :], dtype=int))]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what sweep.json holds."""
+        """Return the content of sweep.json."""
         dimensions = [{"name": each.name, "keys": each.keys, "points": each.points} for each in self.dimensions]
         made: dict[str, Any] = json.loads(
             json.dumps(
@@ -160,7 +160,7 @@ class Plan:
 
 
 def check_same(folder: Path, plan: Plan) -> bool:
-    """Return whether a folder holds an earlier sweep; raises OutputError where that is another one than the plan's."""
+    """Return whether a folder holds this sweep; raises OutputError if it holds another one."""
     try:
         earlier = json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -178,7 +178,7 @@ def check_same(folder: Path, plan: Plan) -> bool:
 
 
 def value_of(case: RunCase, key: str) -> Any:
-    """Return the value of a setting in a case, None where it has no place of its own there."""
+    """Return the value of a setting in a case, None if the case has no value of that key."""
     node: Any = case
     for part in key.split("."):
         if isinstance(node, Mapping):
@@ -191,9 +191,9 @@ def value_of(case: RunCase, key: str) -> Any:
 
 
 def coordinate_values(values: Sequence[Any], texts: Sequence[str]) -> tuple[np.ndarray[Any, Any], str]:
-    """Return the values of a setting as an array, and their unit; what is no number, truth value or time is text.
+    """Return the values of a setting as an array, and their unit; values of other types become text.
 
-    Quantities keep the unit in which all of them are written, else they are in SI.
+    Quantities keep their unit if all are written in one unit; otherwise they are in SI units.
     """
     if all(isinstance(value, Quantity) for value in values):
         written = [_WRITTEN.fullmatch(value.text) for value in values]
@@ -212,13 +212,13 @@ def coordinate_values(values: Sequence[Any], texts: Sequence[str]) -> tuple[np.n
 
 
 def _unit(documented: Setting) -> str:
-    """Return the unit of a plain number: that of its setting, or the one in brackets at the end of the text."""
+    """Return the unit of a plain number: of its setting, or in brackets at the end of the documentation."""
     in_text = _UNIT_IN_TEXT.search(documented.text)
     return in_text[1] if in_text and documented.unit in ("", "1") else documented.unit or "1"
 
 
 def _documented(case: RunCase, key: str) -> Setting | None:
-    """Return the documentation of a setting, or of the table that it stands in."""
+    """Return the documentation of a setting, or of the table that contains it."""
     pattern = re.sub(r"\.\d+\.", ".N.", key)
     settings = {each.key: each for each in settings_of(type(case))}
     while pattern and pattern not in settings:

@@ -1,6 +1,6 @@
-"""Runs the members of a sweep, on threads that each start a process, or on the workers of a Dask scheduler.
+"""Execution of a sweep, on threads that each start a process, or on the workers of a Dask scheduler.
 
-Both are executors of concurrent.futures, so that members are submitted and collected alike.
+Both are executors of concurrent.futures, with the same submission and collection of members.
 
 SWEEP/sweep.json      the settings and dimensions of the sweep
 SWEEP/members.csv     the settings, state and message of each member
@@ -28,27 +28,26 @@ from airshed.sweep.member import Outcome, Task, run_member
 from airshed.sweep.plan import DATASET, MEMBERS, PLAN_FILE, TABLE, Member, Plan, check_same
 
 _STOP: Final = ".stop"
-"""File whose appearance stops all members, also on other machines."""
+"""File that stops all members when it appears, also on other machines."""
 
-_PATIENCE: Final = 60.0
-"""Seconds to wait for members of a sweep that was killed, which end within some steps."""
+_TIMEOUT: Final = 60.0
+"""Seconds to wait for the members of a killed sweep, which end within a few steps."""
 
-_TURN: Final = 0.2
-"""Seconds between two reports of the progress."""
+_POLL: Final = 0.2
+"""Seconds between two progress reports."""
 
-
-_PAUSE: Final = 10.0
-"""Seconds between two versions of the table of members, which may be long, while members run."""
+_TABLE_INTERVAL: Final = 10.0
+"""Seconds between two versions of the table of members, which may be long, during the sweep."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """How a sweep runs; nothing here changes a result.
+class SweepOptions:
+    """Execution options of a sweep; they do not change results.
 
-    jobs       members at once; 0 for one on each core, or all that Dask has threads for
-    threads    of each member; 0 divides the cores among the members, and takes one on Dask
+    jobs       members at once; 0 for one per core, or one per Dask thread
+    threads    threads of each member; 0 divides the cores among the members; on Dask 0 means one
     scheduler  address of a Dask scheduler; None runs members on this machine
-    retries    how often a member that failed is tried again
+    retries    number of retries of a failed member
     """
 
     jobs: int = 0
@@ -62,10 +61,10 @@ class Options:
 
 @dataclass
 class Progress:
-    """How far a sweep is.
+    """Progress of a sweep.
 
-    total, done, failed, running  numbers of members; those that an earlier sweep finished count as done
-    seconds_left                  estimate of the time left [s], None before a member is done
+    total, done, failed, running  numbers of members; done includes those of an earlier sweep
+    seconds_left                  estimate of the remaining time [s], None before the first member is done
     """
 
     total: int
@@ -80,12 +79,12 @@ class Sweep:
     """A sweep in a folder; :meth:`run` runs it.
 
     on_progress  callback for each change of the progress
-    on_failure   callback for each member that failed, with its message and whether it is tried again
+    on_failure   callback for each failed member, with its message and whether it is retried
     """
 
     plan: Plan
     folder: Path
-    options: Options = field(default_factory=Options)
+    options: SweepOptions = field(default_factory=SweepOptions)
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_failure: Callable[[Member, str, bool], None] = lambda member, message, again: None
 
@@ -93,12 +92,12 @@ class Sweep:
         self.folder = self.folder.absolute()
         self._stop = self.folder / _STOP
         self._states: dict[int, tuple[str, str]] = {}
-        self._listed, self._is_stopping = 0.0, False
+        self._table_written, self._is_stopping = 0.0, False
         self.progress = Progress(len(self.plan.members))
 
     @property
     def dataset(self) -> Path:
-        """The dataset of all members."""
+        """Path of the dataset of all members."""
         return self.folder / DATASET
 
     @property
@@ -110,13 +109,13 @@ class Sweep:
     def request_stop(self) -> None:
         """Stop all members within some steps; a resumed sweep continues them. Callable from a signal handler."""
         self._is_stopping = True
-        with suppress(OSError):  # there is no folder yet
+        with suppress(OSError):  # the folder does not exist yet
             self._stop.touch()
 
     def run(self) -> bool:
         """Run all members that are not finished, and gather the results; return False where the sweep was stopped.
 
-        Raises AirshedError, before anything runs, for settings that cannot be and for a folder that cannot be used.
+        Raises AirshedError, before anything runs, for invalid settings and for an unusable folder.
         """
         _ = self.plan.cases
         earlier = self._check_folder()
@@ -149,7 +148,7 @@ class Sweep:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep other sweeps out of the folder; an earlier one is removed where it is to be replaced."""
+        """Lock the folder against other sweeps; with --force remove the earlier one."""
         made = not self.folder.exists()
         with guarded(self.folder):
             (self.folder / MEMBERS).mkdir(parents=True, exist_ok=True)
@@ -163,7 +162,7 @@ class Sweep:
                     self._remove_earlier()
                 yield
         finally:
-            if made and not (self.folder / PLAN_FILE).exists():  # it was refused
+            if made and not (self.folder / PLAN_FILE).exists():  # the sweep was refused
                 shutil.rmtree(self.folder, ignore_errors=True)
 
     def _remove_earlier(self) -> None:
@@ -175,9 +174,9 @@ class Sweep:
             (self.folder / MEMBERS).mkdir()
 
     def _wait_for_members(self) -> None:
-        """Stop members of a sweep that was killed, and wait for their end; raises OutputError after a minute."""
+        """Stop the members of a killed sweep, and wait for them; raises OutputError after a minute."""
         self._stop.touch()
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _TIMEOUT
         for folder in sorted(path.parent for path in (self.folder / MEMBERS).glob("*/.lock")):
             while True:
                 try:
@@ -186,10 +185,10 @@ class Sweep:
                 except OutputError:
                     if time.monotonic() > until:
                         raise
-                    time.sleep(_TURN)
+                    time.sleep(_POLL)
 
     def _finished(self) -> set[int]:
-        """Return the members that an earlier sweep finished; raises AirshedError for one that cannot be resumed."""
+        """Return the members that an earlier sweep finished; raises AirshedError if one cannot be resumed."""
         finished = set()
         for member, case in zip(self.plan.members, self.plan.cases, strict=True):
             use = FolderUse(self._run_folder(member), resume=True, accept=self.options.accept_changed_inputs)
@@ -209,7 +208,7 @@ class Sweep:
 
     @contextmanager
     def _executor(self) -> Iterator[tuple[Executor, Callable[[], int]]]:
-        """Yield the executor, and a function that returns how many members it runs at once."""
+        """Yield the executor, and a function that returns the number of members it runs at once."""
         if self.options.scheduler is not None:
             from airshed.sweep.dask import dask_executor
 
@@ -220,13 +219,13 @@ class Sweep:
             yield executor, self._jobs
 
     def _jobs(self) -> int:
-        """Return how many members run at once; 0 for all that the engine takes."""
+        """Return the number of members at once; 0 for no limit."""
         if self.options.scheduler is not None:
             return self.options.jobs
         return min(self.options.jobs or usable_cores(), len(self.plan.members))
 
     def _threads(self) -> list[str]:
-        """Return the setting of threads of each member, unless the user has given it."""
+        """Return the setting of threads for each member, unless the user sets it."""
         keys = [*(key for each in self.plan.dimensions for key in each.keys), *self.plan.settings]
         if not self.options.threads and any(key.partition("=")[0].strip() == "run.threads" for key in keys):
             return []
@@ -241,30 +240,30 @@ class Sweep:
         )  # fmt: skip
 
     def _try_first(self, executor: Executor, members: list[Member]) -> None:
-        """Build the model of the first member, so that kernels are compiled before all others ask for them.
+        """Build the model of the first member, so that kernels are compiled once for all members.
 
-        Where neither this one nor the last one can be built, all members have a common fault, such as a name that is
-        known only from the data: raises CaseError.
+        Raises CaseError if neither the first nor the last model can be built: the members then share a fault, such as
+        an unknown name in the data.
         """
         faults = []
         for member in dict.fromkeys((members[0], members[-1])):
-            outcome = _result(_submitted(executor, replace(self._task(member), folder=None)), member.number)
+            outcome = _result(_submit(executor, replace(self._task(member), folder=None)), member.number)
             if outcome.state != "failed":
                 return
             faults.append(outcome.message)
         raise CaseError(faults[0])
 
     def _run_all(self, executor: Executor, members: Iterable[Member], slots: Callable[[], int]) -> None:
-        """Submit members while fewer than the greatest number run, and collect them as they end."""
+        """Submit members up to the maximum number at once, and collect them as they end."""
         waiting, tries = list(members)[::-1], dict[int, int]()
         running: dict[Future[Outcome], Member] = {}
         most, took = self._jobs() or len(waiting), list[float]()
         while (waiting and not self._is_stopping) or running:
             while waiting and len(running) < most and not self._is_stopping:
                 member = waiting.pop()
-                running[_submitted(executor, self._task(member))] = member
+                running[_submit(executor, self._task(member))] = member
             self._show(len(waiting), len(running), slots(), took)
-            ended, _ = wait(running, _TURN, FIRST_COMPLETED)
+            ended, _ = wait(running, _POLL, FIRST_COMPLETED)
             for future in ended:
                 member = running.pop(future)
                 outcome = _result(future, member.number)
@@ -273,30 +272,30 @@ class Sweep:
                 if again:
                     waiting.append(member)
                 took += [outcome.seconds] if outcome.state == "finished" else []
-                self._note(member, outcome, again)
+                self._record(member, outcome, again)
         self._show(0, 0, slots(), took)
 
     def _show(self, waiting: int, submitted: int, slots: int, took: list[float]) -> None:
-        """Report the progress; the time left follows from the mean time of a member, of which the half is over."""
+        """Report the progress; the time left assumes that running members are half finished."""
         self.progress.running = running = min(submitted, slots)
         if took:
             members = waiting + submitted - running / 2
             self.progress.seconds_left = sum(took) / len(took) * members / max(running, 1)
         self.on_progress(self.progress)
 
-    def _note(self, member: Member, outcome: Outcome, again: bool) -> None:
+    def _record(self, member: Member, outcome: Outcome, again: bool) -> None:
         self._states[member.number] = (outcome.state, outcome.message)
         self.progress.done += outcome.state == "finished"
         if outcome.state == "failed":
             self.progress.failed += not again
             self.on_failure(member, outcome.message, again)
-        if time.monotonic() - self._listed > _PAUSE:
-            self._listed = time.monotonic()
+        if time.monotonic() - self._table_written > _TABLE_INTERVAL:
+            self._table_written = time.monotonic()
             self.plan.write_table(self.folder, self._states)
 
 
-def _submitted(executor: Executor, task: Task) -> "Future[Outcome]":
-    """Submit a member; where the engine takes none, such as a scheduler that is gone, that is the result."""
+def _submit(executor: Executor, task: Task) -> "Future[Outcome]":
+    """Submit a member; an error of the executor, such as a lost scheduler, becomes the result."""
     try:
         return executor.submit(run_member, task)
     except Exception as error:
@@ -306,10 +305,10 @@ def _submitted(executor: Executor, task: Task) -> "Future[Outcome]":
 
 
 def _result(future: "Future[Any]", number: int) -> Outcome:
-    """Return the outcome of a member; an error of the engine, such as a lost worker, is a failure of the member."""
+    """Return the outcome of a member; an error of the executor, such as a lost worker, is a failure of the member."""
     try:
         outcome: Outcome = future.result()
         return outcome
     except (Exception, CancelledError) as error:
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
-        return Outcome(number, "failed", f"it gave no result, its worker or the scheduler may be gone ({reason})")
+        return Outcome(number, "failed", f"it returned no result, its worker or the scheduler may be lost ({reason})")

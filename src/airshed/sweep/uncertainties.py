@@ -1,8 +1,8 @@
 """Ensembles of perturbed parameters: settings drawn from distributions by a Latin hypercube.
 
-Each setting's range of probability is cut into as many equal parts as there are members, and each part is drawn from
-once (McKay, Beckman and Conover, 1979, https://doi.org/10.2307/1268522). Distributions with bounds are truncated: the
-probability between the bounds is cut, so that no draw is thrown away.
+The range of each setting is divided into as many intervals of equal probability as there are members, with one
+draw from each (McKay, Beckman and Conover, 1979, https://doi.org/10.2307/1268522). Distributions with
+bounds are truncated: the probability between the bounds is divided, without rejection of draws.
 """
 
 import csv
@@ -25,7 +25,7 @@ MEMBER: Final = "member"
 """Name of the dimension of an ensemble."""
 
 _NEEDED: Final = {"uniform": ("low", "high"), "normal": ("mean", "sd"), "lognormal": ("median", "gsd")}
-"""Parameters of each distribution; low and high bound the others too."""
+"""Required parameters of each distribution; low and high may truncate the other two as well."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _entry(path: Path, key: str, table: object) -> dict[str, Any]:
 
 
 def _number(text: str | None) -> Any:
-    """Return a cell as a number where it is one, else as text."""
+    """Return a cell as a number if it is one, else as text."""
     try:
         return float(text or "")
     except ValueError:
@@ -125,7 +125,9 @@ def _uncertainty(where: str, entry: Mapping[str, Any]) -> Uncertainty:
         raise CaseError(f"{where}: the {distribution} distribution needs {' and '.join(lacking)}")
     others = set(entry) - {"setting", "distribution", "unit", "low", "high", *needed}
     if others:
-        raise CaseError(f"{where}: {min(others)} is none of the {distribution} distribution's: {', '.join(needed)}")
+        raise CaseError(
+            f"{where}: {min(others)} is not a parameter of the {distribution} distribution: {', '.join(needed)}"
+        )
     made = Uncertainty(**entry)
     _check_range(where, made)
     return made
@@ -168,7 +170,7 @@ def draw(uncertainties: Sequence[Uncertainty], members: int, seed: int) -> Dimen
 
 
 def describe(uncertainties: Sequence[Uncertainty]) -> list[dict[str, Any]]:
-    """Return the table for the attributes of the dataset, without what is not given."""
+    """Return the given entries of the table for the attributes of the dataset."""
     return [
         {field.name: value for field in fields(each) if (value := getattr(each, field.name)) not in (None, "")}
         for each in uncertainties

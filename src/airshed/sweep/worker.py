@@ -1,7 +1,7 @@
-"""The process of one member of a sweep: `python -m airshed.sweep.worker`, with its task as a line of JSON on stdin.
+"""Process of one member of a sweep: `python -m airshed.sweep.worker`, with its task as a line of JSON on stdin.
 
-It ends with 0 when the run is finished, with 130 when it was stopped, else with a line of JSON on stdout that holds the
-message. The end of stdin stops it: the run then writes a restart, and can be resumed.
+The exit code is 0 for a finished run and 130 for a stopped one; otherwise stdout has a line of JSON with the error
+message. The end of stdin stops the run, which then writes a restart and can be resumed.
 """
 
 import json
@@ -16,8 +16,8 @@ from airshed.core.errors import AirshedError
 from airshed.sweep.member import STOPPED
 
 
-class Lifeline:
-    """Watches standard input in a thread, and stops the run at its end."""
+class StopMonitor:
+    """Monitor of standard input on a thread; its end stops the run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class Lifeline:
         self.ended = False
 
     def watch(self, file: int) -> None:
-        """Wait for the end of a file; before the run has begun, end the process at once."""
+        """Wait for the end of a file, then stop the run; before the run has begun, exit at once."""
         while os.read(file, 1024):
             pass
         with self._lock:
@@ -34,22 +34,22 @@ class Lifeline:
                 os._exit(STOPPED)
             self._simulation.request_stop()
 
-    def hold(self, simulation: Any) -> None:
-        """Stop this simulation, rather than the process, from now on."""
+    def register(self, simulation: Any) -> None:
+        """Set the simulation to stop in place of the process."""
         with self._lock:
             self._simulation = simulation
 
 
 def read_line(file: int) -> str:
-    """Return the first line of a file, and read no further."""
+    """Return the first line of a file without reading ahead."""
     line = b""
     while not line.endswith(b"\n") and (byte := os.read(file, 1)):
         line += byte
     return line.decode()
 
 
-def run(task: dict[str, Any], lifeline: Lifeline) -> bool:
-    """Run a member, or build its model alone; return whether it is finished."""
+def run(task: dict[str, Any], monitor: StopMonitor) -> bool:
+    """Run a member, or only build its model; return whether it is finished."""
     from airshed import Simulation, load_case
     from airshed.io.run_state import FinishedRunError
 
@@ -63,7 +63,7 @@ def run(task: dict[str, Any], lifeline: Lifeline) -> bool:
         with Simulation(
             case, output=folder, resume=folder.exists(), accept_changed_inputs=task["accept_changed_inputs"]
         ) as simulation:
-            lifeline.hold(simulation)
+            monitor.register(simulation)
             for notice in simulation.notices:
                 print(notice, file=sys.stderr)
             simulation.run()
@@ -77,11 +77,11 @@ def main() -> int:
     line = read_line(0)
     if not line:
         return STOPPED
-    lifeline = Lifeline()
-    threading.Thread(target=lifeline.watch, args=(0,), daemon=True).start()
+    monitor = StopMonitor()
+    threading.Thread(target=monitor.watch, args=(0,), daemon=True).start()
     try:
-        return 0 if run(json.loads(line), lifeline) else STOPPED
-    except Exception as error:  # whatever it is, it is the message of this member
+        return 0 if run(json.loads(line), monitor) else STOPPED
+    except Exception as error:  # any error becomes the message of this member
         print(error, file=sys.stderr) if isinstance(error, AirshedError) else traceback.print_exc()
         message = str(error) or type(error).__name__
         print(json.dumps({"message": message}), flush=True)

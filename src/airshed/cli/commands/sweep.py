@@ -1,4 +1,4 @@
-"""`airshed sweep`: run a case with many settings, and gather the results in one dataset."""
+"""`airshed sweep`: run a case with many settings, and write the results to one dataset."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from airshed.sweep.runner import Sweep
 
 SOME_FAILED = 1
-"""Exit code of a sweep of which some members failed."""
+"""Exit code of a sweep with failed members."""
 
 
 def sweep(
@@ -34,7 +34,7 @@ def sweep(
     overrides: Overrides = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the sweep; by default runs/NAME-sweep.")] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=0, help="Members at once; 0 for one on each core, or all of Dask.")
+        int, typer.Option("--jobs", "-j", min=0, help="Members at once; 0 for one per core, or no limit with Dask.")
     ] = 0,
     threads: Annotated[
         int, typer.Option(min=0, help="Threads of each member; 0 divides the cores among the members.")
@@ -42,9 +42,9 @@ def sweep(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run the members on a Dask cluster: tcp://HOST:8786.")
     ] = None,
-    retries: Annotated[int, typer.Option(min=0, help="How often a member that failed is tried again.")] = 1,
+    retries: Annotated[int, typer.Option(min=0, help="Number of retries of a failed member.")] = 1,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the sweep in the folder; finished members are not run again.")
+        bool, typer.Option("--resume", help="Continue the sweep in the folder; finished members are not run again.")
     ] = False,
     accept_changed_inputs: AcceptChangedInputs = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the sweep in the folder.")] = False,
@@ -54,7 +54,7 @@ def sweep(
     """Run a case with all combinations of varied settings, or an ensemble of perturbed parameters.
 
     The results are gathered in sweep.zarr, with the varied settings as dimensions. Ctrl-C stops all members within
-    some steps; --resume goes on from there. The exit code is 0 where all members succeeded, 1 where some failed.
+    a few steps; --resume continues them. The exit code is 0 where all members succeeded, 1 where some failed.
     """
     from airshed.case.places import case_file
     from airshed.cli.interrupt import stop_on_interrupt
@@ -62,22 +62,22 @@ def sweep(
     from airshed.cli.sweep_progress import shown_progress
     from airshed.io.folder import RUNS
     from airshed.sweep.plan import Plan
-    from airshed.sweep.runner import Options, Sweep
+    from airshed.sweep.runner import Sweep, SweepOptions
 
     dimensions, source = _dimensions(vary or [], ensemble, uncertainties, seed)
     plan = Plan(case, tuple(overrides or ()), dimensions, source, allow_code)
     file = case_file(Path(case))
     name = file.resolve().parent.name if file.name == "case.toml" else file.stem
-    options = Options(jobs, threads, scheduler, retries, resume, force, accept_changed_inputs)
-    made = Sweep(plan, output or RUNS / f"{name}-sweep", options, on_failure=_tell_failure)
+    options = SweepOptions(jobs, threads, scheduler, retries, resume, force, accept_changed_inputs)
+    made = Sweep(plan, output or RUNS / f"{name}-sweep", options, on_failure=_print_failure)
     with shown_progress(quiet=quiet) as show, stop_on_interrupt(made.request_stop):
         made.on_progress = show
         is_complete = made.run()
     if not is_complete:
         done = f"{made.progress.done} of {made.progress.total} members are finished"
-        say(f"airshed: stopped; {done}, and --resume goes on with the others in {made.folder}", err=True)
+        say(f"airshed: stopped; {done}, and --resume continues the others in {made.folder}", err=True)
         raise typer.Exit(INTERRUPTED)
-    _tell_end(made, quiet=quiet)
+    _print_summary(made, quiet=quiet)
     if made.failures:
         raise typer.Exit(SOME_FAILED)
 
@@ -85,7 +85,7 @@ def sweep(
 def _dimensions(
     vary: list[str], ensemble: int | None, uncertainties: Path | None, seed: int
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the dimensions of a sweep, and what its plan notes of their source; raises CaseError."""
+    """Return the dimensions of a sweep, and their source for the plan; raises CaseError."""
     from airshed.core.errors import CaseError
     from airshed.sweep.dimensions import varied
     from airshed.sweep.uncertainties import describe, draw, read_uncertainties
@@ -99,17 +99,17 @@ def _dimensions(
     return (*dimensions, draw(table, ensemble, seed)), {"seed": seed, "uncertainties": describe(table)}
 
 
-def _tell_failure(member: Any, message: str, again: bool) -> None:
+def _print_failure(member: Any, message: str, again: bool) -> None:
     from airshed.cli.render import say
 
-    say(f"airshed: {member.text} failed{', and is tried again' if again else ''}: {message}", err=True)
+    say(f"airshed: {member.text} failed{', and is retried' if again else ''}: {message}", err=True)
 
 
-def _tell_end(made: "Sweep", *, quiet: bool) -> None:
+def _print_summary(made: "Sweep", *, quiet: bool) -> None:
     from airshed.cli.render import say
 
     count = f"{made.progress.done} of {made.progress.total} members are finished"
     if made.failures:
-        say(f"airshed: {count}; the others are missing in {made.dataset}, and --resume tries them again", err=True)
+        say(f"airshed: {count}; the others are missing in {made.dataset}; --resume retries them", err=True)
     if not quiet:
         say(f"{count}\nResults: {made.dataset}   Members: {made.folder / 'members.csv'}")
