@@ -21,7 +21,7 @@ ANEW = r".*; run anew without --resume$"
 def run(folder, strategy, *, hours=8, resume=False):
     options = Namespace(
         compression="none", restarts="gather", resume=resume, forget=False, hours=hours, kill=None, limit_at=None,
-        victim=0, careless=False, pause=0.0,
+        victim=0, careless=False, pause=0.0, statistic="point",
     )  # fmt: skip
     simulate(options, strategy, folder, Alone())
 

@@ -17,17 +17,24 @@ LIMIT_OF_SWEEPS: Final = {4: 1e-3, 16: 1e-6, 64: 1e-10, 128: 1e-13}
 
 _CUT: Final = {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}  # 16 x 16 columns with the Ruhr, the Randstad and Belgium
 _CONVERGED: Final = "exact: 0 once converged"
-_KEPT: Final = ("chemistry", "meteorology", "emissions", "deposition", "boundary", "photolysis")
+_KEPT: Final = ("chemistry", "meteorology", "emissions", "deposition", "photolysis")
+_BOUNDARY: Final[dict[str, Any]] = {
+    "profiles": "clean-air",
+    "scale": {"O3": 1.3, "CO": 1.4, "NO2": 5, "HNO3": 2, "PAN": 2, "SO2": 3, "HCHO": 3, "C2H6": 2, "NC4H10": 2,
+              "H2O2": 0.25, "CH3O2H": 0.25},
+}  # fmt: skip
+"""Of the test problem, whatever the case has: its air is the initial state, to which the limits of drifts belong."""
 
 
 def cut_case(length: str, *, start: str | None = None, **sections: Mapping[str, Any]) -> Case:
-    """Return a part of west-europe with all that the whole case has, from its start or another, without spin-up."""
+    """Return a part of west-europe with a boundary of its own, from the start of the case or another; no spin-up."""
     whole = Case.load(CASE)
     data = whole.to_dict()
     chosen: dict[str, Any] = {
         "grid": {**data["grid"], "area": _CUT},
         "time": {"start": start or data["time"]["start"], "length": length},
         **{name: data[name] for name in _KEPT},
+        "boundary": _BOUNDARY,
         "run": {"threads": 1},
     }
     for name, section in sections.items():
