@@ -4,13 +4,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from airshed.evaluate.evaluation import Evaluation, Options, evaluate
+from airshed.evaluate.evaluation import Evaluation, EvaluationOptions, evaluate
 
-__all__ = ["Evaluation", "Options", "evaluate"]
+__all__ = ["Evaluation", "EvaluationOptions", "evaluate"]
 
 
 class _CallablePackage(ModuleType):
-    """The package under its own name, so that ``airshed.evaluate`` is the function and holds the modules."""
+    """Callable package: ``airshed.evaluate`` is both the function and the package of these modules."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Evaluation:
         """See :func:`airshed.evaluate.evaluation.evaluate`."""

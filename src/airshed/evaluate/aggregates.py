@@ -1,8 +1,8 @@
 """Daily and seasonal aggregates of hourly means by the rules of air-quality law: MDA8, AOT40, daily mean and maximum.
 
 The functions take an :class:`xarray.DataArray` along `time`, of a run (:func:`hourly_means`) or of observations, with
-any other dimensions. `label` says whether `time` is the end or the start of each hour. An hour that is absent or NaN
-counts as missing. Days have a fixed offset from UTC, as the rules name standard time.
+any other dimensions. `label` sets whether `time` is the end or the start of each hour. An hour that is absent or NaN
+counts as missing. Days have a fixed offset from UTC, since the rules refer to standard time.
 
 References
 ----------
@@ -36,7 +36,7 @@ _LEAST_SHARE: Final = 0.75
 
 @dataclass(frozen=True)
 class _Windows:
-    """The 8-hour windows of a day: those that end in it, or start in it from an hour on; `least` must have a value."""
+    """8-hour windows of a day: those that end in it, or start in it from hour `first` on; `least` must be valid."""
 
     by: Label
     first: int
@@ -49,13 +49,13 @@ _AOT40: Final = {
     "mol mol-1": (1e9, 40.0, "ppb h"), "ppb": (1.0, 40.0, "ppb h"), "nmol mol-1": (1.0, 40.0, "ppb h"),
     "ug m-3": (1.0, 80.0, "ug m-3 h"),
 }  # fmt: skip
-"""By the unit of the values: factor to the unit of the threshold, threshold, unit of the result."""
+"""Unit of the values -> factor to the unit of the threshold, threshold, unit of the result."""
 
 
 def hourly_means(dataset: "xr.Dataset", name: str) -> "xr.DataArray":
     """Return the hourly means of a field of a run's output, each at the end of its hour.
 
-    Raises DataError for a field that is not there, and for one that holds no means over an hour.
+    Raises DataError for an unknown field, and for a field without hourly means.
     """
     if name not in dataset.data_vars:
         raise DataError(f"there is no field {name!r}; {suggestion(name, [str(each) for each in dataset.data_vars])}")
@@ -69,9 +69,9 @@ def hourly_means(dataset: "xr.Dataset", name: str) -> "xr.DataArray":
 
 
 def running_mean(values: "xr.DataArray", hours: int = 8, *, label: Label = "end") -> "xr.DataArray":
-    """Return means over so many hours, each at the end of its window; NaN where less than 75 % of them have values.
+    """Return means over `hours`, each at the end of its window; NaN where less than 75 % of them have values.
 
-    Among them are windows that begin before the first hour, or end after the last one.
+    Windows may begin before the first hour, or end after the last one.
     """
     hourly = _hourly(values, label)
     around = [(hours - 1, hours - 1), *((0, 0) for _ in hourly.dims[1:])]
@@ -139,7 +139,7 @@ def aot40(
     total = np.nansum(np.maximum(data - threshold, 0.0), axis=0) * len(data) / np.maximum(count, 1)
     found = np.where(count >= max(least * len(data), 1.0), total, np.nan)
     summed = _along("time", hourly["time"].values[:1], found[None], hourly).isel(time=0, drop=True)
-    summed.attrs.pop("standard_name", None)  # which is that of a mixing ratio or concentration
+    summed.attrs.pop("standard_name", None)  # it names a mixing ratio or concentration
     return summed.assign_attrs(units=result, long_name=f"AOT40 of {_title(values)}")
 
 
@@ -172,7 +172,7 @@ def _along(dim: str, at: Times, data: Array, like: "xr.DataArray") -> "xr.DataAr
 
 
 def _by_day(values: "xr.DataArray", at: Times, reduce: Callable[[Array], Array], least: float) -> "xr.DataArray":
-    """Return a value for each day of some local times, NaN where less than `least` values are there."""
+    """Return a value for each day in local time, NaN where there are fewer than `least` valid values."""
     dates = _dates(at)
     days = np.unique(dates)
     parts = [values.values[dates == day] for day in days]
@@ -182,7 +182,7 @@ def _by_day(values: "xr.DataArray", at: Times, reduce: Callable[[Array], Array],
 
 
 def _mean(data: Array, axis: int, least: float = 1.0) -> Array:
-    """Return the means of what is not missing; NaN where less than `least` values are there."""
+    """Return the means of valid values; NaN where there are fewer than `least`."""
     there = np.isfinite(data)
     count = there.sum(axis=axis)
     mean = np.where(there, data, 0.0).sum(axis=axis) / np.maximum(count, 1)

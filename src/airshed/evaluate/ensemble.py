@@ -23,28 +23,29 @@ Estimator = Literal["fair", "standard"]
 
 
 def complete(o: Array, m: Array) -> tuple[Array, Array]:
-    """Return the pairs (n,), (k, n) that are whole: without members that have no value at all, then without gaps."""
+    """Return complete pairs (n,), (k, n): without members that have no values, then without missing values."""
     m = m[np.isfinite(m).any(axis=1)]
     there = np.isfinite(o) & np.isfinite(m).all(axis=0)
     return o[there], m[:, there]
 
 
 def ensemble_mean_error(o: Array, m: Array) -> float:
-    """Return the root mean square error of the mean of the members, sqrt(mean((mean_k(m) - o)^2)), in their unit."""
+    """Return the root mean square error of the ensemble mean, sqrt(mean((mean_k(m) - o)^2)), in their unit."""
     return float(np.sqrt(((m.mean(axis=0) - o) ** 2).mean()))
 
 
 def spread(m: Array) -> float:
     """Return the spread sqrt(mean(s^2)), in the unit of the values, with the variance s^2 of the members (k - 1).
 
-    Members that cannot be told from the observations have a spread of sqrt(k / (k + 1)) times the error of their mean.
+    Members that are statistically equivalent to the observations have a spread of sqrt(k / (k + 1)) times the error of
+    their mean.
     """
     _need_two(m)
     return float(np.sqrt(m.var(axis=0, ddof=1).mean()))
 
 
 def spread_error_ratio(o: Array, m: Array) -> float:
-    """Return sqrt((k + 1) / k) spread / error of the mean [1]: 1 for a reliable ensemble, less where it is too narrow.
+    """Return sqrt((k + 1) / k) spread / error of the mean [1]: 1 if reliable, less if underdispersive.
 
     NaN where the mean has no error.
     """
@@ -55,7 +56,7 @@ def spread_error_ratio(o: Array, m: Array) -> float:
 def rank_histogram(o: Array, m: Array) -> Array:
     """Return how many observed values have 0, 1, ..., k members below them, (k + 1,); flat for a reliable ensemble.
 
-    A value that equals some members counts in equal parts in each place that it may take among them.
+    A value that equals some members is divided equally among its possible ranks.
     """
     below, equal = (m < o).sum(axis=0), (m == o).sum(axis=0)
     ranks = np.arange(len(m) + 1)[:, None]

@@ -1,4 +1,4 @@
-"""Evaluation of finished runs against observations of stations."""
+"""Evaluation of finished runs against station observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -32,16 +32,16 @@ from airshed.observations.time_convention import TimeConvention
 
 Array = npt.NDArray[np.float64]
 HIGH: Final = 500.0
-"""Altitude of a station [m] from which the report says how its height was treated."""
+"""Altitude [m] above which the report lists stations in the lowest layer."""
 
 _SPELLINGS: Final = {"PM25": "PM2.5", "PM2_5": "PM2.5", "ozone": "O3", "nitrogen dioxide": "NO2"}
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluationOptions:
     """Settings of an evaluation.
 
-    species    to compare; empty: all that runs and observations have in common
+    species    species to compare; empty: all that runs and observations have in common
     placement  "bilinear" between cell centres, or "cell": the value of the cell that contains the station
     traffic    whether traffic stations are scored
     """
@@ -53,7 +53,7 @@ class Options:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run as the report names it."""
+    """Label, title, path and period of a run."""
 
     label: str
     title: str
@@ -76,12 +76,12 @@ class Evaluation:
     absent   observed species that a run does not have
     classes  class of each station, such as "urban background"; "" where it is not known
     maps     the mean fields of each run; none of the members of a sweep
-    ensemble  whether the runs are the members of a sweep
+    ensemble whether the runs are the members of a sweep
     """
 
     runs: tuple[RunInfo, ...]
     files: tuple[FileSummary, ...]
-    options: Options
+    options: EvaluationOptions
     matched: Pairs
     scores: tuple[Score, ...]
     rejected: tuple[RejectedRow, ...]
@@ -111,7 +111,7 @@ class Evaluation:
         return pd.DataFrame(rows, columns=names)
 
     def report(self) -> Report:
-        """Return what the command prints."""
+        """Return the report that the command prints."""
         of = self.matched.observations
         facts: dict[str, Cell] = {
             "observations": listed([Path(each.path).name for each in self.files]),
@@ -145,22 +145,22 @@ def evaluate(
     traffic: bool = False,
     on_progress: Callable[[str], None] = lambda what: None,
 ) -> Evaluation:
-    """Compare finished runs with observations of stations.
+    """Compare finished runs with station observations.
 
     Parameters
     ----------
     run : path or sequence of paths
         Run folders, output files, or a sweep, whose members are scored as an ensemble.
     observations : path or sequence of paths
-        Files of observations, or folders of such.
+        Files or folders of observations.
     stations : path or sequence of paths
-        Tables of stations; by default ``stations.csv`` beside the observations, where it is there.
+        Station tables; by default ``stations.csv`` in the folder of the observations, if it exists.
     time : mapping with ``zone`` and ``label``
-        Convention of the times, such as ``{"zone": "Europe/Berlin", "label": "end"}``; by default that of the layout.
+        Time convention, such as ``{"zone": "Europe/Berlin", "label": "end"}``; by default that of the layout.
     averaging : str or number of seconds
-        Time over which a value is a mean, such as ``"1 h"``; by default that of the layout.
+        Averaging period, such as ``"1 h"``; by default that of the layout.
     units : mapping
-        Unit by pollutant for files that do not have them.
+        Unit by pollutant for files without units.
     species : sequence of names
         Species to compare; by default all that runs and observations have in common.
     placement : "bilinear" or "cell"
@@ -168,7 +168,7 @@ def evaluate(
     traffic : bool
         Whether traffic stations are scored.
     on_progress : callable
-        Called with what is being done.
+        Callback with the name of the current task.
 
     Returns
     -------
@@ -180,20 +180,20 @@ def evaluate(
     OutputError
         For a run that is missing, unfinished or damaged.
     DataError
-        For observations that cannot be used, or where nothing is left to compare.
+        For unusable observations, or if no pairs remain.
     CaseError
-        For a setting that cannot be.
+        For an invalid setting.
     """
     if placement not in PLACEMENTS:
         raise CaseError(f"the placement is {placement!r}; give bilinear or cell")
-    settings = Options(tuple(species), "cell" if placement == "cell" else "bilinear", traffic)
+    settings = EvaluationOptions(tuple(species), "cell" if placement == "cell" else "bilinear", traffic)
     source = ObservationFiles.of(
         _paths(observations), _paths(stations, least=0), time=time, averaging=averaging, units=units
     )
     given = _paths(run)
     for path in given:
         if path.suffix in (".csv", ".tsv", ".txt"):
-            raise CaseError(f"{path} is no run; give --observations before each file of observations")
+            raise CaseError(f"{path} is not a run; give --observations before each file of observations")
     runs = member_runs(given)
     with ExitStack() as stack:
         opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
@@ -292,7 +292,7 @@ def _common_area(runs: Sequence[RunFields]) -> Grid:
     return Grid(np.array([low[0], high[0]]), np.array([low[1], high[1]]), np.array([0.0, 1.0]))
 
 
-def _conventions(matched: Pairs, options: Options) -> dict[str, Cell]:
+def _conventions(matched: Pairs, options: EvaluationOptions) -> dict[str, Cell]:
     means = set(matched.by_means.values())
     over = {True: "time means of the run", False: "integral between its instants, linear in time"}
     places = {"bilinear": "bilinear between cell centres", "cell": "the cell that contains the station"}
@@ -305,16 +305,16 @@ def _conventions(matched: Pairs, options: Options) -> dict[str, Cell]:
 
 
 def _heights(matched: Pairs, altitudes: Mapping[str, float], *, has_surface: bool) -> dict[str, Cell]:
-    """Return how heights of stations were treated, and which stations lie high."""
-    told = {"height": "the lowest layer, or the one of the inlet"}
+    """Return the treatment of station heights, and stations at high altitude."""
+    facts = {"height": "the lowest layer, or the one of the inlet"}
     if matched.raised:
         layers = [f"{name} ({low:g} to {high:g} m above ground)" for name, (low, high) in matched.raised.items()]
-        told["in a higher layer"] = listed(layers)
+        facts["in a higher layer"] = listed(layers)
     present = set(matched.observations.station.tolist())
     high = sorted(name for name, altitude in altitudes.items() if altitude > HIGH and name in present)
     if high and not has_surface:
-        told[f"above {HIGH:g} m"] = f"{listed(high)}: in the lowest layer, since the run has no {SURFACE}"
-    return dict(told)
+        facts[f"above {HIGH:g} m"] = f"{listed(high)}: in the lowest layer, since the run has no {SURFACE}"
+    return dict(facts)
 
 
 def _several_places(of: Observations) -> dict[str, Cell]:

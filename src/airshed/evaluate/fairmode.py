@@ -1,4 +1,4 @@
-"""FAIRMODE's modelling quality indicator (MQI): the model's error against the uncertainty of the measurements.
+"""FAIRMODE's modelling quality indicator (MQI): model error relative to the measurement uncertainty.
 
 References
 ----------
@@ -28,7 +28,7 @@ class Uncertainty:
     relative     U_r(RV) [1] at the reference value
     reference    RV [ug/m3]
     alpha        [1] share of the uncertainty that does not depend on the concentration
-    n_p, n_np    N_p and N_np [1], by which the proportional and the other part shrink in an annual mean
+    n_p, n_np    N_p and N_np [1], reduction of the proportional and the other part in an annual mean
     """
 
     relative: float

@@ -1,4 +1,4 @@
-"""Folder of an evaluation: written whole or not at all, and only its own folder is replaced."""
+"""Folder of an evaluation: written completely or not at all; it replaces only an earlier evaluation."""
 
 import csv
 import json
@@ -18,16 +18,16 @@ FOLDER, _, MARK = EVALUATED.partition("/")
 
 
 def default_folder(run: Path) -> Path:
-    """Return where the evaluation of a run goes: RUN/evaluation, beside a run that is a file or a Zarr store."""
+    """Return the default folder: RUN/evaluation, or evaluation/ next to a run that is a file or a Zarr store."""
     return (run if run.is_dir() and not run.suffix else run.parent) / FOLDER
 
 
 @contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder to write to; at the end of the block it takes the place of ``folder``, whole.
+    """Yield an empty folder that replaces ``folder`` at the end of the block.
 
-    When the block raises, what was in ``folder`` stays. Raises OutputError for a folder that holds anything else than
-    an earlier evaluation, and for whatever the system refuses.
+    If the block raises, ``folder`` is unchanged. Raises OutputError for a folder with other files than an earlier
+    evaluation, and for errors of the file system.
     """
     check_folder(folder)
     part, earlier = part_path(folder), part_path(folder)

@@ -1,4 +1,4 @@
-"""The members of a sweep as runs of one evaluation, and the statistics of the ensemble that they make."""
+"""Members of a sweep as runs of one evaluation, and the statistics of their ensemble."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ def is_sweep(path: Path) -> bool:
 
 
 def member_runs(paths: Sequence[Path]) -> list[Path]:
-    """Return runs, with the finished members of a sweep in its place; raises OutputError for one without two."""
+    """Return the runs, each sweep replaced by its finished members; raises OutputError for fewer than two."""
     found: list[Path] = []
     for path in paths:
         if not is_sweep(path):
@@ -45,7 +45,7 @@ def _is_finished(folder: Path) -> bool:
 
 
 def ensemble_tables(pairs: Pairs, unscored: frozenset[str]) -> list[Table]:
-    """Return statistics of the members of a sweep together, by species, and their rank histograms."""
+    """Return the ensemble statistics and rank histograms by species."""
     of, rows, ranks = pairs.observations, [], []
     pooled = ~np.isin(of.station, list(unscored))
     for species, unit in pairs.units.items():
@@ -56,7 +56,7 @@ def ensemble_tables(pairs: Pairs, unscored: frozenset[str]) -> list[Table]:
         o, m = complete(o, m)
         if o.size:
             ranks.append((species, " ".join(f"{count:.3g}" for count in rank_histogram(o, m))))
-    note = "RMSE of the mean of the members; ratio 1 is reliable, less is too narrow; CRPS by the fair estimator"
+    note = "RMSE of the ensemble mean; ratio of spread and error: 1 is reliable, less is underdispersive; fair CRPS"
     return [
         Table("Ensemble", ("species", "unit", *SHOWN), rows, note),
         Table("Rank histogram", ("species", "observed values with 0, 1, ... members below them"), ranks),

@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 
 
 def pair_dataset(pairs: Pairs) -> "xr.Dataset":
-    """Return all pairs in one dimension ``pair``, with what each run has in the dimension ``run``."""
+    """Return all pairs in one dimension ``pair``, with the values of each run along the dimension ``run``."""
     import xarray as xr
 
     of = pairs.observations

@@ -25,7 +25,7 @@ BEYOND: Final = "beyond the period of the run"
 TOO_LONG: Final = "shorter than the means of the run"
 
 POLLUTANTS: Final = ("O3", "NO2", "NOx", "NO", "PM2.5", "PM10", "SO2", "CO", "NH3")
-"""Species in the order of tables; read from files also where no run has them, so that the report names them."""
+"""Species in the order of tables; read even if no run has them, so that the report lists them."""
 
 _BLOCK: Final = 256
 _COVERED: Final = 1.0 - 1e-6
@@ -33,7 +33,7 @@ _COVERED: Final = 1.0 - 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Observed values with what the runs have at the same place and time.
+    """Observed values with the modelled values at the same location and time.
 
     observations  values and sigma in :attr:`units`
     modelled      (runs, p), in the unit of the observation; NaN where the run has no value
@@ -117,7 +117,7 @@ class _Sampled:
 def _sample(
     run: RunFields, species: str, of: Observations, rows: Numbers, how: tuple[Window, Placement, int]
 ) -> _Sampled:
-    """Return what a run has of one species in one layer at the place and over the interval of each row."""
+    """Return the modelled values of one species in one layer at the location and over the interval of each row."""
     window, placement, level = how
     places, of_row = np.unique(np.stack([of.lon[rows], of.lat[rows]]), axis=1, return_inverse=True)
     lon, lat = places
@@ -162,7 +162,7 @@ def interval_means(series: Series, values: Array, place: Numbers, begin: Array, 
 
 
 def _reasons(series: Series, begin: Array, end: Array) -> npt.NDArray[np.str_]:
-    """Return why intervals (p,) cannot be compared with a series, "" where they can."""
+    """Return the reason to reject each interval (p,), "" where the series covers it."""
     if series.times.size == 0:
         return np.full(begin.size, BEYOND)
     if series.bounds is None:
@@ -191,7 +191,7 @@ def _neighbours(grid: Grid, cells: Numbers) -> Numbers:
 
 
 def size_in_unit(run: RunFields, species: str, unit: str) -> float:
-    """Return what one unit of a run's field is in the unit of observations; raises DataError without a molar mass."""
+    """Return the factor from a run's field to the unit of observations; raises DataError without a molar mass."""
     if run.members(species)[0].size is not None:
         return 1.0  # a mass in a volume, as observations of it are
     return _size(unit, species, run.molar_mass(species), run)
@@ -229,7 +229,7 @@ def _in_common_units(of: Observations, runs: Sequence[RunFields]) -> Observation
 
 
 def _conversion(unit: str, common: str, species: str, runs: Sequence[RunFields]) -> float:
-    """Return what one of a unit is in the common unit, gases at 293 K and 101.3 kPa."""
+    """Return the factor from a unit to the common unit, for gases at 293 K and 101.3 kPa."""
     found, wanted = observed_unit(unit, "surface"), observed_unit(common, "surface")
     if found.si == wanted.si:
         return found.size / wanted.size
@@ -249,7 +249,7 @@ def selected(of: Observations, kept: npt.NDArray[np.bool_]) -> Observations:
 
 
 def _in_order(species: str) -> tuple[int, str]:
-    """Return a key that sorts the pollutants that matter most first."""
+    """Return a sort key that puts the main pollutants first."""
     return (POLLUTANTS.index(species) if species in POLLUTANTS else len(POLLUTANTS), species)
 
 

@@ -29,7 +29,7 @@ SUMS: Final = {"NOx": ("NO", "NO2")}
 """Observed sums of species -> their members; the mass is that of the last one, as networks report NOx as NO2."""
 
 MASS_UNITS: Final = {"kg m-3": 1e9, "kg/m3": 1e9, "ug m-3": 1.0, "ug/m3": 1.0}
-"""Units of fields that are a mass in a volume, and what one of them is in ug/m3."""
+"""Units of mass concentrations -> factor to ug/m3."""
 
 SURFACE: Final = "surface_altitude"
 HILL: Final = 100.0
@@ -90,7 +90,7 @@ class Source:
 
     @property
     def ends(self) -> Window:
-        """First and last moment that the output describes."""
+        """First and last time that the output covers."""
         along = self.times if not self.is_mean or self.bounds is None else self.bounds.reshape(-1)
         return along.min(), along.max()
 
@@ -102,7 +102,7 @@ class Source:
 
     @property
     def size(self) -> float | None:
-        """How much one unit of a mass field is in ug/m3; None for a mixing ratio."""
+        """Factor from a mass concentration to ug/m3; None for a mixing ratio."""
         return MASS_UNITS.get(str(self.dataset[self.name].attrs.get("units", "")))
 
     def read(self, level: int, rows: slice, columns: slice, times: slice) -> Array:
@@ -151,7 +151,7 @@ class RunFields:
 
     @cached_property
     def period(self) -> Window:
-        """First and last moment that the run describes, UTC."""
+        """First and last time that the run covers, UTC."""
         ends = [source.ends for found in self.sources.values() for source in found]
         return min(first for first, _ in ends), max(last for _, last in ends)
 
@@ -163,7 +163,7 @@ class RunFields:
     def members(self, species: str, span: float = np.inf) -> list[Source]:
         """Return the fields of one output whose sum is a species.
 
-        Means that are no longer than ``span`` [s] come first, then instants, then the output with most times.
+        Means no longer than ``span`` [s] have precedence, then instants, then the output with most times.
         """
         names = (species,) if species in self.sources else SUMS[species]
         first, *others = ({id(each.dataset): each for each in self.sources[name]} for name in names)
@@ -173,7 +173,7 @@ class RunFields:
         return max(whole, key=lambda members: _rank(members[0], span))
 
     def molar_mass(self, species: str) -> float | None:
-        """Return the molar mass [kg/mol] by which a mixing ratio becomes a mass, None where it is not known."""
+        """Return the molar mass [kg/mol] for the conversion to a mass, None where unknown."""
         return self.members(species)[-1].molar_mass
 
     def layer_faces(self, species: str) -> Array:

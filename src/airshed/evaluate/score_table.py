@@ -22,18 +22,18 @@ ENOUGH: Final = 0.75
 """Share of the period that a station must cover, as the EU's Directive 2008/50/EC and FAIRMODE require."""
 
 LONGEST_OF_HOURS: Final = 3 * 3600.0
-"""Observations over more than this [s] say nothing about the hour of day."""
+"""Observations over more than this [s] have no hour of day."""
 
 HOUR: Final = 3600.0
 
 BY_DAY: Final[Mapping[str, Callable[..., Any]]] = {"O3": mda8, "PM10": daily_mean, "PM2.5": daily_mean}
-"""Daily values for which FAIRMODE's indicator is defined; that of NO2 is defined for hourly ones."""
+"""Daily values for FAIRMODE's indicator; for NO2 it is defined for hourly values."""
 
 DAILY: Final = ("PM10", "PM2.5")
 """Species for which the indicator takes daily means as they are."""
 
 SHOWN: Final = ("N", "MO", "MP", "MB", "NMB", "FB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
-"""Statistics in the tables that a person reads; the files have all."""
+"""Statistics in the report; the files have all."""
 
 _COMPARED: Final = ("MB", "NMB", "FE", "RMSE", "R", "IOA", "FAC2", "MQI")
 
@@ -43,7 +43,7 @@ class Score:
     """Statistics of one run and species for a group of pairs.
 
     name      station, class, or hour of day (UTC); "all" for pooled pairs
-    coverage  share of the period that has pairs [1]; NaN for a group other than a station
+    coverage  share of the period with pairs [1]; NaN for groups other than a station
     values    statistics by name, see :mod:`airshed.evaluate.statistics`; MQI is NaN where it is not defined
     target    point of the target diagram, for stations
     scored    whether the pooled statistics contain the pairs
@@ -205,7 +205,7 @@ def columns(scores: Sequence[Score]) -> tuple[list[str], list[tuple[Cell, ...]]]
 
 
 def report_tables(scores: Sequence[Score]) -> list[Table]:
-    """Return the tables that a person reads: for each species pooled, classes and stations; the runs side by side."""
+    """Return the tables of the report: for each species pooled, classes and stations, for all runs."""
     found = []
     several = len({each.run for each in scores}) > 1
     for species in dict.fromkeys(each.species for each in scores):
@@ -239,7 +239,7 @@ def difference_table(scores: Sequence[Score]) -> list[Table]:
         for species in dict.fromkeys(each.species for each in scores)
     ]  # fmt: skip
     columns = ("species", "unit", "run", *(f"{name} [%]" if name in PERCENT else name for name in _COMPARED))
-    note = "the bias counts by its size: a number below 0 is an improvement of MB, NMB, FE, RMSE and MQI"
+    note = "MB and NMB by absolute value; a negative change is an improvement of MB, NMB, FE, RMSE and MQI"
     return [Table(f"Change from {first}", columns, rows, note)] if rows else []
 
 

@@ -96,8 +96,7 @@ METRICS: Final[Mapping[str, Callable[[Array, Array], float]]] = {
 """Name of a statistic -> its formula."""
 
 PERCENT: Final = ("NMB", "FB", "FE")
-NUMBERS: Final = ("N", "R", "IOA", "FAC2")
-"""Statistics without a unit; the rest have the unit of the values."""
+"""Statistics in per cent."""
 
 
 def paired(o: Array, m: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""`airshed evaluate`: finished runs against observations of stations."""
+"""`airshed evaluate`: compare finished runs with station observations."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,24 +11,24 @@ Runs = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUN...",
-        help="Folders or output files of finished runs, of which several are compared; or a sweep, as an ensemble.",
+        help="Folders or output files of finished runs; several are compared. A sweep is scored as an ensemble.",
     ),
 ]
 
 TABLES: Final = (".csv", ".tsv", ".gz")
-"""Suffixes of files of observations, which no run has."""
+"""Suffixes of observation files, which runs do not have."""
 
 
 def evaluate(
     runs: Runs,
     observations: Annotated[
         list[Path],
-        typer.Option("--observations", "-o", help="File of observations, or folder of such; may be repeated."),
+        typer.Option("--observations", "-o", help="File or folder of observations; may be repeated."),
     ],
     stations: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Table of stations (place, class); may be repeated. By default stations.csv beside the files."
+            help="Station table (coordinates, class); may be repeated. By default stations.csv in their folder."
         ),
     ] = None,
     time_zone: Annotated[
@@ -38,10 +38,10 @@ def evaluate(
         str | None, typer.Option(help="Whether times are the start or the end of the mean; with --time-zone.")
     ] = None,
     averaging: Annotated[
-        str | None, typer.Option(help='Time over which values are means, such as "1 h"; by default that of the layout.')
+        str | None, typer.Option(help='Averaging period of the values, such as "1 h"; by default that of the layout.')
     ] = None,
     unit: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=UNIT", help="Unit where files have none, such as O3=ug/m3.")
+        list[str] | None, typer.Option(metavar="NAME=UNIT", help="Unit for files without units, such as O3=ug/m3.")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default RUN/evaluation.")] = None,
     species: Annotated[
@@ -53,13 +53,13 @@ def evaluate(
     traffic: Annotated[
         bool, typer.Option("--include-traffic", help="Score traffic stations, too; by default they are only shown.")
     ] = False,
-    pictures: Annotated[bool, typer.Option(help="Draw pictures and write evaluation.html.")] = True,
+    pictures: Annotated[bool, typer.Option(help="Draw figures and write evaluation.html.")] = True,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
-    """Compare finished runs with observations of stations: statistics, pairs, pictures and a page.
+    """Compare finished runs with station observations: statistics, pairs, figures and a page.
 
-    Results go to RUN/evaluation: evaluation.html, statistics.csv, statistics.json, report.txt, pairs and pictures.
+    Results go to RUN/evaluation: evaluation.html, statistics.csv, statistics.json, report.txt, pairs and figures.
     """
     from airshed.cli.progress import Activity
     from airshed.cli.render import say, show
@@ -72,8 +72,10 @@ def evaluate(
     if bad := [name for name, given in units.items() if not name or not given]:
         raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
     if (time_zone is None) != (time_label is None):
-        raise CaseError("--time-zone and --time-label belong together; give both")
-    files = [path for path in runs if path.suffix in TABLES]  # a shell makes several words of --observations *.csv
+        raise CaseError("--time-zone and --time-label are required together; give both")
+    files = [
+        path for path in runs if path.suffix in TABLES
+    ]  # a shell expands --observations *.csv to several arguments
     runs = [path for path in runs if path not in files]
     if not runs:
         raise CaseError("there is no run to evaluate, only files of observations; give a run before --observations")
