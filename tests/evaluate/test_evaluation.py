@@ -364,14 +364,14 @@ def test_the_indicator_of_ozone_is_that_of_the_daily_maximum_of_8_hour_means(run
 
 def test_rows_that_are_wrong_alike_share_a_line_of_the_report(run: Path, tmp_path: Path) -> None:
     file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0))
-    lines = [f"A,7.25,52.0,O3,50,ug/m3,08/31/2022 {hour:02d}:00Z,0" for hour in range(3)]
+    lines = [f"A,7.25,52.0,O3,50,ug/m3,2022-08-41 {hour:02d}:00Z,0" for hour in range(3)]
     lines += [f"A,7.25,52.0,O3,50,ug/m3,2022-08-31T03:30Z,{flag}" for flag in "VR"]
     text = [f"{line},0" for line in file.read_text().splitlines()]
     file.write_text("\n".join([text[0].replace(",0", ",flag"), *text[1:], *lines]), encoding="utf-8")
     table = rejected_rows_table(airshed.evaluate(run, file).rejected)
     told = {row[1]: row[2] for row in table.rows}
     assert told == {
-        "'08/31/2022 00:00Z' is not a time; write it as 2022-08-31T13:00:00Z (and others like it)": 3,
+        "'2022-08-41 00:00Z' is not a time; write it as 2022-08-31T13:00:00Z (and others like it)": 3,
         "flag 'V'": 1, "flag 'R'": 1,
     }  # fmt: skip
 

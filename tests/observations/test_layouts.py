@@ -136,6 +136,28 @@ def test_uk_air_has_several_sites_side_by_side(tmp_path: Path) -> None:
     assert found.rows == [("Here", "O3", 12.0, 13.0, 40.0), ("There", "O3", 12.0, 13.0, 50.0)]
 
 
+@pytest.mark.parametrize(
+    ("dates", "fault"),
+    [
+        (["08/31/2022", "09/01/2022"], "08/31/2022 have the month first"),
+        (["09/01/2022", "09/02/2022"], "day and month of dates such as 09/01/2022 cannot be told apart"),
+    ],
+)
+def test_dates_with_the_month_first_are_refused(tmp_path: Path, dates: list[str], fault: str) -> None:
+    """The controls: the same file with the day first, also with one date that is none."""
+    head = "station,lon,lat,species,value,unit,time\n"
+
+    def text(days: list[str]) -> str:
+        return head + "".join(f"A,8,50,O3,40,ug/m3,{day} 13:00\n" for day in days)
+
+    time = TimeConvention("UTC", "end")
+    with pytest.raises(DataError, match=fault):
+        read(tmp_path, text(dates), time=time)
+    found = read(tmp_path, text(["31/08/2022", "08/31/2022"]), time=time)
+    assert found.rows == [("A", "O3", 12.0, 13.0, 40.0)]
+    assert sum(found.rejected.values()) == 1
+
+
 def test_uk_air_days_are_days_in_gmt(tmp_path: Path) -> None:
     text = (
         "Site Name,Here\nSite Type,Urban Background\nLatitude,50\nLongitude,8\n"

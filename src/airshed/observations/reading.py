@@ -1,6 +1,7 @@
 """Reader of station observations from files of any known layout."""
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,6 +24,11 @@ from airshed.observations.time_convention import EXAMPLE, Clock, Means, TimeConv
 _STANDARD_TEMPERATURE: Final = 293.15
 """Reference temperature of gases in ug/m3 [K]; values at another temperature are converted."""
 
+_SLASHES: Final = re.compile(r"(?<![0-9/])([0-9]{1,2})/([0-9]{1,2})/[0-9]{4}(?![0-9/])")
+_MONTHS: Final = 12
+_DAY_FIRST: Final = frozenset({"UK-AIR"})
+"""Layouts whose dates with slashes have the day first."""
+
 Span = tuple[float, float]
 
 
@@ -44,7 +50,9 @@ def read_observations(
     summaries = []
     for path in paths:
         file = read_text_file(path)
-        reader = _FileReader(file, recognised(file), selection, start, time, averaging)
+        layout = recognised(file)
+        _check_dates(file, layout)
+        reader = _FileReader(file, layout, selection, start, time, averaging)
         summaries.append(reader.read(options or FileOptions(), stations))
     return summaries
 
@@ -61,6 +69,19 @@ def recognised(file: TextFile) -> Layout:
         f"{file.path} has none of the known layouts; it begins with {', '.join(first)[:80]!r}. Give a row for each "
         f"value, with the columns station, lon, lat, species, value, unit and time (docs/observations.md)"
     )
+
+
+def _check_dates(file: TextFile, layout: Layout) -> None:
+    """Raise DataError for dates with slashes and the year last, unless it is certain that the day comes first."""
+    found = [(int(match[1]), int(match[2]), match[0]) for line in file.lines if (match := _SLASHES.search(line))]
+    if any(day > _MONTHS for day, _, _ in found):
+        return
+    monthly = next((text for _, month, text in found if month > _MONTHS), None)
+    if monthly:
+        raise DataError(f"{file.path}: dates such as {monthly} have the month first; write them as 2022-08-31")
+    if found and layout.name not in _DAY_FIRST:
+        raise DataError(f"{file.path}: day and month of dates such as {found[0][2]} cannot be told apart; write them "
+                        "as 2022-08-31")  # fmt: skip
 
 
 class _FileReader:
