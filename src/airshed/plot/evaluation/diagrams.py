@@ -129,9 +129,11 @@ def draw_target(evaluation: Evaluation, species: str) -> Figure | None:
         for each in evaluation.scores
         if each.group == "pooled" and each.species == species and np.isfinite(each.values["MQI"])
     }
-    told = f"; MQI {next(iter(indicators.values())):.2f}" if len(evaluation.runs) == len(indicators) == 1 else ""
+    indicator_text = (
+        f"; MQI {next(iter(indicators.values())):.2f}" if len(evaluation.runs) == len(indicators) == 1 else ""
+    )
     figure, axes = one_panel(
-        f"{formula(species)}, target diagram", f"error over measurement uncertainty{told}", width=3.7
+        f"{formula(species)}, target diagram", f"error over measurement uncertainty{indicator_text}", width=3.7
     )
     most = max(1.4, *(1.1 * each.target.mqi for each in scores if each.target))
     limit = min(most, 4.0)

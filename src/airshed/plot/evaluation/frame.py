@@ -1,4 +1,4 @@
-"""What the pictures of an evaluation have in common: names, units, colours of runs, a page with one pair of axes."""
+"""Common elements of the figures of an evaluation: names, units, colours of runs, a figure with one pair of axes."""
 
 from collections.abc import Sequence
 from itertools import cycle
@@ -19,10 +19,10 @@ Array = npt.NDArray[np.float64]
 
 FORMULAS: Final = {"NOx": "NOₓ", "PM10": "PM₁₀", "PM2.5": "PM₂.₅"}
 COLOURS: Final = (LINES[1], LINES[0], LINES[4], LINES[2], LINES[3], LINES[5])
-"""Of runs, the first one blue: with the black of observations they differ in lightness as well as in hue."""
+"""Colours of runs, the first one blue; they and the black of observations differ in lightness and in hue."""
 
 MARKS: Final = ("o", "s", "^", "D", "v", "P")
-"""Of runs, so that colour alone carries nothing."""
+"""Marks of runs, so that runs differ by more than colour."""
 
 _LONGEST_NAME: Final = 32
 _LEFT, _BELOW, _ABOVE, _RIGHT = 0.75, 0.95, 0.95, 0.3
@@ -67,7 +67,7 @@ def one_panel(title: str, subtitle: str, width: float = 4.2, height: float = 3.7
 
 
 def legend_below(figure: Figure, left: float, handles: Sequence[tuple[str, Line2D]]) -> None:
-    """Write names beside their marks in one or two rows at the bottom of a figure."""
+    """Write names next to their marks in one or two rows at the bottom of a figure."""
     across, up = figure.get_size_inches()
     x, y = left, 0.38
     for name, handle in handles:

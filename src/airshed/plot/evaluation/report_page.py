@@ -19,7 +19,7 @@ CAPTIONS: Final = {
     "target": "Error relative to the uncertainty of the measurements, as FAIRMODE defines it.",
     "bias": "Mean bias at each station (dots) over the mean field of each run.",
 }
-"""Explanation of each picture for a reader who does not know it."""
+"""Explanation of each kind of figure."""
 
 DPI: Final = 200.0
 """Dots per inch of pictures, which the page shows at 96."""
@@ -140,7 +140,7 @@ def _cells(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
 
 
 def _rejected(evaluation: Evaluation) -> str:
-    """Return all rejected rows, the first ones of very many, to unfold."""
+    """Return the rejected rows in a foldable block, limited in number."""
     rows = evaluation.rejected
     if not rows:
         return "<p>All rows were used.</p>"

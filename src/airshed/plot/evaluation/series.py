@@ -114,7 +114,7 @@ def _dress(axes: Axes, ends: "npt.NDArray[np.datetime64]", heights: tuple[float,
 
 
 def draw_cycle(evaluation: Evaluation, species: str) -> Figure | None:
-    """Draw the mean of all scored stations by hour of day; None where hours say nothing."""
+    """Draw the mean of all scored stations by hour of day; None without hourly values."""
     pairs = evaluation.matched
     of = pairs.observations
     mine = (of.species == species) & ~np.isin(of.station, list(evaluation.unscored)) & (hour_of_day(pairs) >= 0)

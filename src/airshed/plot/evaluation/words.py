@@ -1,4 +1,4 @@
-"""Conclusion of an evaluation in two sentences, for a reader who is no modeller."""
+"""Conclusion of an evaluation in two sentences, for readers who are not modellers."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -62,12 +62,16 @@ def _change(before: Score, after: Score) -> str:
 
 def _course(scores: Sequence[Score], run: str, *, is_year: bool) -> str:
     """Return how the observed changes in time are followed, and whether FAIRMODE's objective is met."""
-    told = [
+    correlations = [
         f"{formula(each.species)} {_closely(each.values['R'])} (R {each.values['R']:.2f})"
         for each in scores
         if np.isfinite(each.values["R"])
     ]
-    sentence = f"{run} follows the observed course of {_listed(told)}" if told else f"{run} has no variation in time"
+    sentence = (
+        f"{run} follows the observed course of {_listed(correlations)}"
+        if correlations
+        else f"{run} has no variation in time"
+    )
     indicators = [each for each in scores if np.isfinite(each.values["MQI"])]
     met, missed = ([each for each in indicators if (each.values["MQI"] <= 1.0) is good] for good in (True, False))
     verbs, note = (("meets", "misses"), "") if is_year else (("would meet", "would miss"), " (defined for a year)")
