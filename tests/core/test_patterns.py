@@ -14,8 +14,8 @@ import airshed
 
 ROOT = Path(airshed.__file__).parent
 READERS = (
-    "core", "formula", "fields", "grid", "mechanism", "process", "io", "case", "air", "assimilate", "pasture", "points",
-    "runtime", "serve", "adjoint/stores",
+    "core", "formula", "fields", "grid", "mechanism", "process", "io", "case", "observations", "air", "assimilate",
+    "pasture", "points", "runtime", "serve", "adjoint/stores", "evaluate", "sweep",
 )  # fmt: skip
 SEARCHING = {"search", "finditer", "findall", "sub", "split"}
 MOST = 2.6

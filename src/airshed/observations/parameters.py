@@ -30,7 +30,7 @@ _UNIT: Final = re.compile(
 )
 _WORDS: Final = re.compile(r"micrograms? ?(?:/|per) ?(?:cubic met(?:er|re)s?|m3|m³|m\^3)", re.IGNORECASE)
 _PARTS: Final = re.compile(r"parts per (million|billion|trillion)(?: by volume)?", re.IGNORECASE)
-_TEMPERATURE: Final = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\s*°?\s*([CK])\b")
+_TEMPERATURE: Final = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,4})?)\s{0,2}°?\s{0,2}([CK])\b")
 _FORMULA: Final = re.compile(r"\(([^()]*)\)")
 
 

@@ -1,9 +1,8 @@
 """Dimensions of a sweep: varied settings and their values, from `--vary KEY=V1,V2,...`."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isfinite, prod
 from typing import Final
 
 import numpy as np
@@ -17,8 +16,6 @@ MOST_MEMBERS: Final = 10_000
 _FIXED: Final = ("grid", "output", "time.start", "time.length", "model")
 """Settings or sections that fix the cells, times and fields of the results, which all members share."""
 
-_NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_RANGE: Final = re.compile(rf"({_NUMBER})\s*([^:]*?)\s*:\s*({_NUMBER})\s*([^:]*?)\s*:\s*(\d+)")
 _BRACKETS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
@@ -50,8 +47,7 @@ def varied(text: str) -> Dimension:
     key, equals, values = (part.strip() for part in text.partition("="))
     if not key or not equals:
         raise CaseError(f"--vary {shown(text)} is not understood; write KEY=V1,V2, such as emissions.scale.NOx=0.5,1")
-    match = _RANGE.fullmatch(values)
-    texts = _range(match, text) if match else split_values(values, text)
+    texts = _range(values, text) or split_values(values, text)
     if repeated := next((each for each in texts if texts.count(each) > 1), None):
         raise CaseError(f"--vary {shown(text)} gives {shown(repeated)} twice")
     return Dimension(variable_name(key), (key,), tuple((each,) for each in texts))
@@ -84,15 +80,29 @@ def _is_escaped(values: str, at: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _range(match: re.Match[str], text: str) -> list[str]:
-    """Return evenly spaced values from START to STOP, both included; both have the same unit, or none."""
-    start, unit, stop, other, count = match.groups()
+def _range(values: str, text: str) -> list[str]:
+    """Return evenly spaced values from START to STOP, both included, of START:STOP:COUNT; none for another text.
+
+    START and STOP have the same unit, or none.
+    """
+    parts = [part.strip() for part in values.split(":")]
+    numbers, units = zip(*(part.partition(" ")[::2] for part in parts), strict=True)
+    if len(parts) != 3 or not (_is_number(numbers[0]) and _is_number(numbers[1]) and parts[2].isdecimal()):
+        return []
+    (start, stop, count), (unit, other) = numbers, (each.strip() for each in units[:2])
     if unit != other:
         raise CaseError(f"--vary {shown(text)}: START and STOP need the same unit, as in time.step=60 s:120 s:3")
-    if not 2 <= int(count) <= MOST_MEMBERS:
+    if len(count) > 9 or not 2 <= int(count) <= MOST_MEMBERS:
         raise CaseError(f"--vary {shown(text)}: COUNT must be 2 to {MOST_MEMBERS}")
-    values = np.linspace(float(start), float(stop), int(count))
-    return [f"{value:.12g} {unit}".strip() for value in values]
+    steps = np.linspace(float(start), float(stop), int(count))
+    return [f"{value:.12g} {unit}".strip() for value in steps]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def check_dimensions(dimensions: Sequence[Dimension], settings: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ DATASET: Final = "sweep.zarr"
 
 _WRITTEN: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
-_UNIT_IN_TEXT: Final = re.compile(r"\[([^\]]+)\]\.?$")
+_UNIT_IN_TEXT: Final = re.compile(r"\[([^\[\]]+)\]\.?$")
 
 
 @dataclass(frozen=True)

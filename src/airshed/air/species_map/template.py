@@ -233,7 +233,7 @@ def _boundary(names: Iterable[str], meanings: Meanings) -> _Section:
 
 def _unused_columns(section: _Section, columns: Iterable[str]) -> str:
     """Return a remark with the columns of the profile that no entry counts."""
-    counted = {name for value in section.given.values() for name in re.findall(r"(\w+) =", value)}
+    counted = {name for value in section.given.values() for name in re.findall(r"\b(\w+) =", value)}
     left = [column for column in columns if column not in counted]
     return f"# Columns of the profile that no entry counts: {', '.join(left)}.\n" if left else ""
 

@@ -19,7 +19,7 @@ _LONGEST: Final = 1000
 """Characters of a message, of which a terminal shows a little more."""
 _MOST_NAMES: Final = 8
 _VARIABLE: Final = re.compile(r"a rate cannot depend on (\w+), a variable species")
-_LABEL: Final = re.compile(r"(?<=the rate of )<[^<>]*>")
+_LABEL: Final = re.compile(r"the rate of <[^<>]{0,200}>")
 _PLACE: Final = re.compile(r"^[^\n]*?:\d+:\d+: ")
 
 
@@ -32,7 +32,7 @@ class Faults:
 
     def add(self, fault: MechanismError) -> None:
         """Note a fault; alike are those that say the same of other places, or of other variable species."""
-        kind = _LABEL.sub("<>", _PLACE.sub("", str(fault), count=1))
+        kind = _LABEL.sub("the rate of <>", _PLACE.sub("", str(fault), count=1))
         named = _VARIABLE.search(kind)
         if named is not None:
             kind = kind.replace(named[0], "")
