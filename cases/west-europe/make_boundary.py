@@ -64,7 +64,7 @@ def continental(clean: pd.DataFrame, season: Season) -> pd.DataFrame:
 
 
 def write(profile: pd.DataFrame, season: Season) -> None:
-    """Write a profile beside that of clean air."""
+    """Write a profile to the folder of the clean-air profile."""
     comment = (
         f"# {season.name}: rural air of western Europe in the mixed layer, the free troposphere above; mixing ratios "
         "[ppm]. Made by\n# cases/west-europe/make_boundary.py from clean-air.csv (CMAQ, U.S. EPA) and measured ranges, "

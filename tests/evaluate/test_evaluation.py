@@ -274,7 +274,7 @@ def test_a_folder_stands_for_raw_files_of_airbase(run: Path, tmp_path: Path) -> 
     folder = tmp_path / "airbase"
     folder.mkdir()
     (folder / "stations.csv").write_text("id,lon,lat\nBETN029,7.25,52.0\n", encoding="utf-8")
-    with pytest.raises(AirshedError, match=r"no file of observations .* beside a stations\.csv"):
+    with pytest.raises(AirshedError, match=r"no file of observations .* except stations\.csv"):
         airshed.evaluate(run, folder)
     day = "\t".join(["2022-08-31", *(f"{50 + hour}\t1" for hour in range(24))])
     (folder / "BETN0290000700100hour.1-1-2022.31-12-2022").write_text(f"{day}\n", encoding="utf-8")

@@ -35,7 +35,7 @@ def sweep(tmp_path: Path) -> Path:
         member(folder / "members" / f"{number:04d}", offset)
     member(folder / "members" / "0003", 100.0, state="interrupted")
     (folder / "members" / "0004.log").touch()
-    (folder / "sweep.json").write_text("{}")
+    (folder / "sweep.json").write_text(json.dumps({"dimensions": [{"name": "member"}]}))
     return folder
 
 
@@ -65,6 +65,21 @@ def test_the_dataset_of_a_sweep_stands_for_it(sweep: Path, observed: Path) -> No
     assert done.exit_code == 0, done.output
     tables = json.loads((sweep / "evaluation" / "statistics.json").read_text())["tables"]
     assert [table["title"] for table in tables][:2] == ["Ensemble", "Rank histogram"]
+
+
+@pytest.mark.parametrize("names", [["time.step"], ["emissions.scale.NOx", "member"]])
+def test_varied_settings_are_no_ensemble(sweep: Path, observed: Path, names: list[str]) -> None:
+    """The negative control: members that differ by design have no spread of an uncertainty."""
+    (sweep / "sweep.json").write_text(json.dumps({"dimensions": [{"name": name} for name in names]}))
+    found = evaluate(sweep, observed)
+    assert [run.label for run in found.runs] == ["0000", "0001", "0002"]
+    assert "Ensemble" not in [table.title for table in found.report().tables]
+
+
+def test_a_damaged_plan_is_refused(sweep: Path, observed: Path) -> None:
+    (sweep / "sweep.json").write_text("{}")
+    with pytest.raises(OutputError, match=r"sweep\.json is damaged"):
+        evaluate(sweep, observed)
 
 
 def test_other_runs_are_no_ensemble(sweep: Path, observed: Path) -> None:

@@ -81,11 +81,6 @@ def test_uncertainty_at_the_reference_value() -> None:
         assert at[1] == pytest.approx(known.relative * known.alpha * known.reference, rel=1e-14)
 
 
-def test_uncertainty_of_an_annual_mean() -> None:
-    by_hand = 0.24 * np.sqrt(0.96 * 40.0**2 / 5.2 + 0.04 * 200.0**2 / 5.5)
-    assert fairmode.UNCERTAINTIES["NO2"].of_annual_mean(40.0) == pytest.approx(by_hand, rel=1e-14)
-
-
 def test_target_of_a_pure_bias_is_on_the_vertical_axis() -> None:
     o = np.array([20.0, 40.0, 60.0])
     point = fairmode.target("NO2", o, o + 10.0)

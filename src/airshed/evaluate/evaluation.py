@@ -12,8 +12,8 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import counted, listed, suggestion
-from airshed.evaluate.members import ensemble_tables, is_sweep, member_runs
-from airshed.evaluate.observation_files import ObservationFiles, moment
+from airshed.evaluate.members import ensemble_tables, is_ensemble, is_sweep, member_runs
+from airshed.evaluate.observation_files import ObservationFiles, is_text_file, moment
 from airshed.evaluate.pair_files import pair_dataset
 from airshed.evaluate.pairing import PLACEMENTS, POLLUTANTS, Pairs, Placement, pair, selected, size_in_unit
 from airshed.evaluate.run_fields import SUMS, SURFACE, RunFields, Window
@@ -76,7 +76,7 @@ class Evaluation:
     absent   observed species that a run does not have
     classes  class of each station, such as "urban background"; "" where it is not known
     maps     the mean fields of each run; none of the members of a sweep
-    ensemble whether the runs are the members of a sweep
+    ensemble whether the runs are the members of one ensemble
     """
 
     runs: tuple[RunInfo, ...]
@@ -118,7 +118,7 @@ class Evaluation:
             "period": f"{_span((self.matched.start, self.matched.end))} UTC",
             "stations": len(np.unique(of.station)),
             "pairs": len(of),
-            "rows not used": sum(row.rows for row in self.rejected),
+            "rows rejected": sum(row.rows for row in self.rejected),
             **self.conventions,
         }
         if self.absent:
@@ -150,7 +150,7 @@ def evaluate(
     Parameters
     ----------
     run : path or sequence of paths
-        Run folders, output files, or a sweep, whose members are scored as an ensemble.
+        Run folders, output files, or a sweep; the members of an ensemble are scored together, too.
     observations : path or sequence of paths
         Files or folders of observations.
     stations : path or sequence of paths
@@ -192,7 +192,7 @@ def evaluate(
     )
     given = _paths(run)
     for path in given:
-        if path.suffix in (".csv", ".tsv", ".txt"):
+        if is_text_file(path):
             raise CaseError(f"{path} is not a run; give --observations before each file of observations")
     runs = member_runs(given)
     with ExitStack() as stack:
@@ -207,8 +207,11 @@ def evaluate(
         matched = pair(opened, compared, window, settings.placement, known)
         if not len(matched.observations):
             raise DataError(f"no observed interval lies within the period of the run, {_span(window)} UTC")
-        is_ensemble = all(is_sweep(path) for path in given)
-        maps = () if is_ensemble else tuple(_mean_fields(each, window, matched.units) for each in opened)
+        maps = (
+            ()
+            if any(is_sweep(path) for path in given)
+            else tuple(_mean_fields(each, window, matched.units) for each in opened)
+        )
         infos = tuple(RunInfo(each.label, each.title, each.path, each.period) for each in opened)
         has_surface = opened[0].surface_altitude is not None
     classes = {name: f"{station.area} {station.type}".strip() for name, station in known.items()}
@@ -220,7 +223,7 @@ def evaluate(
             **_conventions(matched, settings), **_heights(matched, altitudes, has_surface=has_surface),
             **_several_places(matched.observations),
         },
-        classes, unscored, maps, is_ensemble,
+        classes, unscored, maps, len(given) == 1 and is_ensemble(given[0]),
     )  # fmt: skip
 
 

@@ -28,32 +28,23 @@ class Uncertainty:
     relative     U_r(RV) [1] at the reference value
     reference    RV [ug/m3]
     alpha        [1] share of the uncertainty that does not depend on the concentration
-    n_p, n_np    N_p and N_np [1], reduction of the proportional and the other part in an annual mean
     """
 
     relative: float
     reference: float
     alpha: float
-    n_p: float
-    n_np: float
 
     def of(self, o: Array) -> Array:
         """Return U(o) = U_r(RV) sqrt((1 - alpha^2) o^2 + alpha^2 RV^2) [ug/m3] of each value (n,) [ug/m3]."""
         share = self.alpha**2
         return np.asarray(self.relative * np.sqrt((1.0 - share) * o**2 + share * self.reference**2))
 
-    def of_annual_mean(self, mean: float) -> float:
-        """Return U = U_r(RV) sqrt((1 - alpha^2) mean^2 / N_p + alpha^2 RV^2 / N_np) [ug/m3] of an annual mean."""
-        share = self.alpha**2
-        parts = (1.0 - share) * mean**2 / self.n_p + share * self.reference**2 / self.n_np
-        return float(self.relative * np.sqrt(parts))
-
 
 UNCERTAINTIES: Final[Mapping[str, Uncertainty]] = {
-    "NO2": Uncertainty(0.24, 200.0, 0.20, 5.2, 5.5),
-    "O3": Uncertainty(0.18, 120.0, 0.79, 11.0, 3.0),
-    "PM10": Uncertainty(0.28, 50.0, 0.25, 20.0, 1.5),
-    "PM2.5": Uncertainty(0.36, 25.0, 0.50, 20.0, 1.5),
+    "NO2": Uncertainty(0.24, 200.0, 0.20),
+    "O3": Uncertainty(0.18, 120.0, 0.79),
+    "PM10": Uncertainty(0.28, 50.0, 0.25),
+    "PM2.5": Uncertainty(0.36, 25.0, 0.50),
 }
 """Parameters by pollutant: hourly NO2, daily maximum of 8-hour means of O3, daily means of PM."""
 

@@ -1,5 +1,6 @@
-"""Members of a sweep as runs of one evaluation, and the statistics of their ensemble."""
+"""Members of a sweep as runs of one evaluation, and the statistics of an ensemble."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -10,15 +11,25 @@ from airshed.core.errors import OutputError
 from airshed.core.report import Table
 from airshed.evaluate.ensemble import complete, rank_histogram, scores
 from airshed.evaluate.pairing import Pairs
-from airshed.io.run_state import read_state, results
+from airshed.io.run_state import MEMBER, SWEEP_DATASET, SWEEP_MEMBERS, SWEEP_PLAN, read_state, results
 
-_PLAN, _MEMBERS, _DATASET = "sweep.json", "members", "sweep.zarr"
 SHOWN: Final = ("N", "members", "RMSE", "spread", "ratio", "CRPS", "MAE")
 
 
 def is_sweep(path: Path) -> bool:
     """Return whether a path is the folder or the dataset of a sweep."""
-    return (_folder(path) / _PLAN).is_file()
+    return (_folder(path) / SWEEP_PLAN).is_file()
+
+
+def is_ensemble(path: Path) -> bool:
+    """Return whether a path is a sweep whose members are draws alone, so that ensemble statistics apply."""
+    if not is_sweep(path):
+        return False
+    try:
+        plan = json.loads((_folder(path) / SWEEP_PLAN).read_text(encoding="utf-8"))
+        return [each["name"] for each in plan["dimensions"]] == [MEMBER]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(f"{_folder(path) / SWEEP_PLAN} is damaged ({error}); run the sweep again") from None
 
 
 def member_runs(paths: Sequence[Path]) -> list[Path]:
@@ -28,7 +39,7 @@ def member_runs(paths: Sequence[Path]) -> list[Path]:
         if not is_sweep(path):
             found.append(path)
             continue
-        runs = [each for each in sorted((_folder(path) / _MEMBERS).glob("*")) if _is_finished(each)]
+        runs = [each for each in sorted((_folder(path) / SWEEP_MEMBERS).glob("*")) if _is_finished(each)]
         if len(runs) < 2:
             raise OutputError(f"{path} has fewer than two finished members; complete it with: airshed sweep --resume")
         found += runs
@@ -36,7 +47,7 @@ def member_runs(paths: Sequence[Path]) -> list[Path]:
 
 
 def _folder(path: Path) -> Path:
-    return path.parent if path.name == _DATASET else path
+    return path.parent if path.name == SWEEP_DATASET else path
 
 
 def _is_finished(folder: Path) -> bool:

@@ -90,8 +90,13 @@ def _files_in(folder: Path) -> list[Path]:
     """Return the files of observations in a folder, by their suffix; raises DataError where there are none."""
     found = sorted(path for path in folder.iterdir() if _may_hold(path))
     if all(path.name == TABLE for path in found):
-        raise DataError(f"{folder} has no file of observations ({', '.join(SUFFIXES)}) beside a {TABLE}")
+        raise DataError(f"{folder} has no file of observations ({', '.join(SUFFIXES)}) except {TABLE}")
     return found
+
+
+def is_text_file(path: Path) -> bool:
+    """Return whether a path is a text file of observations by its name, and so no run."""
+    return path.suffix.lower() != ".nc" and path.is_file() and (_may_hold(path) or path.suffix.lower() == ".txt")
 
 
 def _may_hold(path: Path) -> bool:

@@ -14,6 +14,15 @@ from airshed.core.version import __version__
 from airshed.io.inputs import Inputs, Marks, in_words
 
 STATE_FILE: Final = "run.json"
+
+SWEEP_PLAN: Final = "sweep.json"
+SWEEP_MEMBERS: Final = "members"
+SWEEP_DATASET: Final = "sweep.zarr"
+"""Plan, runs and dataset in the folder of a sweep."""
+
+MEMBER: Final = "member"
+"""Dimension of an ensemble."""
+
 RESULTS: Final = (".nc", ".files", ".zarr")
 """What a result may be: one netCDF file, a folder of one for each rank, or a Zarr store."""
 

@@ -43,7 +43,8 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
             axes.plot(minutes, curve[:, row, column], color=colour, linewidth=1.7, zorder=3)
         if not daily(results.times):
             shade_night(axes, results.times, place)
-        _dress(axes, results.times, place.name, heights)
+        format_axes(axes, results.times, heights)
+        axes.set_title(place.name, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     quantities = [results.quantity(field) for field in fields]
     names = " and ".join(q.short for q in quantities) if len(fields) < 3 else together(quantities)
     when = period(results.times) + ("" if daily(results.times) else ", hours in UTC, nights shaded")
@@ -97,8 +98,8 @@ def shade_night(axes: Axes, times: NDArray[np.datetime64], place: City) -> None:
     )
 
 
-def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Sequence[float]) -> None:
-    """Set limits, ticks at round hours or days, and the title."""
+def format_axes(axes: Axes, times: NDArray[np.datetime64], heights: Sequence[float]) -> None:
+    """Set the limits, ticks at round hours or days, and lines at the heights of a time series."""
     first, last = minutes_of(times[[0, -1]], times[0])
     axes.set_xlim(first, last)
     axes.set_ylim(heights[0], heights[-1])
@@ -109,7 +110,6 @@ def _dress(axes: Axes, times: NDArray[np.datetime64], title: str, heights: Seque
     for height in heights:
         axes.axhline(height, color=PALE, linewidth=0.5, zorder=1)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
 
 
 def time_ticks(times: NDArray[np.datetime64], first: float, last: float) -> tuple[Sequence[float], Sequence[str]]:

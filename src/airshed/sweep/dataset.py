@@ -17,9 +17,8 @@ from airshed.core.atomic import guarded, part_path, sync
 from airshed.core.errors import OutputError
 from airshed.core.version import __version__
 from airshed.io.results import open_result
-from airshed.io.run_state import results
-from airshed.sweep.plan import DATASET, MEMBERS, TABLE, Member, Plan
-from airshed.sweep.uncertainties import MEMBER
+from airshed.io.run_state import MEMBER, SWEEP_DATASET, SWEEP_MEMBERS, results
+from airshed.sweep.plan import TABLE, Member, Plan
 
 _CHUNK_BYTES: Final = 4 << 20
 """Bytes of a chunk at most, where a single level of a record is no larger."""
@@ -32,7 +31,7 @@ def gather(plan: Plan, folder: Path, failures: Mapping[int, str]) -> Path:
     results are NaN, and the attribute `missing_members` names them with the messages in ``failures``. The dataset
     appears whole or not at all. Raises OutputError where no member has results.
     """
-    path = folder / DATASET
+    path = folder / SWEEP_DATASET
     part = part_path(path)
     try:
         with guarded(path):
@@ -52,7 +51,8 @@ def gather(plan: Plan, folder: Path, failures: Mapping[int, str]) -> Path:
 
 def _gather_output(plan: Plan, folder: Path, failures: Mapping[int, str], name: str, store: Path) -> None:
     """Write the dataset of one output of the members."""
-    found = {member: paths[0] for member in plan.members if (paths := results(folder / MEMBERS / member.name, name))}
+    runs = folder / SWEEP_MEMBERS
+    found = {member: paths[0] for member in plan.members if (paths := results(runs / member.name, name))}
     if not found:
         raise OutputError(f"no member of the sweep in {folder} has results; {TABLE} has the reasons")
     import zarr

@@ -20,17 +20,14 @@ from airshed.core.errors import OutputError
 from airshed.core.settings import Setting, settings_of
 from airshed.core.units import Quantity
 from airshed.core.version import __version__
+from airshed.io.run_state import MEMBER, SWEEP_PLAN
 from airshed.runtime.registry import load_case
 from airshed.sweep.dimensions import Dimension, check_dimensions, variable_name
-from airshed.sweep.uncertainties import MEMBER
 
 if TYPE_CHECKING:
     import xarray as xr
 
-PLAN_FILE: Final = "sweep.json"
 TABLE: Final = "members.csv"
-MEMBERS: Final = "members"
-DATASET: Final = "sweep.zarr"
 
 _WRITTEN: Final = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
@@ -142,7 +139,7 @@ class Plan:
 
     def write(self, folder: Path) -> None:
         """Write sweep.json, and the table of members."""
-        with write_whole(folder / PLAN_FILE) as part:
+        with write_whole(folder / SWEEP_PLAN) as part:
             part.write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
 
     def write_table(self, folder: Path, states: Mapping[int, tuple[str, str]]) -> None:
@@ -162,11 +159,11 @@ class Plan:
 def check_same(folder: Path, plan: Plan) -> bool:
     """Return whether a folder holds this sweep; raises OutputError if it holds another one."""
     try:
-        earlier = json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))
+        earlier = json.loads((folder / SWEEP_PLAN).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:
-        raise OutputError(f"{folder / PLAN_FILE} cannot be read ({error}); give --force to start again") from error
+        raise OutputError(f"{folder / SWEEP_PLAN} cannot be read ({error}); give --force to start again") from error
     now = plan.to_dict()
     for key in now.keys() | (earlier.keys() if isinstance(earlier, dict) else ()):
         if key != "case" and (not isinstance(earlier, dict) or earlier.get(key) != now.get(key)):

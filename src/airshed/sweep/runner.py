@@ -20,12 +20,12 @@ from typing import Any, Final
 from airshed.core.atomic import guarded
 from airshed.core.errors import CaseError, OutputError
 from airshed.io.folder import RunFolder
-from airshed.io.run_state import FinishedRunError
+from airshed.io.run_state import SWEEP_DATASET, SWEEP_MEMBERS, SWEEP_PLAN, FinishedRunError
 from airshed.kernels.host import usable_cores
 from airshed.runtime.records import FolderUse, check_folder
 from airshed.sweep.dataset import gather
 from airshed.sweep.member import Outcome, Task, run_member
-from airshed.sweep.plan import DATASET, MEMBERS, PLAN_FILE, TABLE, Member, Plan, check_same
+from airshed.sweep.plan import TABLE, Member, Plan, check_same
 
 _STOP: Final = ".stop"
 """File that stops all members when it appears, also on other machines."""
@@ -98,7 +98,7 @@ class Sweep:
     @property
     def dataset(self) -> Path:
         """Path of the dataset of all members."""
-        return self.folder / DATASET
+        return self.folder / SWEEP_DATASET
 
     @property
     def failures(self) -> list[tuple[Member, str]]:
@@ -137,7 +137,7 @@ class Sweep:
 
     def _check_folder(self) -> bool:
         """Return whether the folder holds an earlier sweep that is resumed; raises OutputError where it is in use."""
-        if self.options.force and (self.folder / PLAN_FILE).exists():
+        if self.options.force and (self.folder / SWEEP_PLAN).exists():
             return False
         earlier = check_same(self.folder, self.plan)
         if earlier and not self.options.resume:
@@ -151,7 +151,7 @@ class Sweep:
         """Lock the folder against other sweeps; with --force remove the earlier one."""
         made = not self.folder.exists()
         with guarded(self.folder):
-            (self.folder / MEMBERS).mkdir(parents=True, exist_ok=True)
+            (self.folder / SWEEP_MEMBERS).mkdir(parents=True, exist_ok=True)
         try:
             with RunFolder.locked(self.folder):
                 self._wait_for_members()
@@ -162,22 +162,22 @@ class Sweep:
                     self._remove_earlier()
                 yield
         finally:
-            if made and not (self.folder / PLAN_FILE).exists():  # the sweep was refused
+            if made and not (self.folder / SWEEP_PLAN).exists():  # the sweep was refused
                 shutil.rmtree(self.folder, ignore_errors=True)
 
     def _remove_earlier(self) -> None:
         with guarded(self.folder):
-            for name in (MEMBERS, DATASET):
+            for name in (SWEEP_MEMBERS, SWEEP_DATASET):
                 shutil.rmtree(self.folder / name, ignore_errors=True)
-            for name in (PLAN_FILE, TABLE):
+            for name in (SWEEP_PLAN, TABLE):
                 (self.folder / name).unlink(missing_ok=True)
-            (self.folder / MEMBERS).mkdir()
+            (self.folder / SWEEP_MEMBERS).mkdir()
 
     def _wait_for_members(self) -> None:
         """Stop the members of a killed sweep, and wait for them; raises OutputError after a minute."""
         self._stop.touch()
         until = time.monotonic() + _TIMEOUT
-        for folder in sorted(path.parent for path in (self.folder / MEMBERS).glob("*/.lock")):
+        for folder in sorted(path.parent for path in (self.folder / SWEEP_MEMBERS).glob("*/.lock")):
             while True:
                 try:
                     with RunFolder.locked(folder):
@@ -199,7 +199,7 @@ class Sweep:
         return finished
 
     def _run_folder(self, member: Member) -> Path:
-        return self.folder / MEMBERS / member.name
+        return self.folder / SWEEP_MEMBERS / member.name
 
     def _begin(self) -> None:
         self.plan.write(self.folder)

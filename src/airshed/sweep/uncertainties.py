@@ -19,9 +19,9 @@ from airshed.case.toml import read_toml
 from airshed.core.errors import CaseError
 from airshed.core.files import read_text
 from airshed.core.text import shown, suggestion
+from airshed.io.run_state import MEMBER
 from airshed.sweep.dimensions import MOST_MEMBERS, Dimension
 
-MEMBER: Final = "member"
 """Name of the dimension of an ensemble."""
 
 _NEEDED: Final = {"uniform": ("low", "high"), "normal": ("mean", "sd"), "lognormal": ("median", "gsd")}

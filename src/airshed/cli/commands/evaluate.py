@@ -1,7 +1,7 @@
 """`airshed evaluate`: compare finished runs with station observations."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -11,12 +11,9 @@ Runs = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUN...",
-        help="Folders or output files of finished runs; several are compared. A sweep is scored as an ensemble.",
+        help="Folders or output files of finished runs, or a sweep; several runs are compared.",
     ),
 ]
-
-TABLES: Final = (".csv", ".tsv", ".gz")
-"""Suffixes of observation files, which runs do not have."""
 
 
 def evaluate(
@@ -66,6 +63,7 @@ def evaluate(
     from airshed.core.errors import CaseError
     from airshed.evaluate.evaluation import evaluate as compare
     from airshed.evaluate.folder import check_folder, default_folder, replaced_folder, write_tables
+    from airshed.evaluate.observation_files import is_text_file
 
     units = dict(each.partition("=")[::2] for each in unit or ())
     time = {"zone": time_zone, "label": time_label} if time_zone is not None and time_label is not None else None
@@ -73,9 +71,7 @@ def evaluate(
         raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
     if (time_zone is None) != (time_label is None):
         raise CaseError("--time-zone and --time-label are required together; give both")
-    files = [
-        path for path in runs if path.suffix in TABLES
-    ]  # a shell expands --observations *.csv to several arguments
+    files = [path for path in runs if is_text_file(path)]  # a shell expands --observations *.csv to several arguments
     runs = [path for path in runs if path not in files]
     if not runs:
         raise CaseError("there is no run to evaluate, only files of observations; give a run before --observations")
@@ -95,7 +91,7 @@ def evaluate(
             on_progress=activity.show,
         )
         with replaced_folder(folder) as part:
-            drawn = pictures and not found.ensemble  # the pictures tell a few runs apart
+            drawn = pictures and bool(found.maps)  # not of the many members of a sweep
             if drawn:
                 from airshed.plot.evaluation import write_evaluation
 

@@ -24,10 +24,10 @@ from airshed.plot.evaluation.frame import (
     unit_of,
 )
 from airshed.plot.geography import City
-from airshed.plot.limits import axis_of, format_number
+from airshed.plot.limits import axis_of
 from airshed.plot.page import Panels, footer, headline
-from airshed.plot.series import minutes_of, shade_night, time_ticks
-from airshed.plot.style import DPI, INK, PALE, SIZE
+from airshed.plot.series import format_axes, minutes_of, shade_night
+from airshed.plot.style import DPI, INK, SIZE
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -77,7 +77,7 @@ def _station(axes: Axes, evaluation: Evaluation, rows: Numbers, heights: tuple[f
     _lines(axes, evaluation, rows, minutes_of(spans, start))
     size = 3.4 if rows.size < 200 else 1.6
     axes.plot(minutes, of.value[rows], linestyle="", marker="o", markersize=size, color=INK, zorder=4, clip_on=False)
-    _dress(axes, ends, heights)
+    format_axes(axes, ends, heights)
 
 
 def _lines(axes: Axes, evaluation: Evaluation, rows: Numbers, spans: Array) -> None:
@@ -98,19 +98,6 @@ def _lines(axes: Axes, evaluation: Evaluation, rows: Numbers, spans: Array) -> N
                 band = pairs.low[0, at], pairs.high[0, at]
                 axes.fill_between(across, *band, color=colour, alpha=0.18, linewidth=0, zorder=2)
             axes.plot(across, pairs.modelled[number, at], color=colour, linewidth=1.6, zorder=3)
-
-
-def _dress(axes: Axes, ends: "npt.NDArray[np.datetime64]", heights: tuple[float, ...]) -> None:
-    first, last = minutes_of(ends, ends[0])
-    axes.set_xlim(first, last)
-    axes.set_ylim(heights[0], heights[-1])
-    if axes.xaxis.get_visible():
-        axes.set_xticks(*time_ticks(ends, first, last))
-    if axes.yaxis.get_visible():
-        axes.set_yticks(heights, [format_number(height) for height in heights])
-    for height in heights:
-        axes.axhline(height, color=PALE, linewidth=0.5, zorder=1)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def draw_cycle(evaluation: Evaluation, species: str) -> Figure | None:
