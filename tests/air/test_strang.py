@@ -11,7 +11,7 @@ import airshed
 from airshed.air.schemes import moving
 from airshed.core.errors import MechanismError, NumericalError
 from airshed.io.strategies.states import found_states
-from airshed.kernels.step.data import TwoStepWeights
+from airshed.program.weights import StageWeights
 from airshed.verify import chemistry, real, sameness
 
 INTEGRATORS = ("imex", "strang")
@@ -117,7 +117,7 @@ def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
     """Two Euler steps in the place of the one-step formula, all weights positive, clip nothing."""
 
     def euler(step):
-        half = TwoStepWeights(c0=1.0, c1=0.0, t0=0.5 * step, t1=0.0, g=0.5 * step, s0=1.0, s1=0.0)
+        half = StageWeights(c0=1.0, c1=0.0, t0=0.5 * step, t1=0.0, g=0.5 * step, s0=1.0, s1=0.0)
         return half, half
 
     def clipped():

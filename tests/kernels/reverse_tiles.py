@@ -14,8 +14,9 @@ from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_empty
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper
-from airshed.kernels.step.data import Level, Share, Side, StepConstants, StepForcing, TwoStepWeights
+from airshed.kernels.step.data import Level, Share, Side, StepConstants, StepForcing
 from airshed.parallel.decomposition import OPPOSITE, Decomposition, Tile
+from airshed.program.weights import StageWeights
 
 from .tiles import part_of
 
@@ -75,7 +76,7 @@ def constants_of(trial: Trial) -> StepConstants:
     )  # fmt: skip
 
 
-def forcings(trial: Trial, layout: Layout, weights: Sequence[TwoStepWeights]) -> list[StepForcing]:
+def forcings(trial: Trial, layout: Layout, weights: Sequence[StageWeights]) -> list[StepForcing]:
     """Steps in one interval of the forcing, each at another place in it."""
     transport, column = forcing(trial, layout)
     return [
@@ -86,7 +87,7 @@ def forcings(trial: Trial, layout: Layout, weights: Sequence[TwoStepWeights]) ->
     ]
 
 
-def run(kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights]) -> Passed:
+def run(kernel: MechanismKernel, trial: Trial, weights: Sequence[StageWeights]) -> Passed:
     with closing(make_stepper(kernel, trial)) as stepper:
         state, first = stepper.state, stepper.state.tendency.copy()
         levels = [Level(state.q_other.copy(), state.air_other.copy()), Level(state.q.copy(), state.air.copy())]
@@ -97,7 +98,7 @@ def run(kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights]
 
 
 def taken_back(
-    kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights], passed: Passed, seed: AnyArray,
+    kernel: MechanismKernel, trial: Trial, weights: Sequence[StageWeights], passed: Passed, seed: AnyArray,
     threads: int, place: tuple[slice, slice], swap: Neighbours | None,
 ) -> dict[str, AnyArray]:  # fmt: skip
     """Return all adjoints that steps leave behind of a place of the whole; `seed` is that of the last level."""
@@ -137,13 +138,13 @@ class Whole:
 
     kernel: MechanismKernel
     trial: Trial
-    weights: Sequence[TwoStepWeights]
+    weights: Sequence[StageWeights]
     passed: Passed
     seed: AnyArray
     found: dict[str, AnyArray]
 
     @classmethod
-    def of(cls, kernel: MechanismKernel, trial: Trial, weights: Sequence[TwoStepWeights]) -> "Whole":
+    def of(cls, kernel: MechanismKernel, trial: Trial, weights: Sequence[StageWeights]) -> "Whole":
         passed = run(kernel, trial, weights)
         seed = np.random.default_rng(1).normal(size=passed.last.shape)
         seed[:, -1, ..., kernel.layout(*trial.fields.air.shape[1:]).last_lanes :] = 0.0

@@ -12,7 +12,7 @@ from airshed.kernels.reference.step import Fields, Stepped
 from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, twin_step
 from airshed.kernels.step.data import TERMS, Directions
 from airshed.mechanism import ReactionNetwork
-from airshed.process.twostep import one_step_weights
+from airshed.program.weights import one_step_weights
 
 from .kinds import every
 from .tangents import complex_trial, difference, random_direction, tangent_step, twin_changes

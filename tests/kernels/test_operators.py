@@ -30,7 +30,7 @@ from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.kernels.step.schedule import schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism import ReactionNetwork
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 from .conftest import toy_of_all_kinds
 from .kinds import MIXING, deposition, every, rate

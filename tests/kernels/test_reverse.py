@@ -26,7 +26,7 @@ from airshed.kernels.reference import transport
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
 from airshed.mechanism.load import load_mechanism
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 from .conftest import toy_of_all_kinds
 from .planted import DECLARATION, acting, without

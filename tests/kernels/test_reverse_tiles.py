@@ -10,7 +10,7 @@ from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.trial import random_trial
 from airshed.kernels.step.data import SIDES, Side
 from airshed.parallel.decomposition import Decomposition
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 from .conftest import toy_of_all_kinds
 from .reverse_tiles import Whole, differences

@@ -19,7 +19,7 @@ from airshed.kernels.reference.transport import AirFluxes
 from airshed.kernels.reference.trial import Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.mechanism import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 from .kinds import usual
 from .tiles import differences

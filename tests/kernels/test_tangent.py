@@ -15,9 +15,9 @@ from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.cpu.tangent.pipeline import TangentKernel, compile_tangent
 from airshed.kernels.cpu.template import Written
 from airshed.kernels.reference.trial import compiled_step, random_trial, twin_step
-from airshed.kernels.step.data import StepChanges, TwoStepWeights
+from airshed.kernels.step.data import StepChanges
 from airshed.mechanism import ReactionNetwork
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import StageWeights, two_step_weights
 
 from .conftest import toy_of_all_kinds
 from .kinds import every, usual
@@ -164,7 +164,7 @@ def test_threads_give_the_same_bits(toy: TangentKernel) -> None:
 # ---- the adjoint -----------------------------------------------------------------------------------------------------
 
 
-def worth(kernel: TangentKernel, weights: TwoStepWeights, shape: tuple[int, int], sweeps: int) -> tuple[float, float]:
+def worth(kernel: TangentKernel, weights: StageWeights, shape: tuple[int, int], sweeps: int) -> tuple[float, float]:
     """What random changes are worth to a random cost: by the tangent and by the adjoint, relative to their parts."""
     trial = random_trial(kernel.forward, shape, weights, seed=sweeps, sweeps=sweeps)
     to = random_direction(trial, parts={"state", "sides", "top", "emission", "factors"})

@@ -13,7 +13,7 @@ from airshed.kernels.cpu.tangent.pipeline import TangentKernel
 from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, twin_step
 from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.mechanism import ReactionNetwork
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 from .kinds import rate
 from .tangents import Arrays, complex_trial, difference, random_direction, tangent_step, twin_changes

@@ -12,7 +12,7 @@ from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.trial import forcing, make_stepper, random_trial
 from airshed.kernels.step.data import SIDES, Side
 from airshed.parallel.decomposition import Decomposition
-from airshed.process.twostep import one_step_weights, two_step_weights
+from airshed.program.weights import one_step_weights, two_step_weights
 
 from .conftest import toy_of_all_kinds
 from .tiles import EULER, Beyond, Tiles, cuts, differences, sums_of_tiles, wind_from

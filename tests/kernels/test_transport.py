@@ -13,7 +13,7 @@ from airshed.kernels.reference.transport import AirFluxes, Outside
 from airshed.kernels.reference.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import TERMS
 from airshed.process.continuity import outflow_rate, upward_air_flux
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]
 

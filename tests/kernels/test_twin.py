@@ -19,7 +19,7 @@ from airshed.kernels.reference.trial import (
     random_trial,
     twin_step,
 )
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 from .conftest import toy_of_all_kinds
 

@@ -15,8 +15,8 @@ from airshed.core.errors import KernelError
 from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
-from airshed.kernels.step.data import OtherRanks, Side, StepForcing, TwoStepWeights
-from airshed.process.twostep import two_step_weights
+from airshed.kernels.step.data import OtherRanks, Side, StepForcing
+from airshed.program.weights import StageWeights, two_step_weights
 
 from .conftest import toy_of_all_kinds
 from .tiles import EULER, at_step
@@ -27,7 +27,7 @@ WIND = 0.015
 """Greatest Courant number of a face: six faces empty no cell in all these steps, so that all sums are numbers."""
 
 
-def advanced(stepper: Stepper, trial: Trial, batches: Sequence[Sequence[TwoStepWeights]]) -> list[bytes]:
+def advanced(stepper: Stepper, trial: Trial, batches: Sequence[Sequence[StageWeights]]) -> list[bytes]:
     """What of the state, and the sums of the blocks of each step, come of batches of steps."""
     sums, number = list[bytes](), 0
     for weights in batches:

@@ -20,10 +20,10 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper
-from airshed.kernels.step.data import REACH, SIDES, OtherRanks, Side, TwoStepWeights
+from airshed.kernels.step.data import REACH, SIDES, OtherRanks, Side
 from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.subdomain import total
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import StageWeights, two_step_weights
 
 Compiled = Callable[..., MechanismKernel]
 
@@ -192,7 +192,7 @@ class Tiles:
         self.blocks.append(values.copy())
         return values[0]
 
-    def step(self, weights: TwoStepWeights, trial: Trial, whole: AnyArray) -> None:
+    def step(self, weights: StageWeights, trial: Trial, whole: AnyArray) -> None:
         self.blocks.clear()
         for stepper, beyond in zip(self.steppers, self.beyond, strict=True):
             beyond.whole = whole
@@ -204,7 +204,7 @@ class Tiles:
 
 
 def differences(
-    kernel: MechanismKernel, trial: Trial, cut: Decomposition, steps: Sequence[TwoStepWeights], threads: int,
+    kernel: MechanismKernel, trial: Trial, cut: Decomposition, steps: Sequence[StageWeights], threads: int,
     spoil: Callable[[Side, AnyArray], None] | None = None,
 ) -> list[str]:  # fmt: skip
     """Return what differs between the whole and the tiles after the first step after which anything does."""

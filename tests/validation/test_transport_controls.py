@@ -9,7 +9,7 @@ from airshed.air import air_check
 from airshed.grid import Grid
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned
 
 pytestmark = [pytest.mark.thorough, pytest.mark.compiles]

@@ -15,7 +15,7 @@ from airshed.air.schemes import imex
 from airshed.air.sources import PackedSources
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 from airshed.verify import carried, chemistry, column, flow, real, sameness
 from airshed.verify.checks import DEPOSITION
 

@@ -10,7 +10,7 @@ import airshed.air.schemes.moving
 from airshed.air.schemes.strang import Strang
 from airshed.formula.tree import Binary, Number
 from airshed.kernels.cpu import backend as cpu_backend
-from airshed.process.twostep import GAMMA, one_step_weights
+from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify import column, integrators
 from airshed.verify.sameness import compare
 

@@ -17,7 +17,7 @@ from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
 from airshed.kernels.reference.trial import compiled_step, difference, random_trial, twin_step
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import load_mechanism
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 from airshed.verify import pasture_cells
 
 LEVELS, SHAPE = 3, (4, 11)

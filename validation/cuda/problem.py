@@ -15,7 +15,7 @@ from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
 from airshed.kernels.step.schedule import schedule
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 OPERATORS: Final = (ADVECTION, Operator("mixing", "exchange", (Symbol("mixing"),), fields=(OperatorField("mixing"),)))
 """The wind, and mixing between levels."""

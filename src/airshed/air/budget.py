@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.step.data import TwoStepWeights
+from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Budget:
         self._row = {name: row for row, name in enumerate(self.signs)}
         self._explicit_rows = [self._row[name] for name in EXPLICIT]
 
-    def add(self, weights: TwoStepWeights, sums: Mapping[str, Array], imbalance: Array) -> None:
+    def add(self, weights: StageWeights, sums: Mapping[str, Array], imbalance: Array) -> None:
         """Follow one step: what each term did to each species [mol/s], and imbalance; clipped [mol].
 
         A term that is not given did nothing.

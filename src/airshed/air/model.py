@@ -59,7 +59,7 @@ _WEATHER_VIEWS = {spec.name: _WEATHER_NAMES.get(spec.name, spec.name) for spec i
 class AirModel:
     """One case in memory: its state and what moves it; satisfies :class:`airshed.runtime.model.Model`.
 
-    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``process.twostep``. With
+    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``program.weights``. With
     several ranks it is that of this one's columns; steps, budgets and the summary are made by all ranks together.
     """
 

@@ -158,7 +158,7 @@ class PackedSources:
     def after_change(self, seconds: float, weight: float) -> tuple[AnyArray, Array]:
         """Return what :meth:`at` does for the first step after a change at a time [s]: now + weight (now - before).
 
-        The step of a multistep formula then adds what is emitted in it, see :mod:`airshed.process.twostep`.
+        The step of a multistep formula then adds what is emitted in it, see :mod:`airshed.program.weights`.
         """
         packed, totals = self.at(seconds)
         before = self._before = self._periods.of(self.begin_of(np.nextafter(seconds, -np.inf)))

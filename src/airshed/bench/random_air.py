@@ -13,7 +13,7 @@ from airshed.kernels.memory import aligned_copy
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
 from airshed.mechanism import load_mechanism
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 _OPEN = 1e-3
 """In the place of what a mechanism leaves open [1/s]."""

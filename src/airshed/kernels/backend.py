@@ -29,11 +29,11 @@ from airshed.kernels.step.data import (
     StepConstants,
     StepForcing,
     TransportForcing,
-    TwoStepWeights,
 )
 from airshed.kernels.step.operators import ADVECTION, Operator
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
+from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Stepper(Protocol):
         """The code that it runs."""
         ...
 
-    def step(self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None) -> Array:
+    def step(self, weights: StageWeights, transport: TransportForcing, column: ColumnForcing | None) -> Array:
         """Advance the state from n to n+1; return the sums of the budget terms (term, species) of the kernel.
 
         column  None where the kernel has no vertical part; the sums are then (term, species, level).

@@ -1,9 +1,9 @@
-"""What a process is: its declaration, the kinds of what it does, how it is found, and the time stepping of them all.
+"""What a process is: its declaration, the kinds of what it does, and how it is found.
 
 ``declaration``, ``kinds``, ``updates`` and ``settings`` are what a process's file uses; ``discovery`` finds it.
 ``bound`` and ``processes`` make of it what kernels and forcing ask for, ``composition`` and ``points`` the step of a
-model of points. ``twostep`` is the time stepping, ``continuity`` vertical air flux and Courant numbers, ``vertical``
-weights on unequal layers and turbulent exchange, ``release`` sources.
+model of points. ``continuity`` has the vertical air flux and Courant numbers, ``vertical`` weights on unequal layers
+and turbulent exchange, ``release`` sources.
 """
 
 from airshed.process.declaration import Process

@@ -12,8 +12,8 @@ from airshed.kernels.reference.transport import AirFluxes, flux_along, with_side
 from airshed.kernels.step.data import ColumnForcing, Pair, StepConstants, TransportForcing
 from airshed.mechanism import load_mechanism
 from airshed.process.continuity import outflow_rate
-from airshed.process.twostep import two_step_weights
 from airshed.process.vertical import parabola_weights
+from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
 from airshed.verify.flow import Array, Errors
 from airshed.verify.sphere import BACKGROUND, TRACERS, shapes

@@ -9,7 +9,7 @@ from airshed.kernels.reference.trial import changed, compiled_step, difference, 
 from airshed.kernels.step.operator_fields import members
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
 
 SAME: Final = 1e-12

@@ -24,11 +24,10 @@ from airshed.kernels.step.data import (
     StepConstants,
     StepForcing,
     TransportForcing,
-    TwoStepWeights,
 )
 from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.kernels.step.rates import REFERENCE_DENSITY
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import StageWeights, two_step_weights
 
 Array = npt.NDArray[np.float64]
 
@@ -54,7 +53,7 @@ class Taken:
     """A step as it was taken, its weights, and the mixing ratios that it began with, as they lie in memory."""
 
     step: BoxStep
-    weights: TwoStepWeights
+    weights: StageWeights
     q: AnyArray
 
 

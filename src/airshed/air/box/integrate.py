@@ -197,7 +197,7 @@ def integrate_box(
     """Integrate a mechanism in one box of air, or in many that begin with `states`; return the time series.
 
     By a Rosenbrock method with its own steps in every box, see :mod:`airshed.kernels.chemistry.tableau`, or by two-step
-    backward differentiation with Gauss-Seidel sweeps over the species, see :mod:`airshed.process.twostep`.
+    backward differentiation with Gauss-Seidel sweeps over the species, see :mod:`airshed.program.weights`.
 
     allow_code  whether processes in files may run;  returns  see :meth:`BoxRun.run`
     Raises CaseError for conditions that do not fit the mechanism, NumericalError when the state does not stay finite.

@@ -1,4 +1,4 @@
-"""All in one implicit-explicit step: transport explicit, columns and chemistry implicit, by ``process.twostep``."""
+"""All in one implicit-explicit step: transport explicit, columns and chemistry implicit, by ``program.weights``."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
@@ -15,9 +15,9 @@ from airshed.core.errors import NumericalError
 from airshed.core.report import Table
 from airshed.grid.box import Box
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import ColumnForcing, StepForcing, TwoStepWeights
+from airshed.kernels.step.data import ColumnForcing, StepForcing
 from airshed.parallel.balance import Balance
-from airshed.process.twostep import EULER_STEPS, GROWTH, LEAST_SHARE, two_step_weights, weight_of_jump
+from airshed.program.weights import EULER_STEPS, GROWTH, LEAST_SHARE, StageWeights, two_step_weights, weight_of_jump
 
 Array = npt.NDArray[np.float64]
 
@@ -96,7 +96,7 @@ class Imex:
         self._previous, self._anew = step, max(self._anew - 1, 0)
         return StepForcing(weights, self._setup.forcing.transport(begin, ratio), column)
 
-    def _follow(self, end: float, weights: TwoStepWeights, emitted: Array, totals: Array) -> None:
+    def _follow(self, end: float, weights: StageWeights, emitted: Array, totals: Array) -> None:
         """Add a step that ended at a time [s] to the budget: what was emitted in it [mol/s], and its sums."""
         sums, imbalance = self._stepper.by_term(totals)
         emission = np.zeros(sums.shape[1])

@@ -1,6 +1,6 @@
 """What moves species between two steps of chemistry: transport, vertical mixing, emission and deposition.
 
-It advances by the one-step formula of ``process.twostep`` through the compiled step of a mechanism without reactions,
+It advances by the one-step formula of ``program.weights`` through the compiled step of a mechanism without reactions,
 in as many pieces as the Courant number asks for: all of it together, or horizontal transport apart from what acts along
 columns. Every species moves by itself, and without vertical transport every level does. Air is advanced by the same
 fluxes, so that a uniform mixing ratio stays uniform; after one of two parts it differs from the given air by the
@@ -27,9 +27,9 @@ from airshed.core.report import Table
 from airshed.kernels.backend import Stepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.data import TERMS, ColumnForcing, Directions, StepForcing, TwoStepWeights
+from airshed.kernels.step.data import TERMS, ColumnForcing, Directions, StepForcing
 from airshed.mechanism.network import ReactionNetwork
-from airshed.process.twostep import GAMMA, one_step_weights
+from airshed.program.weights import GAMMA, StageWeights, one_step_weights
 
 Array = npt.NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class Moved:
     taken  the stage with what it was given; None where nobody asked for that
     """
 
-    weights: TwoStepWeights
+    weights: StageWeights
     sums: Array
     emission: Array
     taken: Taken | None = None
@@ -171,7 +171,7 @@ class Mover:
         packed, emission = self.emission(begin, step) if self._shape.vertical else (None, np.zeros(self._species))
         state, weights = self.stepper.state, one_step_weights(step)
 
-        def stage(start: float, until: float, weights: TwoStepWeights) -> Moved:
+        def stage(start: float, until: float, weights: StageWeights) -> Moved:
             column = None if packed is None else self._column(until, inside, packed)
             forcing = StepForcing(weights, self.forcing.transport_within(start, inside), column)
             sums = self.stepper.step(weights, forcing.transport, column)

@@ -34,7 +34,7 @@ from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
 from airshed.process.bound import HORIZONTAL
 from airshed.process.processes import LIGHT, WEATHER, Processes
-from airshed.process.twostep import one_step_weights
+from airshed.program.weights import one_step_weights
 
 Array = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from airshed.kernels.backend import StepKernel
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import ColumnForcing, StepConstants, TransportForcing
 from airshed.kernels.step.rates import REFERENCE_DENSITY
-from airshed.process.twostep import two_step_weights
+from airshed.program.weights import two_step_weights
 
 SWEEPS: Final = 2
 _COPIES: Final = 16  # of all cells, so that Python's share of a step is small as in a model

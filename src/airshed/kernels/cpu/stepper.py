@@ -25,8 +25,8 @@ from airshed.kernels.step.data import (
     StepConstants,
     StepForcing,
     TransportForcing,
-    TwoStepWeights,
 )
+from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Stepper:
         self._arrived = True
 
     def step(
-        self, weights: TwoStepWeights, transport: TransportForcing, column: ColumnForcing | None
+        self, weights: StageWeights, transport: TransportForcing, column: ColumnForcing | None
     ) -> npt.NDArray[np.float64]:
         """Advance the state from n to n+1; return the sums of the budget terms (term, species), see `kernel.terms`.
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from airshed.kernels.reference.column import Column, Implicit, acting, gauss_seidel, not_below_zero, rate_constants
 from airshed.kernels.reference.operators import Reading, air_of_cells, explicit_tendency
 from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
-from airshed.kernels.step.data import TwoStepWeights
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
+from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -78,7 +78,7 @@ class Stepped:
 
 
 def step(
-    box: Box, fields: Fields, weights: TwoStepWeights, air_fluxes: AirFluxes, column: Column,
+    box: Box, fields: Fields, weights: StageWeights, air_fluxes: AirFluxes, column: Column,
     explicit: Mapping[str, Array],
 ) -> Stepped:  # fmt: skip
     """Advance the state by one step; `explicit` are the fields of operators that act at the time n.

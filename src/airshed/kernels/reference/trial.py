@@ -23,10 +23,10 @@ from airshed.kernels.step.data import (
     State,
     StepConstants,
     TransportForcing,
-    TwoStepWeights,
 )
 from airshed.kernels.step.operator_fields import members
 from airshed.kernels.step.operators import Kind
+from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -56,14 +56,14 @@ class Trial:
     air_fluxes: tuple[AirFluxes, AirFluxes]
     columns: tuple[Column, Column]
     explicit: tuple[Mapping[str, Array], Mapping[str, Array]]
-    weights: TwoStepWeights
+    weights: StageWeights
     weight: float = 0.25
     weight_z: float = 0.5
     column_weight: float = 0.75
 
 
 def random_trial(
-    kernel: MechanismKernel, area: tuple[int, int], weights: TwoStepWeights, *,
+    kernel: MechanismKernel, area: tuple[int, int], weights: StageWeights, *,
     seed: int = 0, sweeps: int = 1, wind: float = 0.04, sources: bool = True,
 ) -> Trial:  # fmt: skip
     """Return inputs without any structure: neighbours differ by decades, some mixing ratios and air fluxes are zero.

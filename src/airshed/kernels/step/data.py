@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
+from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -33,22 +34,6 @@ Directions = Literal["all", "horizontal", "vertical"]
 
 Pair = tuple[AnyArray, AnyArray]
 """A packed field at the two ends of a forcing interval."""
-
-
-@dataclass(frozen=True)
-class TwoStepWeights:
-    """A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1].
-
-    s0, s1: the iteration for q(n+1) starts at s0 q(n) + s1 q(n-1).
-    """
-
-    c0: float
-    c1: float
-    t0: float
-    t1: float
-    g: float
-    s0: float
-    s1: float
 
 
 @dataclass(frozen=True)
@@ -150,7 +135,7 @@ class StateAndChanges:
 class StepForcing:
     """All that a step is given: its weights, and the forcing around its instants; no column without a vertical part."""
 
-    weights: TwoStepWeights
+    weights: StageWeights
     transport: TransportForcing
     column: ColumnForcing | None
 

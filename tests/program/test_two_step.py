@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.process.twostep import two_step_weights, weight_of_jump
+from airshed.program.weights import two_step_weights, weight_of_jump
 
 STEPS = st.floats(0.1, 1000.0)
 RATIOS = st.floats(0.05, 2.4)

@@ -31,10 +31,28 @@ Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623;
 ARS(2,2,2): Ascher, Ruuth & Spiteri 1997, Appl. Numer. Math. 25, 151-167.
 """
 
+from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from airshed.kernels.step.data import TwoStepWeights
+
+@dataclass(frozen=True)
+class StageWeights:
+    """Weights of an application of a formula from n to n+1, for transport T and column terms C.
+
+        A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g C(n+1)
+
+    s0, s1: the iteration for q(n+1) starts at s0 q(n) + s1 q(n-1).
+    """
+
+    c0: float
+    c1: float
+    t0: float
+    t1: float
+    g: float
+    s0: float
+    s1: float
+
 
 GAMMA: Final = 1.0 - 1.0 / sqrt(2.0)
 _DELTA: Final = 1.0 - 0.5 / GAMMA
@@ -62,21 +80,21 @@ _FARTHEST: Final = 20.0
 """By how many lengths of the last step the start of an iteration looks ahead at most, where steps grow."""
 
 
-def two_step_weights(step: float, previous: float | None, *, anew: bool = False) -> TwoStepWeights:
+def two_step_weights(step: float, previous: float | None, *, anew: bool = False) -> StageWeights:
     """Return the weights for a step [s] after a step of length `previous` [s]; None for the first one.
 
     anew  whether it begins anew after an earlier one, which then gives the start of the iteration alone
     """
     if previous is None:
-        return TwoStepWeights(c0=1.0, c1=0.0, t0=step, t1=0.0, g=step, s0=1.0, s1=0.0)
+        return StageWeights(c0=1.0, c1=0.0, t0=step, t1=0.0, g=step, s0=1.0, s1=0.0)
     ratio = step / previous
     ahead = min(ratio, _FARTHEST)
     if anew:
-        return TwoStepWeights(c0=1.0, c1=0.0, t0=step, t1=0.0, g=step, s0=1.0 + ahead, s1=-ahead)
+        return StageWeights(c0=1.0, c1=0.0, t0=step, t1=0.0, g=step, s0=1.0 + ahead, s1=-ahead)
     scale = (1.0 + ratio) / (1.0 + 2.0 * ratio)
     # c0 and c1 add up to one exactly, so that what does not change keeps its bits: the difference 1 - c0 is not rounded
     c0 = 1.0 + ratio**2 / (1.0 + 2.0 * ratio)
-    return TwoStepWeights(
+    return StageWeights(
         c0=c0,
         c1=1.0 - c0,
         t0=scale * step * (1.0 + ratio),
@@ -92,19 +110,19 @@ def weight_of_jump(step: float, previous: float) -> float:
     return step / (step + previous)
 
 
-def one_step_weights(step: float, *, again: bool = False) -> tuple[TwoStepWeights, TwoStepWeights]:
+def one_step_weights(step: float, *, again: bool = False) -> tuple[StageWeights, StageWeights]:
     """Return the weights of both stages of a step [s]: the first ends at GAMMA of it, the second at its end.
 
     again  whether the second one is backward Euler along columns, from the end of the first: first order and positive.
            Transport has the weights of ARS(2,2,2).
     """
     own = GAMMA * step
-    first = TwoStepWeights(c0=1.0, c1=0.0, t0=own, t1=0.0, g=own, s0=1.0, s1=0.0)
+    first = StageWeights(c0=1.0, c1=0.0, t0=own, t1=0.0, g=own, s0=1.0, s1=0.0)
     if again:
         t0, t1 = step * (1.0 - _DELTA), step * (_DELTA - GAMMA)
-        return first, TwoStepWeights(c0=1.0, c1=0.0, t0=t0, t1=t1, g=step - own, s0=1.0, s1=0.0)
+        return first, StageWeights(c0=1.0, c1=0.0, t0=t0, t1=t1, g=step - own, s0=1.0, s1=0.0)
     c0 = (1.0 - GAMMA) / GAMMA
-    second = TwoStepWeights(
+    second = StageWeights(
         c0=c0, c1=1.0 - c0, t0=step * (1.0 - _DELTA), t1=step * (_DELTA - 1.0 + GAMMA), g=own, s0=1.0, s1=0.0
     )
     return first, second

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.kernels.step.data import TransportForcing
-from airshed.process.twostep import GAMMA, one_step_weights
+from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify import courant
 from airshed.verify.driven import Driven
 

@@ -1,0 +1,159 @@
+"""Stage and Program: one time step of an integrator as data.
+
+    strang = Program("strang", 2, (
+        cells(0, HALF), move(0, 1, kernel=TRANSPORT_AND_COLUMN), cells(HALF, 1),
+    ), source="Strang 1968, SIAM J. Numer. Anal. 5, 506-517")
+    print(strang)
+
+A *value* is a version of the state that a step advances; the one called ``q`` is there when a step starts, and is the
+result when it ends. A stage reads a value, advances it over a part of the step, and writes a value, of the same name
+(in place) or another. A ``sum`` combines values linearly, so that stages may start from the same value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal
+
+Operator = Literal["transport", "column", "cells"]
+"""What acts on the state: along faces of cells, along columns (vertical transport, mixing, sources, losses), or in each
+cell by itself."""
+
+Kernel = tuple[Operator, ...] | Literal["sum", "redistribute"]
+"""What a stage runs: operators, fused in one pass through memory where there are several; or no operator."""
+
+TRANSPORT: Final[Kernel] = ("transport",)
+COLUMN: Final[Kernel] = ("column",)
+CELLS: Final[Kernel] = ("cells",)
+TRANSPORT_AND_COLUMN: Final[Kernel] = ("transport", "column")
+EVERYTHING: Final[Kernel] = ("transport", "column", "cells")
+
+STATE: Final = "q"
+"""The value at the start and at the end of a step."""
+
+HALF: Final = 0.5
+
+ALL_RANKS: Final = "all ranks"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a step.
+
+    Parameters
+    ----------
+    kernel
+        What runs: fused operators, "sum", or "redistribute".
+    reads, writes
+        Names of values. Operators read and write one; a sum reads several.
+    span
+        The part of the step that operators advance over, (0, 1) for all of it.
+    weights
+        Of operators: the name of their formula, see :mod:`airshed.program.weights`; "own" for operators with steps of
+        their own inside the span. Of a sum: the coefficient of each value.
+    placement
+        The ranks or the device that run the stage, see :mod:`airshed.program.placement`.
+    name
+        Tells two kernels of the same operators apart, such as two kinds of cells.
+    """
+
+    kernel: Kernel
+    reads: tuple[str, ...] = (STATE,)
+    writes: str = STATE
+    span: tuple[float, float] = (0.0, 1.0)
+    weights: str | tuple[float, ...] = "own"
+    placement: str = ALL_RANKS
+    name: str = ""
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators that the stage runs; none for a sum or a redistribution."""
+        return () if isinstance(self.kernel, str) else self.kernel
+
+    @property
+    def key(self) -> str:
+        """The name under which an executor finds the code of the stage."""
+        return self.name or (self.kernel if isinstance(self.kernel, str) else "+".join(self.kernel))
+
+    def over(self, begin: float, end: float) -> tuple[float, float]:
+        """Return the start and the end [s] of the stage in a step from `begin` to `end` [s]."""
+        first, last = self.span
+        return begin + first * (end - begin), end if last == 1.0 else begin + last * (end - begin)
+
+    def __str__(self) -> str:
+        reads = ", ".join(self.reads)
+        if self.kernel == "sum":
+            terms = [f"{_signed(each)} {name}" for each, name in zip(self.weights, self.reads, strict=True)]
+            reads = " ".join(terms).removeprefix("+ ").removeprefix("1 ").replace(" 1 ", " ")
+        span = f"{_part(self.span[0])} to {_part(self.span[1])}" if self.operators else ""
+        formula = self.weights if isinstance(self.weights, str) and self.operators else ""
+        placed = "" if self.placement == ALL_RANKS else self.placement
+        line = f"{self.key:<24} {span:<10} {reads} -> {self.writes:<12} {formula if formula != 'own' else '':<16}"
+        return f"{line} {placed}".rstrip()
+
+
+@dataclass(frozen=True)
+class Program:
+    """The stages of a step in their order; ``print`` shows them.
+
+    Parameters
+    ----------
+    name
+        Of the integrator.
+    order
+        Of accuracy in the length of a step.
+    stages
+        In the order in which they run.
+    source
+        Publication.
+    """
+
+    name: str
+    order: int
+    stages: tuple[Stage, ...]
+    source: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"  {number}  {stage}" for number, stage in enumerate(self.stages, start=1)]
+        return "\n".join([f"{self.name}: order {self.order}", *lines, *([self.source] if self.source else [])])
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """The numbers of the stages that are cells alone, in their order."""
+        return tuple(number for number, stage in enumerate(self.stages) if stage.kernel == CELLS)
+
+    def is_read_after(self, number: int, value: str) -> bool:
+        """Return whether a stage after that of a number reads a value before it is written again."""
+        for stage in self.stages[number + 1 :]:
+            if value in stage.reads:
+                return True
+            if stage.writes == value:
+                return False
+        return value == STATE
+
+
+def cells(begin: float, end: float, reads: str = STATE, writes: str = STATE, *, name: str = "") -> Stage:
+    """Return the stage that advances each cell by itself, with steps of its own."""
+    return Stage(CELLS, (reads,), writes, (begin, end), name=name)
+
+
+def move(
+    begin: float, end: float, reads: str = STATE, writes: str = STATE, *,
+    kernel: Kernel = TRANSPORT_AND_COLUMN, weights: str = "ARS(2,2,2)",
+) -> Stage:  # fmt: skip
+    """Return the stage that advances by transport, along columns, or by both in one pass."""
+    return Stage(kernel, (reads,), writes, (begin, end), weights)
+
+
+def add(terms: Sequence[tuple[float, str]], writes: str = STATE) -> Stage:
+    """Return the stage that writes a linear combination of values."""
+    coefficients, values = zip(*terms, strict=True)
+    return Stage("sum", values, writes, weights=coefficients)
+
+
+def _part(value: float) -> str:
+    return str(Fraction(value).limit_denominator(1000))
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'} {_part(abs(value))}"
