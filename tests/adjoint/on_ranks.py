@@ -68,7 +68,7 @@ RUNS_IN_GROUPS = ((2, "[1, 2]", 1, ONCE, "auto"),)
 """Of ranks that move species, and of others; all ranks take all steps back."""
 GROUPS_OF_RANKS = "parallel.groups={transport=1,chemistry=1}"
 SPLIT = "chemistry.integrator=strang", "parallel.balance=true"
-APART, CONCURRENT = "transport.vertical=with chemistry", "chemistry.concurrent=true"
+APART, CONCURRENT = "transport.vertical=with chemistry", "chemistry.integrator=concurrent"
 RUNS_REAL = ((1, "auto", 1, ONCE, "auto"), (2, "auto", 1, ONCE, "auto"), (4, "[2, 2]", 1, ONCE, "messages"))
 NOTHING = {"top"}
 """Inputs without an effect: no air comes from above."""

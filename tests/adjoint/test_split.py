@@ -12,7 +12,7 @@ import airshed
 from airshed.adjoint import CostOfFunction, Direction, dot_product_test, gradient, sensitivity, tangent
 from airshed.adjoint.options import Options, Watcher
 from airshed.adjoint.run_function import RunFunction
-from airshed.air.schemes.taken import Reacted
+from airshed.air.programs.records import CellsRecord
 from airshed.core.errors import CaseError
 
 from .small import FASTER, RECEPTOR, measured, small, uneven
@@ -162,5 +162,5 @@ def test_what_has_no_adjoint_is_refused(tmp_path):
 def test_noted_steps_are_counted(tmp_path):
     """What is kept beside a level: 12 bytes for each cell and half step."""
     run = record(tmp_path, STRANG, steps=1)
-    integrated = [part.integrated for part in run.steps[0].parts if isinstance(part, Reacted)]
+    integrated = [part.integrated for part in run.steps[0].parts if isinstance(part, CellsRecord)]
     assert run.derivatives.noted == sum(each.first.nbytes + each.accepted.nbytes for each in integrated)

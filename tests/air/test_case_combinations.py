@@ -21,14 +21,6 @@ def small(**changes: Any) -> dict[str, Any]:
     }
 
 
-def test_concurrent_phases_are_refused_where_there_are_none() -> None:
-    message = 'chemistry.concurrent = true has no effect with chemistry.integrator = "imex"'
-    with pytest.raises(CaseError) as error:
-        Case.from_dict(small(chemistry={"concurrent": True}))
-    assert message in str(error.value)
-    Case.from_dict(small(chemistry={"concurrent": True, "integrator": "strang"}))
-
-
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [

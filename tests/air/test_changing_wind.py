@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.air.schemes import imex
+from airshed.air.programs import two_step
 
 LON, LAT = np.arange(80) * 0.1 + 0.05, np.arange(40) * 0.1 - 1.95
 DROPS = {  # times [s], and speeds [m/s] between which the wind is linear
@@ -40,13 +40,13 @@ def clipped(monkeypatch, seconds, speeds):
         case, winds, xr.Dataset({"TRACER": (("lat", "lon"), disc)}, {"lat": LAT, "lon": LON})
     ) as sim:
         amount = float(sim.model.amounts()[0])
-        weights = imex.two_step_weights
+        weights = two_step.two_step_weights
 
         def watched(step, previous, *, anew=False):
             ratios.append(1.0 if previous is None or anew else step / previous)
             return weights(step, previous, anew=anew)
 
-        monkeypatch.setattr(imex, "two_step_weights", watched)
+        monkeypatch.setattr(two_step, "two_step_weights", watched)
         sim.run()
         share = float(sim.budget()["clipped"].sel(species="TRACER")) / amount
     return share, max(ratios)
@@ -56,7 +56,7 @@ def clipped(monkeypatch, seconds, speeds):
 def test_a_wind_that_drops_clips_nothing(drop, monkeypatch):
     share, ratio = clipped(monkeypatch, *DROPS[drop])
     assert share <= 1e-7
-    assert ratio <= imex.GROWTH * (1.0 + 1e-9)
+    assert ratio <= two_step.GROWTH * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_wind_that_drops_clips_nothing(drop, monkeypatch):
 )
 def test_steps_that_follow_the_wind_at_once_clip_much(drop, least, monkeypatch):
     """The negative control."""
-    monkeypatch.setattr(imex, "GROWTH", inf)
+    monkeypatch.setattr(two_step, "GROWTH", inf)
     share, ratio = clipped(monkeypatch, *DROPS[drop])
     assert ratio > 5.0
     assert share > least

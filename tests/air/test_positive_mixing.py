@@ -12,7 +12,7 @@ from tests.laws.derivatives import SCHEMES, changing_weather, uneven
 import airshed
 from airshed.adjoint.dot_products import dot_products
 from airshed.adjoint.recording import recorded
-from airshed.air.schemes import moving
+from airshed.air.programs import one_step
 
 pytestmark = pytest.mark.standard
 
@@ -42,7 +42,7 @@ def test_what_is_washed_out_fast_makes_no_mass(tmp_path: Path, monkeypatch: pyte
     with airshed.Simulation(case, initial=acid(case)) as run:
         assert made_by_clipping(run, "HNO3", "10 min") < 1e-4
         assert "clipping of negative values" not in str(run.summary())
-    monkeypatch.setattr(moving.Mover, "_clips_much", lambda mover, sums: False)
+    monkeypatch.setattr(one_step.Mover, "_clips_much", lambda mover, sums: False)
     with airshed.Simulation(case, initial=acid(case)) as run:
         assert made_by_clipping(run, "HNO3", "10 min") > 1e-2
         assert "clipping of negative values made" in str(run.summary())
@@ -50,8 +50,8 @@ def test_what_is_washed_out_fast_makes_no_mass(tmp_path: Path, monkeypatch: pyte
 
 def test_smooth_data_keep_their_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for most in (moving.MOST_CLIPPED, 1e300):
-        monkeypatch.setattr(moving, "MOST_CLIPPED", most)
+    for most in (one_step.MOST_CLIPPED, 1e300):
+        monkeypatch.setattr(one_step, "MOST_CLIPPED", most)
         case = small_case(tmp_path, **SCHEMES["ros3"])
         with airshed.Simulation(case, changing_weather(), initial=uneven(case)) as run:
             run.run(until="30 min")
@@ -100,6 +100,6 @@ def test_a_spike_that_mixes_fast_makes_no_mass(
     initial = xr.Dataset({"TRACER": (("level",), puff)})
     with airshed.Simulation(case, meteorology=air, initial=initial) as run:
         assert made_by_clipping(run, "TRACER", "1 h") < 1e-4
-    monkeypatch.setattr(moving.Mover, "_clips_much", lambda mover, sums: False)
+    monkeypatch.setattr(one_step.Mover, "_clips_much", lambda mover, sums: False)
     with airshed.Simulation(case, meteorology=air, initial=initial) as run:
         assert (made_by_clipping(run, "TRACER", "1 h") > 1e-3) == (diffusivity * step / thickness**2 in (6, 12))

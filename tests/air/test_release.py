@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.air.schemes import imex
+from airshed.air.programs import two_step
 
 LON, LAT = np.arange(20) * 0.1 + 0.05, np.arange(10) * 0.1 - 0.45
 START = np.datetime64("2022-01-01T00:00:00", "ns")
@@ -89,7 +89,7 @@ def test_what_goes_within_a_step_does_not_turn_negative(tmp_path, velocity):
 @pytest.mark.compiles
 def test_without_steps_that_begin_anew_it_does(tmp_path, monkeypatch):
     """The negative control."""
-    monkeypatch.setattr(imex, "EULER_STEPS", 0)
+    monkeypatch.setattr(two_step, "EULER_STEPS", 0)
     with simulation(release(tmp_path, 3600.0, 7200.0), velocity="5 m/s") as sim:
         sim.run()
         assert balance(sim)[1]["clipped"] > 1e-3 * 3600.0

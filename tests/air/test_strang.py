@@ -8,7 +8,7 @@ from tests.laws.cases import small_case
 from tests.laws.derivatives import changing_weather
 
 import airshed
-from airshed.air.schemes import moving
+from airshed.air.programs import one_step
 from airshed.core.errors import MechanismError, NumericalError
 from airshed.io.strategies.states import found_states
 from airshed.program.weights import StageWeights
@@ -63,6 +63,13 @@ def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(
     assert [each for each in missed(figures) if not (without_mixing and "clipped" in each[0] and each[1] < 1e-10)] == []
 
 
+def move(model, key, seconds):
+    """Run the mover of a stage from the start of the case."""
+    mover = model.executor.runners[key].mover
+    for piece in mover.pieces(0.0, seconds):
+        mover.move(*piece)
+
+
 def uniform(folder, **sections):
     """The small case with VOC alone, as much at the boundary: nothing reacts with it, and nothing takes it away."""
     values = {**dict.fromkeys(("O3", "NO2", "NO"), "0 ppb"), "VOC": "5 ppb"}
@@ -84,7 +91,7 @@ def test_a_uniform_mixing_ratio_stays_so_where_air_sinks_and_mixes(tmp_path, int
         if integrator == "strang":
             assert real.air_drift(simulation) < 1e-12
         if transport:
-            simulation.model.scheme.vertical.finish(0.0, 300.0)
+            move(simulation.model, "column", 300.0)
             assert 1e-4 < real.air_drift(simulation) < 0.1
 
 
@@ -107,7 +114,7 @@ def test_what_acts_along_columns_alone_leaves_other_air():
     with airshed.Simulation(tracers("strang", "1 h", transport=APART, time={"step": "10 min"})) as simulation:
         model = simulation.model
         before = real.air_drift(simulation)
-        model.scheme.vertical.finish(0.0, 300.0)
+        move(model, "column", 300.0)
         assert before < 1e-12 < 1e-4 < real.air_drift(simulation) < 0.1
 
 
@@ -125,8 +132,8 @@ def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
         return next(figure.value for figure in figures if figure.what.startswith("clipped"))
 
     assert clipped() > 1e-13
-    monkeypatch.setattr(moving, "one_step_weights", euler)
-    monkeypatch.setattr(moving, "GAMMA", 0.5)
+    monkeypatch.setattr(one_step, "one_step_weights", euler)
+    monkeypatch.setattr(one_step, "GAMMA", 0.5)
     assert clipped() == 0.0
 
 
@@ -201,10 +208,10 @@ def test_restarts_hold_the_steps_of_cells(tmp_path):
 
 def test_steps_of_cells_are_guessed_where_the_state_is_new(tmp_path):
     with airshed.Simulation(small_case(tmp_path, chemistry={"integrator": "strang"})) as simulation:
-        first = simulation.model.scheme.chemistry.first
+        first = simulation.model.executor.cells.chemistry.first
         assert not first.any()
         simulation.step()
-        assert first.all(axis=0)[simulation.model.scheme.chemistry._in_use].all()
+        assert first.all(axis=0)[simulation.model.executor.cells.chemistry._in_use].all()
         simulation["O3"] = "80 ppb"
         assert not first.any()
 
@@ -239,7 +246,7 @@ def test_transport_is_cut_into_pieces_where_the_wind_asks_for_it(tmp_path):
             assert length >= 600.0
             assert len(calls) // 2 == np.ceil(length * rate / 0.05) > 1
             calls.clear()
-        pieces = simulation.model.scheme.moving.pieces(begin := 1000.0, begin + length)
+        pieces = simulation.model.executor.runners["transport+column"].mover.pieces(begin := 1000.0, begin + length)
         assert len(pieces) > 1
         for start, step in pieces:
             assert start == pytest.approx(begin)
@@ -404,7 +411,7 @@ def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
     case = small_case(tmp_path, chemistry={"integrator": "strang"}, time={"length": "10 min"})
     (expected,) = ended(case, "NO2")
     with airshed.Simulation(case) as simulation:
-        cells = simulation.model.scheme.chemistry
+        cells = simulation.model.executor.cells.chemistry
         cells.solver.most_steps = 2
         tried = []
         again = cells._try_again
@@ -419,12 +426,12 @@ def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
     assert counts.retried == sum(tried)
     assert counts.integrated % 108 == 0
     assert counts.rejected + counts.accepted > 2 * counts.retried
-    assert f"cells in half steps {counts.retried} tried again, {counts.clipped} clipped, none failed" in fact
+    assert f"cells in stages {counts.retried} tried again, {counts.clipped} clipped, none failed" in fact
 
 
 def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_not(tmp_path):
     with airshed.Simulation(small_case(tmp_path, chemistry={"integrator": "strang"})) as simulation:
-        cells, state = simulation.model.scheme.chemistry, simulation.model.stepper.state
+        cells, state = simulation.model.executor.cells.chemistry, simulation.model.stepper.state
         clipped = np.zeros_like(state.tendency)
         clipped[1, -1, :, 2, 0] = 1e-12  # all species of one cell
         clipped[0, 0, 1, 0, 1] = 1e-12
@@ -497,7 +504,7 @@ def full_apart(length="10 min", **sections):
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-@pytest.mark.parametrize("chemistry", [{}, {"concurrent": True}], ids=["in turn", "concurrent"])
+@pytest.mark.parametrize("chemistry", [{}, {"integrator": "concurrent"}], ids=["in turn", "concurrent"])
 def test_vertical_transport_apart_has_the_same_bits_on_threads_and_after_a_restart(chemistry):
     case = full_apart(chemistry={**full("strang").to_dict()["chemistry"], **chemistry})
     parallel = airshed.Case.from_dict({**case.to_dict(), "run": {"threads": 2}}, base=case.base)
@@ -518,7 +525,7 @@ def test_columns_and_planes_have_pieces_of_their_own(tmp_path):
     chosen = {"time": {"step": "15 min", "courant": 0.02}, "chemistry": {"integrator": "strang"}, "transport": APART}
     with airshed.Simulation(small_case(tmp_path, **chosen), changing_weather()) as simulation:
         model = simulation.model
-        planes, columns = model.scheme.moving, model.scheme.vertical
+        planes, columns = (model.executor.runners[key].mover for key in ("transport", "column"))
         rates = [each._outflow_rate(0.0) for each in (planes, columns)]
         together = model.forcing.outflow_rate(0.0)
         assert max(rates) < together <= sum(rates)
@@ -533,7 +540,7 @@ def test_concurrent_phases_differ_from_strang_by_first_order():
     """Half the step, half the difference, for what is not faster than steps."""
 
     def difference(step):
-        cases = (full("strang", "10 min", time={"step": step}, concurrent=chosen) for chosen in (False, True))
+        cases = (full(chosen, "10 min", time={"step": step}) for chosen in ("strang", "concurrent"))
         one, other = (sameness.final_state(case) for case in cases)
         return {name: sameness.distance(one, other, name) for name in ("O3", "NO2", "HNO3", "H2O2")}
 

@@ -24,7 +24,7 @@ Sections = Mapping[str, Mapping[str, Any]]
 
 STRANG = {"integrator": "strang"}
 APART = {"vertical": "with chemistry"}
-CONCURRENT: dict[str, Any] = {**STRANG, "concurrent": True}
+CONCURRENT: dict[str, Any] = {"integrator": "concurrent"}
 SINGLE = {"precision": "single"}
 
 SCHEMES: Mapping[str, Sections] = {

@@ -49,7 +49,7 @@ PLAIN = {name: levels[0] for name, levels in FACTORS.items()} | {"edges": "none"
 INTEGRATORS = ("imex", "strang")
 SCHEMES = {
     "apart": ["transport.vertical=with chemistry"],
-    "concurrent": ["transport.vertical=with chemistry", "chemistry.concurrent=true"],
+    "concurrent": ["transport.vertical=with chemistry", "chemistry.integrator=concurrent"],
 }
 """Further settings of Strang splitting, by which groups of ranks can share out the work."""
 

@@ -34,7 +34,7 @@ RUNS = (  # ranks, their tiles, balance, what messages cost
 
 
 def chemistry_of(simulation):
-    return simulation.model.scheme.chemistry
+    return simulation.model.executor.cells.chemistry
 
 
 def fewest_steps(simulation, most_steps):

@@ -25,8 +25,8 @@ RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
     "emep, alone": (0, 0, ()),
     "emep, 3 ranks": (0, 3, ()),
     "emep, 4+1": (4, 1, ("parallel.groups.strategy=funnel",)),
-    "concurrent, alone": (0, 0, ("chemistry.concurrent=true",)),
-    "concurrent, 1+1": (1, 1, ("chemistry.concurrent=true", "run.threads=2")),
+    "concurrent, alone": (0, 0, ("chemistry.integrator=concurrent",)),
+    "concurrent, 1+1": (1, 1, ("chemistry.integrator=concurrent", "run.threads=2")),
 }
 TRACERS = {"tracers, alone": (0, 0), "tracers, both on 5": ("same", 5)}
 

@@ -21,7 +21,7 @@ CUT = (
     "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
     "chemistry.integrator=strang", "run.threads=1",
 )  # fmt: skip
-CONCURRENT = "chemistry.concurrent=true"
+CONCURRENT = "chemistry.integrator=concurrent"
 RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
     "alone": (0, 0, ()),
     "1+1": (1, 1, ("parallel.groups.strategy=funnel",)),

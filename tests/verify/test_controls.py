@@ -11,7 +11,7 @@ import airshed.air.stepping
 from airshed.air import air_check
 from airshed.air.budget import Budget
 from airshed.air.processes import vertical_mixing
-from airshed.air.schemes import imex
+from airshed.air.programs import two_step
 from airshed.air.sources import PackedSources
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
@@ -122,7 +122,7 @@ def test_a_wrong_exchange_is_seen(monkeypatch):
 
 @pytest.mark.compiles
 def test_first_order_steps_are_seen(monkeypatch):
-    monkeypatch.setattr(imex, "two_step_weights", lambda step, *_, **__: two_step_weights(step, None))
+    monkeypatch.setattr(two_step, "two_step_weights", lambda step, *_, **__: two_step_weights(step, None))
     assert "order in time, 600 s to 300 s" in missed(column.check())
 
 

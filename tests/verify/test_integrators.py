@@ -6,8 +6,8 @@ import pytest
 
 import airshed.air.forcing
 import airshed.air.model
-import airshed.air.schemes.moving
-from airshed.air.schemes.strang import Strang
+import airshed.air.programs.one_step
+from airshed.air.programs.cells import CellsRunner
 from airshed.formula.tree import Binary, Number
 from airshed.kernels.cpu import backend as cpu_backend
 from airshed.program.weights import GAMMA, one_step_weights
@@ -68,12 +68,13 @@ def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
 @ORDERS
 def test_chemistry_for_half_the_time_is_seen(monkeypatch, sound_imex, thorough):
     """Budgets close all the same."""
-    react = Strang._react
+    run = CellsRunner.run
 
-    def lazy(self, chemistry, begin, end, budget, *, half):
-        return react(self, chemistry, begin, 0.5 * (begin + end) if half else end, budget, half=half)
+    def lazy(self, number, stage, given):
+        ((begin, end),) = given
+        return run(self, number, stage, [(begin, 0.5 * (begin + end))] if stage.span[1] == 1.0 else given)
 
-    monkeypatch.setattr(Strang, "_react", lazy)
+    monkeypatch.setattr(CellsRunner, "run", lazy)
     monkeypatch.setattr(integrators, "TIMES", {"day": integrators.TIMES["day"]})
     assert len(missed(integrators.check_chemistry())) == 2
     if thorough:
@@ -90,7 +91,7 @@ def test_a_first_order_formula_of_transport_is_seen(monkeypatch, sound_imex, tho
         rest = (1.0 - GAMMA) * step
         return first, replace(second, c0=1.0, c1=0.0, t0=rest, t1=0.0, g=rest)
 
-    monkeypatch.setattr(airshed.air.schemes.moving, "one_step_weights", euler)
+    monkeypatch.setattr(airshed.air.programs.one_step, "one_step_weights", euler)
     if thorough:
         assert "order of l1, CO, 150 s to 75 s" in {what for _, what in missed(integrators.check_orders())}
     assert "order in time, 600 s to 300 s" in {what for _, what in missed(column.check_sources())}

@@ -1,6 +1,6 @@
 """Sample mutants, run the tests on each of them in another checkout, and compare what two sets of tests catch.
 
-python -m validation.mutants sample --seed 1 --python 30 --cpp 15 kernels air/schemes adjoint > mutants.jsonl
+python -m validation.mutants sample --seed 1 --python 30 --cpp 15 kernels air/programs adjoint > mutants.jsonl
 python -m validation.mutants run mutants.jsonl --checkout DIR --coverage DIR/.coverage --results old.jsonl
 python -m validation.mutants control old.jsonl --checkout DIR
 python -m validation.mutants compare old.jsonl new.jsonl

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib import pyplot as plt
 
-import airshed.air.schemes.imex
+import airshed.air.programs.two_step
 from airshed.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify import carried, column
@@ -92,11 +92,11 @@ def run() -> dict[str, Any]:
     """Return the figures of the plane flows, of the slanting wind by Courant number, and of one column; draw them."""
     flows = {flow: {cells: carried.carry(flow, cells) for cells in RESOLUTIONS} for flow in REFERENCE}
     by_courant = {courant: carried.carry("rotation", 100, courant) for courant in ERROR_COURANTS}
-    usual, airshed.air.schemes.imex.LARGEST_COURANT = airshed.air.schemes.imex.LARGEST_COURANT, np.inf
+    usual, airshed.air.programs.two_step.LARGEST_COURANT = airshed.air.programs.two_step.LARGEST_COURANT, np.inf
     try:  # the model refuses fixed steps beyond it; here they are the question
         courants = {courant: slanted(courant) for courant in COURANT_NUMBERS}
     finally:
-        airshed.air.schemes.imex.LARGEST_COURANT = usual
+        airshed.air.programs.two_step.LARGEST_COURANT = usual
     draw_swirl()
     draw_errors(flows)
     draw_courant(courants)

@@ -16,7 +16,7 @@ from airshed.adjoint.read import Instants, Read
 from airshed.adjoint.schemes.protocol import Asked, Derivatives, Passed
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
-from airshed.air.schemes.taken import TakenStep
+from airshed.air.programs.records import StepRecord
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level
 from airshed.runtime.using import quick_turns
@@ -137,10 +137,10 @@ class Backward:
         if time is not None:
             self._costs[time](adjoint)
 
-    def _make_sources(self, step: TakenStep) -> None:
+    def _make_sources(self, step: StepRecord) -> None:
         """Have a place for the adjoint of the sources of each period of a step."""
         species = len(self._model.network.species)
-        for begin in {begin for stage in step.stages for begin, _ in stage.emission}:
+        for begin in {begin for stage in step.formula_steps for begin, _ in stage.emission}:
             if begin not in self._sources:
                 self._sources[begin] = self._model.layout.zeros(species, self._source_levels)
             self._changed[begin] = self._left

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from airshed.adjoint.area import Area
 from airshed.adjoint.direction import Direction
-from airshed.air.schemes.taken import Taken
+from airshed.air.programs.records import FormulaStep
 from airshed.core.errors import CaseError
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
@@ -32,7 +32,7 @@ class Changes:
             if name not in members:
                 raise CaseError(f"a change of {name}, which no operator reads; they read: {', '.join(members)}")
 
-    def of(self, taken: Taken) -> StepChanges:
+    def of(self, taken: FormulaStep) -> StepChanges:
         """Return the changes of what a step was given; steps come in order of time."""
         given, to = given_fields(taken.forcing), self.direction
         fields: dict[str, Pair] = {
@@ -41,7 +41,7 @@ class Changes:
         }  # fmt: skip
         return StepChanges(self._of_emission(taken), to.outside, to.top, to.rates, fields, to.numbers)
 
-    def perturbed(self, taken: Taken, size: float) -> StepForcing:
+    def perturbed(self, taken: FormulaStep, size: float) -> StepForcing:
         """Return what a step is given at so many times the direction."""
         forcing = taken.forcing
         if size == 0.0:
@@ -74,7 +74,7 @@ class Changes:
         top = given.top if to.top is None else given.top + size * to.top
         return replace(given, ghosts=ghosts, top=top)
 
-    def _of_emission(self, taken: Taken) -> AnyArray | None:
+    def _of_emission(self, taken: FormulaStep) -> AnyArray | None:
         """The change of the emission of a step, by the shares that periods have in it."""
         shares = [(share, self._emission[begin]) for begin, share in taken.emission if begin in self._emission]
         if not shares:

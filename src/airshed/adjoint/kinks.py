@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.recording import Recording
-from airshed.air.schemes.taken import Both, Reacted, Taken
+from airshed.air.programs.records import SumRecord, CellsRecord, FormulaStep
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.transport import ALPHA, BETA, with_sides
 from airshed.kernels.step.data import TERMS, Pair, StepConstants
@@ -62,14 +62,14 @@ class Crossings:
         """Begin with the first part of the first step."""
         self._compared = self.kinks = self.clips = 0
 
-    def note(self, part: Taken | Reacted | Both, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
-        """Note a part of a step of the run with which others are compared."""
+    def note(self, part: FormulaStep | CellsRecord | SumRecord, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
+        """OnStep a part of a step of the run with which others are compared."""
         self._seen.append((before.copy(), self._clipped_in(after, sums)))
 
-    def compare(self, part: Taken | Reacted | Both, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
+    def compare(self, part: FormulaStep | CellsRecord | SumRecord, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
         """Count what differs in a part of a step."""
         run, (other, clipped) = self.recorded, self._seen[self._compared]
-        if isinstance(part, Taken) and any(each.kind == "face_flux" for each in run.derivatives.operators):
+        if isinstance(part, FormulaStep) and any(each.kind == "face_flux" for each in run.derivatives.operators):
             self.kinks += self._faces(part, before, other)
         differs = self._clipped_in(after, sums) != clipped
         self.clips += int(run.area.whole(differs).sum())
@@ -83,7 +83,7 @@ class Crossings:
         by_block = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
         return np.asarray((q == 0.0) & (by_block[:, :, TERMS.index("clipped"), :, None, None] > 0.0))
 
-    def _faces(self, taken: Taken, one: AnyArray, other: AnyArray) -> int:
+    def _faces(self, taken: FormulaStep, one: AnyArray, other: AnyArray) -> int:
         """Count faces with other branches; species by species, since that fits caches."""
         whole, transport = self.recorded.area.whole, taken.forcing.transport
         x, y = (self._between(pair, transport.weight) for pair in (transport.flux_x, transport.flux_y))

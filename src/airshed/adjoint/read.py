@@ -18,7 +18,7 @@ from airshed.adjoint.area import Area
 from airshed.adjoint.commits import AnyCommits, Part
 from airshed.adjoint.stores.store import Arrays
 from airshed.air.model import AirModel
-from airshed.air.schemes.taken import Taken, TakenStep
+from airshed.air.programs.records import FormulaStep, StepRecord
 from airshed.kernels.derivatives import ReadAdjoints, SummedReads
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import FieldAdjoint, Pair, StepForcing
@@ -53,11 +53,11 @@ class Instants:
         self._fields: dict[tuple[str, float], AnyArray] = {}
         self._when: dict[int, float] = {}
 
-    def noted(self, taken: TakenStep) -> TakenStep:
+    def noted(self, taken: StepRecord) -> StepRecord:
         """Take note of the fields that a step reads; return the step as given these arrays."""
         return taken.with_forcing(self._noted_of)
 
-    def _noted_of(self, taken: Taken) -> StepForcing:
+    def _noted_of(self, taken: FormulaStep) -> StepForcing:
         step, column = taken.forcing, taken.forcing.column
         explicit = self._noted(step.transport.fields, taken.begin)
         if column is not None:

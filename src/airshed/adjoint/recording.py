@@ -18,7 +18,7 @@ from airshed.adjoint.schemes.of_model import derivatives_of, simulation_of
 from airshed.adjoint.schemes.protocol import Derivatives
 from airshed.air.case import Case
 from airshed.air.model import AirModel
-from airshed.air.schemes.taken import Note, Taken, TakenStep
+from airshed.air.programs.records import OnStep, FormulaStep, StepRecord
 from airshed.core.errors import CaseError
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level, State, StepConstants
@@ -46,7 +46,7 @@ class Recording:
     first: State
     tendency: AnyArray
     levels: tuple[Level, ...]
-    steps: tuple[TakenStep, ...]
+    steps: tuple[StepRecord, ...]
     begin: float
 
     @property
@@ -70,9 +70,9 @@ class Recording:
         return self.derivatives.members
 
     @property
-    def stages(self) -> Iterator[Taken]:
+    def stages(self) -> Iterator[FormulaStep]:
         """All stages of all steps, in order of time."""
-        return (stage for step in self.steps for stage in step.stages)
+        return (stage for step in self.steps for stage in step.formula_steps)
 
     @property
     def times(self) -> list[float]:
@@ -90,7 +90,7 @@ class Recording:
 
     def numbers(self) -> dict[str, Array]:
         """Return the numbers of operators as they were in the first step."""
-        given = given_numbers(self.steps[0].stages[0].forcing)
+        given = given_numbers(self.steps[0].formula_steps[0].forcing)
         return {
             name: np.array(given.get(name, member.values), dtype=np.float64)
             for name, member in self.members.items() if member.shape is None
@@ -110,13 +110,13 @@ class Recording:
 
 
 @contextmanager
-def following(model: AirModel, note: Note, *, lengths: bool = False) -> Iterator[None]:
+def following(model: AirModel, note: OnStep, *, lengths: bool = False) -> Iterator[None]:
     """Let somebody be told of each step of a model; lengths: see :meth:`airshed.air.schemes.scheme.Scheme.tell`."""
-    model.scheme.tell(note, lengths=lengths)
+    model.executor.on_step(note, lengths=lengths)
     try:
         yield
     finally:
-        model.scheme.tell(None)
+        model.executor.on_step(None)
 
 
 def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterator[float]:
@@ -143,11 +143,11 @@ def record(simulation: Simulation, steps: int = STEPS, until: float | None = Non
     """
     model: AirModel = simulation.model
     derivatives = derivatives_of(model)
-    taken: list[TakenStep] = []
+    taken: list[StepRecord] = []
     state, begin = model.stepper.state, model.seconds
     first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
     levels = [Level(first.q, first.air)]
-    with following(model, lambda step: taken.append(step.lasting()), lengths=True):
+    with following(model, lambda step: taken.append(step.detached()), lengths=True):
         for _ in step_ends(simulation, steps, until):
             levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
     tendency = aligned_copy(state.tendency)

@@ -30,7 +30,7 @@ from airshed.adjoint.schemes.of_model import derivatives_of
 from airshed.adjoint.schemes.protocol import Passed
 from airshed.adjoint.stores.store import Arrays, aligned, size_of
 from airshed.air.model import AirModel
-from airshed.air.schemes.taken import TakenStep
+from airshed.air.programs.records import StepRecord
 from airshed.kernels.step.data import Level
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import Snapshot
@@ -62,7 +62,7 @@ class Trajectory:
         self.recomputed = 0
         self.left: int | None = None
         self.planned: list[float] = []
-        self._taken: dict[int, TakenStep] = {}
+        self._taken: dict[int, StepRecord] = {}
         self._at_hand: dict[int, Level] = {}  # levels that the next step back needs, too
         self._done = 0  # actions, on the way forward or back
 
@@ -130,7 +130,7 @@ class Trajectory:
                     self._stores.levels[store].drop(_level(level))
                     self._taken.pop(level - 1, None)
 
-    def taken(self, step: int) -> TakenStep:
+    def taken(self, step: int) -> StepRecord:
         """Return how a step of the stretch that is being taken back was taken."""
         return self._taken[step]
 
@@ -189,11 +189,11 @@ class Trajectory:
         if not action.keep_levels:
             self._model.step_through(ends)
             return
-        self._model.scheme.tell(lambda taken: self._taken.__setitem__(number, taken.lasting()))
+        self._model.executor.on_step(lambda taken: self._taken.__setitem__(number, taken.detached()))
         try:
             self._model.step_through(ends)
         finally:
-            self._model.scheme.tell(None)
+            self._model.executor.on_step(None)
         state = self._model.stepper.state
         self._stores.levels[action.store].put(_level(number + 1), {"q": state.q, "air": state.air})
 

@@ -11,7 +11,7 @@ balance are followed in the same way; the rest of what chemistry does to a famil
 iteration.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,6 +82,21 @@ class Budget:
         self.amounts[self._row["chemistry"]] += made
         self.amounts[self._row["clipped"]] += clipped
         self.imbalance = self.imbalance + imbalance
+
+    def copy(self) -> tuple[Array, Array]:
+        """Return amounts and imbalance as they are now, for :meth:`put` and :meth:`add_up`."""
+        return self.amounts, self.imbalance
+
+    def put(self, copied: tuple[Array, Array]) -> None:
+        """Continue with copied amounts, by a formula without history."""
+        self.amounts, self.imbalance = copied
+
+    def add_up(self, coefficients: Sequence[float], copied: Sequence[tuple[Array, Array]], clipped: Array) -> None:
+        """Follow a linear combination of states, and what was clipped in its result [mol]."""
+        terms = list(zip(coefficients, copied, strict=True))
+        self.amounts = np.sum([each * amounts for each, (amounts, _) in terms], axis=0)
+        self.imbalance = np.sum([each * imbalance for each, (_, imbalance) in terms], axis=0)
+        self.amounts[self._row["clipped"]] += clipped
 
     def save(self) -> dict[str, Array]:
         """Return what :meth:`restore` needs."""

@@ -1,7 +1,7 @@
 """Chemistry of the cells of a packed state alone, by a Rosenbrock method with its own steps in every cell."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Final
 
@@ -29,9 +29,9 @@ from airshed.parallel.balance import Balance, Columns
 
 Array = npt.NDArray[np.float64]
 
-_LONGEST_FIRST: Final = np.inf, 0.25
-"""Parts of an interval that the first step of chemistry is at most, in either half of a step. What emission and
-transport have disturbed is not to be stepped over in one go, as the cell's last steps suggest: see
+LONGEST_FIRST: Final = 0.25
+"""Longest first step of a cell as a share of the interval, in a stage that follows emission and transport: these have
+disturbed it, so that it is not to be stepped over in one go, as the cell's last steps suggest; see
 docs/chemistry-performance.md."""
 
 _FIRST_RETRY: Final = 1e-6
@@ -59,7 +59,7 @@ class Air:
 
 @dataclass
 class CellCounts:
-    """What became of cells since the start of a run, each cell counted in each half step anew.
+    """What became of cells since the start of a run; each stage of chemistry counts each cell.
 
     integrated  cells;  accepted, rejected  their steps
     retried     cells that failed and were tried again: a run ends at one that fails again
@@ -84,8 +84,8 @@ class CellCounts:
     def __str__(self) -> str:
         cells = max(self.integrated, 1)
         return (
-            f"{self.accepted / cells:.2f} steps of a cell in half a step, {self.rejected / cells:.2f} rejected; of "
-            f"{self.integrated} cells in half steps {self.retried} tried again, {self.clipped} clipped, none failed"
+            f"{self.accepted / cells:.2f} steps of a cell in a stage, {self.rejected / cells:.2f} rejected; of "
+            f"{self.integrated} cells in stages {self.retried} tried again, {self.clipped} clipped, none failed"
         )
 
 
@@ -95,9 +95,9 @@ class CellChemistry:
     network   the mechanism as the case has it
     followed  how many species the solver's mechanism has behind those: they count atoms that reactions make or lose
     place_of  (row, column, level) -> words for a cell, to be used in messages
-    first     [s] step to be tried first in each cell, for each half of a step: (2, pack, width); 0 where none is known:
-              then the solver guesses a short one, since error estimates mean little over steps far from balance.
-              The first half begins in balance, the second one after emission and transport have disturbed it.
+    limits    for each stage of chemistry in a step, the longest first step as a share of its interval
+    first     [s] step to be tried first in each cell, for each stage: (stage, pack, width); 0 where none is known:
+              then the solver guesses a short one, since error estimates mean little over steps far from balance
     counts    what became of cells so far
     wall      [s] that all this has taken
     balance   lets other ranks integrate some cells; None where no rank is to do that
@@ -108,9 +108,9 @@ class CellChemistry:
 
     def __init__(
         self, solver: CellSolver, network: ReactionNetwork, layout: Layout, levels: int,
-        place_of: Callable[[int, int, int], str], balance: Balance | None = None,
+        place_of: Callable[[int, int, int], str], limits: Sequence[float], balance: Balance | None = None,
     ) -> None:  # fmt: skip
-        self.balance = balance
+        self.balance, self.limits = balance, tuple(limits)
         self.solver, self.network, self.layout, self.levels, self._place_of = solver, network, layout, levels, place_of
         width, self._species = layout.width, len(network.species)
         followed = len(solver.kernel.network.species) - self._species
@@ -120,7 +120,7 @@ class CellChemistry:
             mixing_ratios=True,
         )  # fmt: skip
         self.steps = CellSteps.zeros(self.packs, width)
-        self.first = np.zeros((2, self.packs, width))
+        self.first = np.zeros((len(self.limits), self.packs, width))
         self.counts, self.wall = CellCounts(), 0.0
         self.extra = aligned_zeros((self.packs, followed, width), layout.dtype)
         self._work = np.zeros(layout.rows * layout.blocks)
@@ -129,28 +129,29 @@ class CellChemistry:
         self._in_use = np.broadcast_to(lanes, (layout.rows, layout.blocks, levels, width)).reshape(self.packs, width)
 
     def advance(
-        self, q: AnyArray, result: AnyArray, clipped: AnyArray, air: Air, begin: float, end: float, *, half: int
+        self, q: AnyArray, result: AnyArray, clipped: AnyArray, air: Air, begin: float, end: float, *, slot: int
     ) -> None:
         """Integrate mixing ratios q from `begin` to `end` [s], under the air of the middle, into `result`.
 
+        slot: number of the stage among those of chemistry.
         Cells that fail are tried again with smaller and with more steps. Raises ChemistryFailure for one that fails
         again.
         """
         began, seconds = time.perf_counter(), end - begin
         waited = self._waited()
         self.inputs_in(air)
-        self.steps.step[...] = np.minimum(self.first[half], _LONGEST_FIRST[half] * seconds)
+        self.steps.step[...] = np.minimum(self.first[slot], self.limits[slot] * seconds)
         columns = self._columns(q, result, clipped)
         if self.balance is None or self.record is not None:
             self._integrate(columns, seconds)
         else:
-            self.balance.advance(columns, half, lambda some: self._integrate(some, seconds))
+            self.balance.advance(columns, slot, lambda some: self._integrate(some, seconds))
         self.counts.add(self.steps)
         failed = self._in_use & (self.steps.reached < seconds)
         if failed.any():
             self._try_again(q, result, clipped, begin, end, failed)
         self._count(clipped)
-        self.first[half] = self.steps.step
+        self.first[slot] = self.steps.step
         self.wall += time.perf_counter() - began - (self._waited() - waited)
 
     def _waited(self) -> float:
@@ -187,7 +188,7 @@ class CellChemistry:
     def alike(self, threads: int) -> "CellChemistry":
         """Return chemistry of the same cells with a solver and memory of its own."""
         solver = self.solver.kernel.solver(self.solver.method, self.solver.tolerances, threads=threads)
-        return CellChemistry(solver, self.network, self.layout, self.levels, self._place_of)
+        return CellChemistry(solver, self.network, self.layout, self.levels, self._place_of, self.limits)
 
     def inputs_in(self, air: Air) -> AnyArray:
         """Return the inputs of the solver in some air, (pack, 1, input, width), until it is asked for others."""

@@ -78,7 +78,7 @@ def estimate(case: Case) -> dict[str, Cell]:
     step = step_estimate(case)
     if network.reactions and case.time.step == "auto":
         longest = case.time.longest.value
-        step = longest if case.chemistry.integrator == "strang" else min(step, longest)
+        step = longest if case.chemistry.integrator != "imex" else min(step, longest)
     steps = math.ceil((case.time.length.value + case.time.spinup.value) / step)
     state = cells * STATE_ARRAYS * species * (8 if case.chemistry.precision == "double" else 4)
     memory = state + cells * 3 * FORCING_FIELDS * 8

@@ -21,14 +21,14 @@ from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.meteorology.state import WINDS, winds
 from airshed.air.open_rates import open_rates
+from airshed.air.programs.context import AirContext
+from airshed.air.programs.forward import WAITING, directions_of, make_executor, program_of
+from airshed.air.programs.one_step import without_reactions
 from airshed.air.rate_factors import RateFactors
 from airshed.air.report import summary
-from airshed.air.schemes.imex import Imex
-from airshed.air.schemes.moving import without_reactions
-from airshed.air.schemes.scheme import WAITING, Scheme, Setup
-from airshed.air.schemes.splitting import make_strang
 from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.stepping import batch_size, make_halo, step_constants
+from airshed.air.two_groups.remote_transport import transport_remotely
 from airshed.core.errors import CaseError
 from airshed.core.report import Report
 from airshed.fields.spec import FieldView
@@ -44,6 +44,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.parallel.groups import Groups
 from airshed.process.settable import Settable
+from airshed.program.stage import EVERYTHING
 from airshed.runtime.model import CASE_HASH, Pace, Saved, Snapshot, Timings
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ _WEATHER_VIEWS = {spec.name: _WEATHER_NAMES.get(spec.name, spec.name) for spec i
 class AirModel:
     """One case in memory: its state and what moves it; satisfies :class:`airshed.runtime.model.Model`.
 
-    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by ``program.weights``. With
+    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by the program of the case. With
     several ranks it is that of this one's columns; steps, budgets and the summary are made by all ranks together.
     """
 
@@ -84,8 +85,9 @@ class AirModel:
             self.settable.values(),
         )
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
-        split = case.chemistry.integrator == "strang"
-        self.kernel = self._compiled(without_reactions(self.network) if split else self.network)
+        self.program = program_of(self.parts)
+        fused = self.program.stages[0].kernel == EVERYTHING
+        self.kernel = self._compiled(self.network if fused else without_reactions(self.network))
         _, rows, columns = self.grid.shape
         self.layout = self.kernel.layout(rows, columns)
         self.sources = PackedSources(
@@ -94,7 +96,7 @@ class AirModel:
         self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
         self.forcing = self._make_forcing()
         halo = make_halo(self.parts, self.layout) if groups is None else None
-        batch = 1 if split else batch_size(self.parts, self.kernel)
+        batch = batch_size(self.parts, self.kernel) if fused else 1
         self.seconds, self.steps = self.parts.begin, 0
         self._looked_ahead_until = -inf
         self._weather: tuple[float, MetState] | None = None
@@ -109,8 +111,10 @@ class AirModel:
             times=batch,
         )  # fmt: skip
         self._check = AirCheck(self.parts, self.stepper, self.sources)
-        setup = Setup(self.parts, self.stepper, self.forcing, self.sources, light, self.budget)
-        self.scheme: Scheme = make_strang(setup, self.families, meteorology, groups, threads) if split else Imex(setup)
+        context = AirContext(self.parts, self.stepper, self.forcing, self.sources, light, self.budget)
+        self.executor = make_executor(self.program, context, self.families, threads=threads)
+        if groups is not None:
+            transport_remotely(self.executor, self.parts, meteorology, groups, threads)
         self._set_initial(initial)
 
     @property
@@ -135,19 +139,19 @@ class AirModel:
 
     def longest_step(self, until: float) -> float:
         """The step [s] of the case, or the longest one that is stable; raises NumericalError for one that is not."""
-        return self.scheme.longest_step(self.seconds, until)
+        return self.executor.longest_step(self.seconds, until)
 
     def step_through(self, ends: Sequence[float]) -> None:
         """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
         begin = self.seconds
-        for end in self.scheme.advance(begin, ends):
+        for end in self.executor.advance(begin, ends):
             self._finish_step(end)
         self._check.after(begin, self.seconds)
 
     @property
     def pace(self) -> Pace:
         """The size of a step batch, and how long views last."""
-        return Pace(self.stepper.batch, self.scheme.lasting)
+        return Pace(self.stepper.batch, self.executor.lasting)
 
     def _finish_step(self, seconds: float) -> None:
         if self.seconds >= self._looked_ahead_until:
@@ -209,10 +213,10 @@ class AirModel:
         if name not in self.settable:
             self._set_species(name, value)
             self._check.forget()
-            self.scheme.begin_anew()
+            self.executor.restart()
         elif self.settable.set(name, value):
             self.forcing.renew()
-            self.scheme.begin_anew()
+            self.executor.restart()
 
     def _set_species(self, name: str, value: object) -> None:
         spec, sizes = self.fields[name], self.domain.axes.sizes
@@ -231,19 +235,19 @@ class AirModel:
         return self._weather[1]
 
     def timings(self) -> Timings:
-        """Wall time of the parts of all steps so far, see ``air.schemes.scheme``."""
-        balance = self.scheme.balance
-        return Timings(self.scheme.wall(), WAITING, [] if balance is None else [balance.summary()])
+        """Wall time of the parts of all steps so far, see ``air.programs.forward``."""
+        balance = self.executor.balance
+        return Timings(self.executor.wall(), WAITING, [] if balance is None else [balance.summary()])
 
     @property
     def balance(self) -> Balance | None:
         """What lets other ranks do chemistry of this one; None where nothing does."""
-        return self.scheme.balance
+        return self.executor.balance
 
     @property
     def cell_counts(self) -> CellCounts | None:
         """What became of cells of all ranks whose chemistry has its own steps; None where none has."""
-        return self.scheme.cell_counts()
+        return self.executor.cell_counts()
 
     def begin_with(self, q: Array) -> None:
         """Begin with mixing ratios (species, level, lat, lon) [mol/mol], before the first step."""
@@ -255,23 +259,23 @@ class AirModel:
     def set_outside(self, ghosts: Array, top: Array) -> None:
         """Change the air outside the area (species, level) and above it (species,) [mol/mol], before the first step."""
         self.constants = replace(self.constants, ghosts=ghosts, top=top)
-        self.scheme.set_outside(ghosts, top)
+        self.executor.set_outside(ghosts, top)
 
     def save(self) -> Snapshot:
         """Return the whole state, see :class:`airshed.runtime.model.Model`."""
         tiled: dict[str, npt.NDArray[Any]] = {
             f"state.{name}": array for name, array in vars(self.stepper.state).items()
         }
-        kept = self.scheme.keep()
-        tiled |= kept.held
+        runners = self.executor.save()
+        tiled |= runners.held
         whole: dict[str, npt.NDArray[Any]] = {f"budget.{name}": array for name, array in self.budget.save().items()}
         whole |= {f"baseline.{name}": getattr(self.baseline, name) for name in _OF_BASELINE}
-        whole |= kept.whole
+        whole |= runners.whole
         for source in self._vegetation:
             whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
         metadata = {
             "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds,
-            "settable": self.settable.changed, **kept.numbers,
+            "settable": self.settable.changed, **runners.numbers,
         }  # fmt: skip
         return Snapshot(tiled, whole, metadata)
 
@@ -280,10 +284,10 @@ class AirModel:
         held, whole, metadata = self.domain.held, saved.whole, saved.metadata
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
-        self.scheme.restore(saved, held)
+        self.executor.restore(saved, held)
         self._check.forget()
         if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # what is emitted or lost jumps
-            self.scheme.begin_anew()
+            self.executor.restart()
         self.settable.restore(metadata.get("settable", {}))
         self.forcing.renew()
         for source in self._vegetation:
@@ -298,9 +302,8 @@ class AirModel:
 
     def close(self) -> None:
         """End the model's threads, and close what it reads."""
-        self.stepper.close()
+        self.executor.close()
         self.parts.meteorology.close()
-        self.scheme.close()
         if self._groups is not None:
             self._groups.close()
             self._ranks_gone = True
@@ -308,7 +311,7 @@ class AirModel:
     def summary(self, *, brief: bool = False) -> Report:
         """Budgets, extremes, emission and input, see ``air.report``."""
         report = summary(self, brief=brief)
-        return replace(report, tables=[*report.tables, *self.scheme.tables()])
+        return replace(report, tables=[*report.tables, *self.executor.tables()])
 
     def _check_ranks(self) -> None:
         """Refuse what ranks in groups do together, once their communicator was given back."""
@@ -325,7 +328,7 @@ class AirModel:
         """The step of a network over the levels of the case, where its transport goes."""
         return backend().compile_mechanism(
             network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
-            directions="horizontal" if self.case.moves_planes else "all",
+            directions=directions_of(self.program),
             operators=self.parts.processes.operators,
         )  # fmt: skip
 

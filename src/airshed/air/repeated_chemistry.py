@@ -15,8 +15,9 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Integrated:
-    """What an integration of all cells from `begin` to `end` [s] took, half a step of a splitting.
+    """What an integration of all cells from `begin` to `end` [s] took.
 
+    slot      number of the stage among those of chemistry
     first     (pack, width) [s] step to be tried first in each cell, 0 where none was known
     accepted  (pack, width) how many steps counted
     lengths   the steps that counted, without the states between them; None where that was not asked for
@@ -24,7 +25,7 @@ class Integrated:
 
     begin: float
     end: float
-    half: int
+    slot: int
     first: Array
     accepted: npt.NDArray[np.int32]
     lengths: AcceptedSteps | None = None
@@ -40,9 +41,9 @@ def integrate_again(
     species = len(chemistry.solver.kernel.network.species)
     record = AcceptedSteps.room_for(done.accepted, species, chemistry.solver.kernel.dtype)
     counts, chemistry.counts, chemistry.record = chemistry.counts, CellCounts(), record
-    chemistry.first[done.half] = done.first
+    chemistry.first[done.slot] = done.first
     try:
-        chemistry.advance(q, result, clipped, air, done.begin, done.end, half=done.half)
+        chemistry.advance(q, result, clipped, air, done.begin, done.end, slot=done.slot)
     finally:
         chemistry.counts, chemistry.record = counts, None
     if not np.array_equal(chemistry.steps.accepted, done.accepted):

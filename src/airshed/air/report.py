@@ -25,7 +25,6 @@ _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _EXTREMES: Final = "Extremes at the end [ppb]"
 _MILLION: Final = 1e-6
-_DRIFT_BY: Final = {"imex": "the unconverged iteration", "strang": "round-off"}
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-4
 _ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
@@ -179,7 +178,7 @@ def _closing_facts(model: Reported, budget: BudgetTable, sources: Sequence[Secto
         family = FAMILIES[element]
         drift, emitted = budget.value("drift", family), budget.value("emitted", family)
         part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
-        cause = _DRIFT_BY[model.parts.case.chemistry.integrator]
+        cause = "the unconverged iteration" if model.cell_counts is None else "round-off"
         facts[f"drift of {family}"] = f"{drift:.3g} mol by {cause}{part}"
     advice = _advice(model, budget)
     return facts | ({"advice": advice} if advice else {})

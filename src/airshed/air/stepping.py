@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.assembly import Parts
-from airshed.air.cell_chemistry import CellChemistry
+from airshed.air.cell_chemistry import LONGEST_FIRST, CellChemistry
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.grid import Grid
 from airshed.kernels.backend import StepKernel, backend
@@ -21,6 +21,7 @@ from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.halo import Halo
 from airshed.parallel.planes import Planes
 from airshed.process.vertical import parabola_weights
+from airshed.program.stage import CELLS, Program
 
 Array = npt.NDArray[np.float64]
 
@@ -74,7 +75,9 @@ def batch_size(parts: Parts, kernel: StepKernel) -> int:
     return max(1, min(LARGEST_BATCH, int(_SUMS / (8 * blocks * terms * len(kernel.network.species)))))
 
 
-def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, threads: int) -> CellChemistry | None:
+def make_chemistry(
+    parts: Parts, layout: Layout, families: tuple[str, ...], program: Program, *, threads: int
+) -> CellChemistry | None:
     """Return the chemistry of the columns held here by a Rosenbrock method; None where nothing reacts.
 
     families  elements whose atoms are counted where reactions make or lose them
@@ -86,7 +89,15 @@ def make_chemistry(parts: Parts, layout: Layout, families: tuple[str, ...], *, t
     tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)
     solver = kernel.solver(method(chosen.solver), tolerances, threads=threads)
     place = partial(words_for_cell, parts.grid)
-    return CellChemistry(solver, network, layout, parts.grid.shape[0], place, _make_balance(parts))
+    return CellChemistry(
+        solver, network, layout, parts.grid.shape[0], place, _first_limits(program), _make_balance(parts)
+    )
+
+
+def _first_limits(program: Program) -> list[float]:
+    """Return the limits of first steps: a stage of chemistry that follows another, in the step before, has none."""
+    stages = program.stages
+    return [np.inf if stages[number - 1].kernel == CELLS else LONGEST_FIRST for number in program.cells]
 
 
 def _make_balance(parts: Parts) -> Balance | None:

@@ -7,12 +7,13 @@ import numpy as np
 from airshed.adjoint.area import Area
 from airshed.adjoint.recording import Recording
 from airshed.adjoint.schemes.two_step import TwoStep
-from airshed.air.schemes.taken import Taken
+from airshed.air.programs.records import FormulaStep, MoveRecord, StepRecord
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.memory import aligned_copy
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
 from airshed.mechanism import load_mechanism
+from airshed.program.integrators import imex
 from airshed.program.weights import two_step_weights
 
 _OPEN = 1e-3
@@ -37,7 +38,8 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
     for number in range(steps):
         stepper.step(step.weights, step.transport, step.column)
         levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
-        taken.append(Taken(100.0 * number, 100.0 * (number + 1), step, ((0.0, 1.0),)))
+        begin, end = 100.0 * number, 100.0 * (number + 1)
+        taken.append(StepRecord(begin, end, imex(), (MoveRecord((FormulaStep(begin, end, step, ((0.0, 1.0),)),)),)))
     stepper.close()
     scheme = TwoStep(kernel, Area.alone(layout), constants)
     return Recording(scheme, first, aligned_copy(state.tendency), tuple(levels), tuple(taken), 0.0)

@@ -52,15 +52,18 @@ class Section(BaseModel):
         return {name: _plain(value) for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
 
-def setting(default: Any, text: str, *, unit: str = "", only_for: str = "", **constraints: Any) -> Any:
+def setting(
+    default: Any, text: str, *, unit: str = "", only_for: str | tuple[str, ...] = (), **constraints: Any
+) -> Any:
     """Declare a field of a Section: its default (``...`` when it must be given), its text and unit, and its bounds.
 
-    A default that is a function is called where it is needed. ``only_for`` is the word of another setting with which
-    alone this one changes anything; the text says so.
+    A default that is a function is called where it is needed. ``only_for`` has the words of another setting with
+    which alone this one changes anything; the text says so.
     """
-    text = f"For `{only_for}`: {text}" if only_for else text
+    words = (only_for,) if isinstance(only_for, str) else only_for
+    text = f"For {', '.join(f'`{word}`' for word in words)}: {text}" if words else text
     chosen = {"default_factory": default} if callable(default) else {"default": default}
-    return Field(**chosen, description=text, json_schema_extra={"unit": unit, "only_for": only_for}, **constraints)
+    return Field(**chosen, description=text, json_schema_extra={"unit": unit, "only_for": list(words)}, **constraints)
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Setting:
 
     range     of numbers, such as "1 s to 100 year"; "" where there is none
     default   a plain value, None where there is none
-    only_for  the word of another setting with which alone it changes anything; "" where it always does
+    only_for  the words of another setting with which alone it changes anything; none where it always does
     """
 
     key: str
@@ -98,7 +101,7 @@ class Setting:
     required: bool
     default: Any
     text: str
-    only_for: str = ""
+    only_for: tuple[str, ...] = ()
 
 
 def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
@@ -113,7 +116,7 @@ def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
             extra = field.json_schema_extra
             yield Setting(
                 key, _kind(field), _unit(field), _range(field), field.is_required(), default, field.description or "",
-                str(extra.get("only_for", "")) if isinstance(extra, dict) else "",
+                tuple(map(str, extra.get("only_for", ()))) if isinstance(extra, dict) else (),
             )  # fmt: skip
 
 

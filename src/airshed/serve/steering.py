@@ -97,8 +97,9 @@ def settings_info(simulation: Simulation) -> Iterator[types.SettingInfo]:
 
 def _acts(setting: Setting, settings: Sequence[Setting], values: Mapping[str, Any]) -> bool:
     """Whether a setting changes anything: one that is for a word alone where that word is chosen."""
-    word = setting.only_for
-    return not word or any(values.get(each.key) == word for each in settings if f'"{word}"' in each.kind)
+    words = setting.only_for
+    choices = [each for each in settings if any(f'"{word}"' in each.kind for word in words)]
+    return not words or any(values.get(each.key) in words for each in choices)
 
 
 def _items(key: str, data: Mapping[str, Any]) -> Iterator[str]:

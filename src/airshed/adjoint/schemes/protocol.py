@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.adjoint.area import Area
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
-from airshed.air.schemes.taken import Both, Reacted, Taken, TakenStep
+from airshed.air.programs.records import SumRecord, CellsRecord, FormulaStep, StepRecord
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.derivatives import ReadAdjoints, SummedReads
 from airshed.kernels.memory import AnyArray
@@ -21,7 +21,7 @@ from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
 
-Look = Callable[[Taken | Reacted | Both, AnyArray, AnyArray, Array | None], None]
+Look = Callable[[FormulaStep | CellsRecord | SumRecord, AnyArray, AnyArray, Array | None], None]
 """Is told of each part of a step, the packed mixing ratios before and after it, and the sums of blocks (block, sum);
 None where there are none by levels of the whole column."""
 
@@ -30,9 +30,9 @@ None where there are none by levels of the whole column."""
 class Passed:
     """A step to be taken back: how it was taken, levels n-1, n and n+1, and the step before, or its tendency T(n-1)."""
 
-    taken: TakenStep
+    taken: StepRecord
     levels: tuple[Level, Level, Level]
-    before: TakenStep | AnyArray
+    before: StepRecord | AnyArray
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class StepReverser(Protocol):
         """Return its own arrays, of all but :attr:`reads`, which another one needs to go on behind a step."""
         ...
 
-    def take_up(self, kept: Mapping[str, AnyArray], after: TakenStep) -> None:
+    def take_up(self, kept: Mapping[str, AnyArray], after: StepRecord) -> None:
         """Take over what another one kept behind a step; after: how that was taken."""
         ...
 
@@ -125,7 +125,7 @@ class Repeater(Protocol):
         """Begin with a state, and what the direction changes of it."""
         ...
 
-    def step(self, taken: TakenStep, look: Look | None = None) -> None:
+    def step(self, taken: StepRecord, look: Look | None = None) -> None:
         """Make a step."""
         ...
 
@@ -155,7 +155,7 @@ class Tangent(Protocol):
         """Begin with a state, and changes in a direction of all that there is."""
         ...
 
-    def step(self, taken: TakenStep) -> None:
+    def step(self, taken: StepRecord) -> None:
         """Make a step."""
         ...
 

@@ -11,7 +11,7 @@ from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.rate_factors import with_rates
 from airshed.adjoint.schemes.protocol import Asked, Look, Passed, Totals
-from airshed.air.schemes.taken import TakenStep
+from airshed.air.programs.records import StepRecord
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.derivatives import Reverser, SummedReads, TangentStepper
 from airshed.kernels.memory import AnyArray
@@ -87,9 +87,9 @@ class TwoStepReverser:
 
     def reverse(self, passed: Passed, sources: Mapping[float, AnyArray]) -> None:
         """Take the adjoints back over a step."""
-        (stage,), before = passed.taken.stages, passed.before
+        (stage,), before = passed.taken.formula_steps, passed.before
         shares = [Share(share, sources[begin]) for begin, share in stage.emission]
-        earlier = before if isinstance(before, np.ndarray) else before.stages[0].forcing
+        earlier = before if isinstance(before, np.ndarray) else before.formula_steps[0].forcing
         self._reverser.reverse(stage.forcing, passed.levels, earlier, shares)
 
     def finish(self, first: Level) -> None:
@@ -109,9 +109,9 @@ class TwoStepReverser:
         """Return its own arrays."""
         return self._reverser.keep()
 
-    def take_up(self, kept: Mapping[str, AnyArray], after: TakenStep) -> None:
+    def take_up(self, kept: Mapping[str, AnyArray], after: StepRecord) -> None:
         """Take over what another one kept."""
-        (stage,) = after.stages
+        (stage,) = after.formula_steps
         self._reverser.take_up(kept, stage.forcing)
 
     def close(self) -> None:
@@ -138,9 +138,9 @@ class TwoStepRepeater:
         copy_state(first, self._stepper.state)
         self._changes.add_to_initial(self._stepper.state.q, self._size)
 
-    def step(self, taken: TakenStep, look: Look | None = None) -> None:
+    def step(self, taken: StepRecord, look: Look | None = None) -> None:
         """Make a step."""
-        (stage,), state = taken.stages, self._stepper.state
+        (stage,), state = taken.formula_steps, self._stepper.state
         sums = self._stepper.advance([self._forcing_of(self._changes.perturbed(stage, self._size))])[0]
         if look is not None:
             look(stage, state.q_other, state.q, sums)
@@ -171,9 +171,9 @@ class TwoStepTangent:
         self._changes = Changes(direction, self._area, members)
         start_tangent(self._stepper, first, direction, self._area)
 
-    def step(self, taken: TakenStep) -> None:
+    def step(self, taken: StepRecord) -> None:
         """Make a step."""
-        (stage,) = taken.stages
+        (stage,) = taken.formula_steps
         self._stepper.step(stage.forcing, self._changes.of(stage))
 
     def reached(self, level: Level) -> None:

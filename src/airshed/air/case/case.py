@@ -60,9 +60,10 @@ class _FixedCase(RunCase):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.transport.vertical == "with chemistry" and self.chemistry.integrator != "strang":
+        if self.transport.vertical == "with chemistry" and self.chemistry.integrator == "imex":
             raise refuse(
-                'transport.vertical = "with chemistry" needs chemistry.integrator = "strang": "imex" splits nothing'
+                'transport.vertical = "with chemistry" needs a splitting, such as chemistry.integrator = "strang": '
+                '"imex" splits nothing'
             )
         layers = len(self.grid.layers)
         window = self.assimilation.window

@@ -35,7 +35,7 @@ def idle_settings(case: Case) -> list[str]:
     """Return a line for each setting of a case that has another value than its default, and no effect."""
     integrator, kind = case.chemistry.integrator, case.meteorology.kind
     apart = [name for name in type(case.assimilation).model_fields if name != "scheme"]
-    split, by_integrator = integrator == "strang", f'with chemistry.integrator = "{integrator}"'
+    split, by_integrator = integrator != "imex", f'with chemistry.integrator = "{integrator}"'
     by_kind = f'with meteorology.kind = "{kind}"'
     idle = [
         ("chemistry", ("sweeps",) if split else _OF_STRANG, by_integrator),

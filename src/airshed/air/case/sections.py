@@ -42,6 +42,10 @@ from airshed.case import sections as general
 from airshed.case.values import YEARS, Interval, Length, PathText, Text
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, refuse, setting
 from airshed.core.units import Quantity
+from airshed.program.integrators import SPLITTINGS as _SPLITTINGS
+
+SPLITTINGS = tuple(_SPLITTINGS)
+"""Integrators with chemistry in stages of its own."""
 
 
 class ChemistrySection(Section):
@@ -58,44 +62,31 @@ class ChemistrySection(Section):
         "file relative to the case; `auto` takes `NAME.species.toml` beside the mechanism's file, or the shipped map "
         "of its name.",
     )
-    integrator: Literal["imex", "strang"] = setting(
+    integrator: Literal["imex", "strang", "lie", "symmetric", "concurrent"] = setting(
         "imex",
-        "`imex`: transport, column and chemistry in one implicit-explicit step, by Gauss-Seidel sweeps; `strang`: "
-        "chemistry split from the others, by a Rosenbrock method with its own steps in every cell.",
+        "`imex`: transport, column and chemistry in one implicit-explicit step, by Gauss-Seidel sweeps; the others "
+        "split chemistry from transport and column, by a Rosenbrock method with its own steps in every cell: `strang` "
+        "in two halves around them, `lie` after them, `symmetric` in both orders, `concurrent` beside them, so that "
+        "two groups of ranks can work at once. docs/integrators.md shows their stages.",
     )
     sweeps: Whole = setting(
         2,
         "Gauss-Seidel sweeps over the species in a step; one leaves up to 22 ppb in ozone at the ground.",
         unit="1", ge=1, le=1000, only_for="imex",
     )  # fmt: skip
-    solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "the Rosenbrock method.", only_for="strang")
+    solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "the Rosenbrock method.", only_for=SPLITTINGS)
     relative_tolerance: Number = setting(
         1e-2,
         "error of a step of chemistry, as part of each concentration.",
         unit="1",
         ge=1e-14,
         lt=1.0,
-        only_for="strang",
+        only_for=SPLITTINGS,
     )
     absolute_tolerance: Tolerance = setting(
-        "1e4 molecules/cm3", "error of a step of chemistry that never matters.", only_for="strang"
-    )
-    concurrent: Switch = setting(
-        False,
-        "whether transport starts from the state before the first half of chemistry, so that two groups "
-        "of ranks can work at once; first order. docs/parallel.md tells what it costs.",
-        only_for="strang",
+        "1e4 molecules/cm3", "error of a step of chemistry that never matters.", only_for=SPLITTINGS
     )
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
-
-    @model_validator(mode="after")
-    def _splits(self) -> Self:
-        if self.concurrent and self.integrator != "strang":
-            raise refuse(
-                f'{KEY}.concurrent = true has no effect with {KEY}.integrator = "{self.integrator}", which has no '
-                'phases apart; take "strang", or leave it out'
-            )
-        return self
 
 
 class TransportSection(Section):
@@ -108,7 +99,7 @@ class TransportSection(Section):
         "whether vertical transport, mixing, emission and deposition are one step with horizontal "
         "transport, or split from it, in halves next to those of chemistry; horizontal transport is then apart, level "
         "by level. docs/parallel.md tells what it costs.",
-        only_for="strang",
+        only_for=SPLITTINGS,
     )
 
 

@@ -1,8 +1,7 @@
 """Steps of the air as they ran, with all that their stages were given: what repeats and reverses a run reads these."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-
 
 import numpy as np
 import numpy.typing as npt
@@ -92,9 +91,9 @@ class StepRecord:
     stages: tuple[StageRecord, ...]
 
     @property
-    def formula_steps(self) -> Iterator[FormulaStep]:
+    def formula_steps(self) -> tuple[FormulaStep, ...]:
         """All applications of formulas, in their order."""
-        return (step for stage in self.stages if isinstance(stage, MoveRecord) for step in stage.steps)
+        return tuple(step for stage in self.stages if isinstance(stage, MoveRecord) for step in stage.steps)
 
     def with_forcing(self, make: Callable[[FormulaStep], StepForcing]) -> "StepRecord":
         """Return the record with forcings that a function makes of each application of a formula."""
@@ -114,5 +113,3 @@ class StepRecord:
 
 OnStep = Callable[[StepRecord], None]
 """Callback that receives the record of each step when it has run (of several steps in one pass, before)."""
-
-

@@ -16,12 +16,16 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.emissions.source import CombinedEmissions
 from airshed.air.forcing import Collectives, Forcing, StepNeeds
-from airshed.air.schemes.moving import Moved, Mover, without_reactions
+from airshed.air.programs.context import Span, StoredRunnerState
+from airshed.air.programs.forward import ELSEWHERE, ForwardExecutor
+from airshed.air.programs.one_step import Mover, OneStepRunner, without_reactions
+from airshed.air.programs.records import MoveRecord, StageRecord
 from airshed.air.sources import PackedSources
 from airshed.air.stepping import step_constants
 from airshed.air.two_groups.shared_forcing import SharedForcing
 from airshed.core.errors import CaseError
 from airshed.core.report import Table
+from airshed.grid.box import Box
 from airshed.kernels.backend import backend
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
@@ -34,6 +38,7 @@ from airshed.parallel.exchange import END, MOVE, RELOAD, Exchange
 from airshed.parallel.groups import Groups
 from airshed.process.bound import HORIZONTAL
 from airshed.process.processes import LIGHT, WEATHER, Processes
+from airshed.program.stage import Stage
 from airshed.program.weights import one_step_weights
 
 Array = npt.NDArray[np.float64]
@@ -55,45 +60,50 @@ def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
     )
 
 
-class RemoteTransport:
-    """Lets the ranks of TRANS move the species of this tile; satisfies :class:`airshed.air.schemes.moving.Moving`.
+class RemoteTransport(OneStepRunner):
+    """Lets the ranks of TRANS move the species of this tile.
 
     mover  of this tile, which knows the pieces of a step and what is emitted in it
     here   what this rank moves for all tiles, where it is in both groups
     """
 
-    def __init__(self, mover: Mover, exchange: Exchange, here: "TransportedSpecies | None") -> None:
-        self._mover, self.exchange, self._here = mover, exchange, here
+    def __init__(self, local: OneStepRunner, exchange: Exchange, here: "TransportedSpecies | None") -> None:
+        super().__init__(local.context, local.mover)
+        self.exchange, self._here = exchange, here
 
-    def start(self, begin: float, end: float) -> None:
-        """Send the mixing ratios."""
-        state = self._mover.stepper.state
+    def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
+        """Send the mixing ratios, and receive them moved."""
+        ((begin, end),) = given
+        self._start(begin, end)
+        self._finish(begin, end)
+        return [MoveRecord(())]
+
+    def _start(self, begin: float, end: float) -> None:
+        state = self.mover.stepper.state
         there = (None, None) if self._here is None else (self._here.q, self._here.air)
         self.exchange.order(MOVE, begin, end)
         self.exchange.to_transport(state.q, there[0], state.air, there[1])
 
-    def finish(self, begin: float, end: float) -> list[Moved]:
-        """Receive the mixing ratios, the air, and what the stages did."""
-        state = self._mover.stepper.state
+    def _finish(self, begin: float, end: float) -> None:
+        state = self.mover.stepper.state
         if self._here is None:
             self.exchange.to_chemistry(None, state.q, None, state.air)
         else:
             self._here.move(begin, end)
             self.exchange.to_chemistry(self._here.q, state.q, self._here.air, state.air)
-        pieces = self._mover.pieces(begin, end)
+        pieces = self.mover.pieces(begin, end)
         mine = (None, 0.0) if self._here is None else (self._here.sums, self._here.seconds)
-        sums = iter(self.exchange.share_sums(3 * len(pieces), len(self._mover.stepper.kernel.terms), *mine))
-        moved = []
+        sums = iter(self.exchange.share_sums(3 * len(pieces), len(self.mover.stepper.kernel.terms), *mine))
         for start, step in pieces:
-            emission, both = self._mover.emitted(start, step), [next(sums), next(sums)]
+            emission, both = self.mover.emitted(start, step), [next(sums), next(sums)]
             weights = one_step_weights(step, again=bool(next(sums).any()))
-            moved += [Moved(each, own, emission) for each, own in zip(weights, both, strict=True)]
-        return moved
+            for each, own in zip(weights, both, strict=True):
+                self.add_to_budget(each, own, emission)
 
-    def reload(self) -> None:
+    def restore(self, stored: StoredRunnerState, held: Box) -> None:
         """Send the air of a restart."""
         self.exchange.order(RELOAD)
-        self.exchange.load_air(self._mover.stepper.state.air, None if self._here is None else self._here.air)
+        self.exchange.load_air(self.mover.stepper.state.air, None if self._here is None else self._here.air)
 
     def close(self) -> None:
         """Let the others end."""
@@ -102,10 +112,9 @@ class RemoteTransport:
         if self._here is not None:
             self._here.close()
 
-    @property
-    def waited(self) -> float:
-        """Wall time of what other ranks did [s]."""
-        return self.exchange.wall
+    def wall(self) -> dict[str, float]:
+        """Return the wall time of what other ranks did [s]."""
+        return {ELSEWHERE: self.exchange.wall}
 
     def tables(self) -> list[Table]:
         """Return what both phases and the redistributions between them took so far."""
@@ -120,6 +129,19 @@ class RemoteTransport:
         ranks = f"{len(groups.transport)} ranks move, {len(groups.chemistry)} react"
         note = f"{ranks}; {exchange.plan.name}: messages {1e6 * line.alpha:.3g} us + {1e9 * line.beta:.3g} ns/B"
         return [Table("Two groups", ("phase", "predicted [s/step]", "measured [s/step]"), rows, note)]
+
+
+def transport_remotely(
+    executor: ForwardExecutor, parts: Parts, meteorology: Given, groups: Groups, threads: int
+) -> None:
+    """Let the ranks of TRANS run the stage of transport."""
+    key, local = next(
+        (stage.key, executor.runners[stage.key]) for stage in executor.program.stages if "transport" in stage.operators
+    )
+    assert isinstance(local, OneStepRunner)
+    exchange = make_exchange(parts, groups, local.mover.stepper.layout)
+    here = TransportedSpecies(parts.case, meteorology, groups, threads, exchange) if groups.moves else None
+    executor.runners[key] = RemoteTransport(local, exchange, here)
 
 
 class TransportedSpecies:
@@ -185,10 +207,10 @@ class TransportedSpecies:
         """Move the species from one time to another [s]."""
         began = time.perf_counter()
         self.sums = []
-        moved = self._mover.finish(begin, end)
-        for first, second in zip(moved[::2], moved[1::2], strict=True):
-            again = np.full_like(second.sums, float(second.weights.c1 == 0.0))
-            self.sums += [first.sums, second.sums, again]
+        for start, step in self._mover.pieces(begin, end):
+            (_, first), (second, sums) = self._mover.move(start, step)
+            again = np.full_like(sums, float(second.forcing.weights.c1 == 0.0))
+            self.sums += [first, sums, again]
         self._forcing.read_ahead(begin, self._stepper.pool)
         self._sources.read_ahead(begin, self._stepper.pool)
         self.seconds = time.perf_counter() - began

@@ -1,0 +1,195 @@
+"""Runs stages of transport, columns, or both, without reactions, by the one-step formula ARS(2,2,2).
+
+It advances by the one-step formula of ``program.weights`` through the compiled step of a mechanism without reactions,
+in as many pieces as the Courant number requires. Every species moves by itself, and without vertical transport every
+level does. Air is advanced by the same fluxes, so that a uniform mixing ratio stays uniform; after one of two parts it
+differs from the given air by the divergence of that part, after both by round-off, since the formula is exact for
+fluxes that are linear in time.
+
+The formula is of second order, so that it cannot be positive at every step (Bolley & Crouzeix 1978): of a layer that
+mixes fast, or whose content is lost fast, the second application takes more than there is. Where that makes more than
+:data:`MOST_CLIPPED` of a species, it is repeated by backward Euler along columns: first order, positive.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.air.forcing import Forcing
+from airshed.air.light import PackedLight
+from airshed.air.programs.context import AirContext, Span, StageRunner
+from airshed.air.programs.records import FormulaStep, MoveRecord, StageRecord
+from airshed.air.sources import PackedSources
+from airshed.kernels.backend import Stepper
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import TERMS, ColumnForcing, Directions, StepForcing
+from airshed.mechanism.network import ReactionNetwork
+from airshed.process.processes import LIGHT
+from airshed.program.stage import Stage
+from airshed.program.weights import GAMMA, StageWeights, one_step_weights
+
+Array = npt.NDArray[np.float64]
+
+MOST_CLIPPED: Final = 1e-5
+"""Share of a species that the second application of the formula may add by clipping; beyond it, that is repeated."""
+
+
+def without_reactions(network: ReactionNetwork, species: slice = slice(None)) -> ReactionNetwork:
+    """Return the species of a network alone, or some of them, for stages that do not react."""
+    return replace(network, name=f"{network.name}-moved", species=network.species[species], reactions=())
+
+
+def used_lanes(layout: Layout) -> Array:
+    """Return 1 for each lane that holds a column, else 0, (block, 1, W)."""
+    lanes = np.arange(layout.blocks * layout.width).reshape(layout.blocks, 1, layout.width) < layout.columns
+    return lanes.astype(np.float64)
+
+
+def sums_of(packed: AnyArray, amounts: Array) -> Array:
+    """Return sums over cells, (block, species): mixing ratios [lat][block][species][level][W] times air [mol]."""
+    columns = amounts.reshape(amounts.shape[0] * amounts.shape[1], -1, 1)
+    blocks = packed.reshape(len(columns), packed.shape[2], columns.shape[1])
+    # block by block, the way they lie in memory, in double
+    return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns)[..., 0])
+
+
+class Mover:
+    """Moves the packed state of a :class:`Stepper` without reactions, in the directions of its kernel.
+
+    Parameters
+    ----------
+    sources
+        Of emission, which kernels without vertical transport do not read.
+    light
+        Of the columns, for processes that read it; None where none does.
+    emitted
+        Numbers of the species of `sources`.
+    courant
+        Largest sum of Courant numbers of a piece, over the directions of the kernel.
+    any_rank
+        Combines a condition over the ranks that move some of the species.
+    """
+
+    def __init__(
+        self, stepper: Stepper, forcing: Forcing, sources: PackedSources, light: PackedLight | None, *,
+        emitted: Sequence[int], courant: float, any_rank: Callable[[bool], bool] = bool,
+    ) -> None:  # fmt: skip
+        self._any_rank = any_rank
+        self.stepper, self._forcing, self._sources, self._light = stepper, forcing, sources, light
+        self._emitted, self._courant = list(emitted), courant
+        self._species, self._shape = len(stepper.kernel.network.species), stepper.kernel.shape
+        self._dark = stepper.layout.zeros(2)
+
+    @classmethod
+    def of(cls, context: AirContext, stepper: Stepper) -> "Mover":
+        """Return what moves the state of a stepper."""
+        light = context.light if context.parts.processes.ask_for(LIGHT) else None
+        return cls(
+            stepper, context.forcing, context.sources, light, emitted=context.emitted,
+            courant=context.parts.case.time.courant,
+        )  # fmt: skip
+
+    def pieces(self, begin: float, end: float) -> list[tuple[float, float]]:
+        """Return the starts and lengths [s] of the pieces of a stage."""
+        count = max(1, ceil((end - begin) * self._outflow_rate(begin) / self._courant - 1e-9))
+        step = (end - begin) / count
+        return [(begin + number * step, step) for number in range(count)]
+
+    def emission(self, begin: float, step: float) -> tuple[AnyArray, Array]:
+        """Return the packed emission of a piece, and that of each species [mol/s] in the whole area."""
+        packed, totals = self._sources.at(begin + 0.5 * step)
+        emission = np.zeros(self._species)
+        emission[self._emitted] = totals
+        return packed, emission
+
+    def emitted(self, begin: float, step: float) -> Array:
+        """Return the emission of each species [mol/s] in a piece: zero where no column is solved."""
+        return self.emission(begin, step)[1] if self._shape.vertical else np.zeros(self._species)
+
+    def _outflow_rate(self, seconds: float) -> float:
+        """Return the largest sum of outflow over air content of any cell of the whole area [1/s]."""
+        directions: dict[tuple[bool, bool], Directions] = {(True, False): "horizontal", (False, True): "vertical"}
+        along = directions.get((self._shape.horizontal, self._shape.vertical), "all")
+        return self._forcing.outflow_rate(seconds, along)
+
+    def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], tuple[FormulaStep, Array]]:
+        """Move the state over a piece; return both applications of the formula, each with its sums (term, species).
+
+        Sums of levels that move each by itself are (term, species, level).
+        """
+        inside, middle, end = begin + 0.5 * step, begin + GAMMA * step, begin + step
+        packed = self.emission(begin, step)[0] if self._shape.vertical else None
+        state, weights = self.stepper.state, one_step_weights(step)
+
+        def apply(start: float, until: float, weights: StageWeights) -> tuple[FormulaStep, Array]:
+            column = None if packed is None else self._column(until, inside, packed)
+            forcing = StepForcing(weights, self._forcing.transport_within(start, inside), column)
+            emission = () if column is None else ((self._sources.begin_of(inside), 1.0),)
+            return FormulaStep(start, until, forcing, emission), self.stepper.step(weights, forcing.transport, column)
+
+        first = apply(begin, middle, weights[0])
+        if packed is None:
+            return first, apply(middle, end, weights[1])
+        before = state.tendency.copy(), state.air_tendency.copy()
+        second = apply(middle, end, weights[1])
+        if self._any_rank(self._clips_much(second[1])):
+            state.rotate()  # the levels before the second application, whose older one is not read any more
+            state.tendency[...], state.air_tendency[...] = before
+            second = apply(middle, end, one_step_weights(step, again=True)[1])
+        return first, second
+
+    def _clips_much(self, sums: Array) -> bool:
+        """Return whether clipping made more of a species than :data:`MOST_CLIPPED` of what there is."""
+        clipped = sums[TERMS.index("clipped")]
+        if not clipped.any():
+            return False
+        state, used = self.stepper.state, used_lanes(self.stepper.layout)
+        return bool(np.any(clipped > MOST_CLIPPED * self.stepper.total(sums_of(state.q, state.air * used))))
+
+    def _column(self, seconds: float, inside: float, emission: AnyArray) -> ColumnForcing:
+        interval = self._forcing.interval(self._forcing.index_at(inside))
+        weight, light = interval.weight(seconds), self._light
+        sun = self._dark if light is None else light.at([seconds], interval.pair("cloud"), [weight])[0]
+        return ColumnForcing(
+            interval.pair("temperature"), interval.pair("water"), weight, emission, sun,
+            fields=interval.fields(self._forcing.processes.implicit_fields), numbers=self._forcing.processes.changed,
+        )  # fmt: skip
+
+
+class OneStepRunner(StageRunner):
+    """Advances the state by stages of transport, columns, or both, and adds what they did to the budget."""
+
+    def __init__(self, context: AirContext, mover: Mover) -> None:
+        self.context, self.mover = context, mover
+
+    def longest_step(self, seconds: float, until: float) -> float:
+        """Return the step [s] of the case, or the longest one; transport is cut into pieces as the wind requires."""
+        step = self.context.parts.case.time.step
+        return self.context.longest_useful_step(seconds, until) if step == "auto" else step.value
+
+    def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
+        """Advance the state by a stage, piece by piece."""
+        ((begin, end),) = given
+        steps: list[FormulaStep] = []
+        for start, length in self.mover.pieces(begin, end):
+            emission = self.mover.emitted(start, length)
+            for step, sums in self.mover.move(start, length):
+                self.add_to_budget(step.forcing.weights, sums, emission)
+                steps.append(step.detached() if self.recording else step)
+        return [MoveRecord(tuple(steps))]
+
+    def add_to_budget(self, weights: StageWeights, sums: Array, emission: Array) -> None:
+        """Add an application of the formula: its sums, and what was emitted [mol/s] (species,)."""
+        budget = self.context.budget
+        by_species = sums if sums.ndim == 2 else sums.sum(axis=2)
+        terms = dict(zip(self.mover.stepper.kernel.terms, by_species, strict=True)) | {"emitted": emission}
+        budget.add(weights, terms, np.zeros_like(budget.imbalance))
+
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area and above it."""
+        self.mover.stepper.set_outside(ghosts, top)
