@@ -95,9 +95,9 @@ def make_chemistry(
 
 
 def _first_limits(program: Program) -> list[float]:
-    """Return the limits of first steps: a stage of chemistry that follows another, in the step before, has none."""
-    stages = program.stages
-    return [np.inf if stages[number - 1].kernel == CELLS else LONGEST_FIRST for number in program.cells]
+    """Return the limits of first steps: cells that continue what cells wrote, in the step before, have none."""
+    continued = (program.writer_of(number).kernel == CELLS for number in program.cells)
+    return [np.inf if each else LONGEST_FIRST for each in continued]
 
 
 def _make_balance(parts: Parts) -> Balance | None:

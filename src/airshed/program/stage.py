@@ -122,6 +122,11 @@ class Program:
         """The numbers of the stages that are cells alone, in their order."""
         return tuple(number for number, stage in enumerate(self.stages) if stage.kernel == CELLS)
 
+    def writer_of(self, number: int) -> Stage:
+        """Return the stage that wrote the value that a stage reads first: of this step, or of the one before."""
+        (value, *_), before = self.stages[number].reads, [*self.stages[number:], *self.stages[:number]]
+        return next(stage for stage in reversed(before) if stage.writes == value)
+
     def is_read_after(self, number: int, value: str) -> bool:
         """Return whether a stage after that of a number reads a value before it is written again."""
         for stage in self.stages[number + 1 :]:
