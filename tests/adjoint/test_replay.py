@@ -76,15 +76,14 @@ def test_a_peak_that_moves_switches_its_faces():
 
 def test_values_that_one_run_alone_clips_are_counted(run):
     """In the first block of the second row the step clipped something of species 1; zeros elsewhere are no clips."""
-    terms, species = len(run.derivatives.kernel.terms), len(run.derivatives.kernel.network.species)
     q = np.ones_like(run.levels[0].q)
     q[1, 0, 1, 2, 0] = q[0, 0, 1, 2, 0] = q[1, 0, 2, 0, 0] = 0.0
-    sums = np.zeros((run.area.layout.rows, run.area.layout.blocks, terms, species))
+    clipped, step = np.zeros(q.shape[:3]), next(run.formula_steps)
     crossings = Crossings(run, run.constants)
-    crossings.note(run.steps[0], q, q, sums.reshape(-1, terms * species))
-    sums[1, 0, TERMS.index("clipped"), 1] = 1e-9
+    crossings.note(step, q, q, clipped)
+    clipped[1, 0, 1] = 1e-9
     crossings.start()
-    crossings.compare(run.steps[0], q, q, sums.reshape(-1, terms * species))
+    crossings.compare(step, q, q, clipped)
     assert (crossings.kinks, crossings.clips) == (0, 1)
 
 

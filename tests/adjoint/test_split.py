@@ -159,8 +159,8 @@ def test_what_has_no_adjoint_is_refused(tmp_path):
         gradient(few_columns(tmp_path, adjoint={"rounding": "single"}), mean(3000.0))
 
 
-def test_noted_steps_are_counted(tmp_path):
-    """What is kept beside a level: 12 bytes for each cell and half step."""
+def test_records_of_steps_are_counted(tmp_path):
+    """With each level 12 bytes are stored for each cell and stage of chemistry."""
     run = record(tmp_path, STRANG, steps=1)
-    integrated = [part.integrated for part in run.steps[0].parts if isinstance(part, CellsRecord)]
-    assert run.derivatives.noted == sum(each.first.nbytes + each.accepted.nbytes for each in integrated)
+    integrated = [each.integrated for each in run.steps[0].stages if isinstance(each, CellsRecord)]
+    assert run.derivatives.record_bytes == sum(each.first.nbytes + each.accepted.nbytes for each in integrated)

@@ -28,12 +28,15 @@ from tests.laws.derivatives import (
 
 import airshed
 from airshed.adjoint.chance import random_direction
+from airshed.adjoint.changes import Changes
 from airshed.adjoint.differences import differences
 from airshed.adjoint.direction import EMISSION, RATES, Direction
 from airshed.adjoint.dot_products import dot_products
 from airshed.adjoint.recording import Recording
 from airshed.adjoint.replay import Replay
-from airshed.adjoint.schemes.split_reverser import ReversedCells, SplitReverser
+from airshed.adjoint.programs.cells import CellsAdjoint
+from airshed.adjoint.programs.formulas import FormulaAdjoint
+from airshed.adjoint.programs.values import AdjointValues
 from airshed.adjoint.taylor import SIZES, remainders
 from airshed.air import processes, repeated_chemistry
 from airshed.air.assembly import assemble
@@ -213,44 +216,46 @@ def test_a_wrong_gradient_differs_from_differences(replay: Replay) -> None:
 
 @schemes("ros3")
 def test_wrong_sensitivities_to_rates(runs: Runs, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
-    reverse, error = ReversedCells.reverse, 1e-3 if "single" in scheme else 1e-9
+    run, error = CellsAdjoint.run, 1e-3 if "single" in scheme else 1e-9
 
-    def off(self: Any, x: Any, done: Any) -> None:
-        reverse(self, x, done)
+    def off(self: Any, *given: Any) -> None:
+        run(self, *given)
         self.reactions[...] *= 1.0 + error
 
-    monkeypatch.setattr(ReversedCells, "reverse", off)
+    monkeypatch.setattr(CellsAdjoint, "run", off)
     assert wrong_kinds(runs(scheme)) == (set() if "imex" in scheme else {"rates"})
 
 
 def test_half_a_step_in_other_air(strang: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
-    reverse = ReversedCells.reverse
+    run = CellsAdjoint.run
 
-    def off(self: Any, x: Any, done: Any) -> None:
-        reverse(self, x, replace(done, air=replace(done.air, temperature=done.air.temperature + 1e-6)))
+    def off(self: Any, number: Any, stage: Any, done: Any) -> None:
+        run(self, number, stage, replace(done, air=replace(done.air, temperature=done.air.temperature + 1e-6)))
 
-    monkeypatch.setattr(ReversedCells, "reverse", off)
+    monkeypatch.setattr(CellsAdjoint, "run", off)
     assert wrong_kinds(strang) >= {"initial", "rates"}
 
 
 def test_a_missing_stage(strang: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
-    carry = SplitReverser._carry_back
+    run = FormulaAdjoint.run
 
-    def off(self: Any, done: Any, sources: Any) -> None:
-        carry(self, replace(done, part=replace(done.part, stages=done.part.stages[:-1])), sources)
+    def off(self: Any, number: Any, stage: Any, done: Any) -> None:
+        run(self, number, stage, replace(done, steps=done.steps[:-1]))
 
-    monkeypatch.setattr(SplitReverser, "_carry_back", off)
+    monkeypatch.setattr(FormulaAdjoint, "run", off)
     assert wrong_kinds(strang) >= {"initial", "emission", "rates"}
 
 
-@pytest.mark.parametrize("share", ["of_columns", "of_moved", "of_first"])
-def test_a_wrong_share_of_a_sum(concurrent: Recording, monkeypatch: pytest.MonkeyPatch, share: str) -> None:
-    back = SplitReverser._take_both_back
+@pytest.mark.parametrize("term", [0, 1, 2])
+def test_a_wrong_share_of_a_sum(concurrent: Recording, monkeypatch: pytest.MonkeyPatch, term: int) -> None:
+    split = AdjointValues.split
 
-    def off(self: Any, done: Any, sources: Any) -> None:
-        back(self, replace(done, **{share: getattr(done, share) * (1.0 + 1e-9)}), sources)
+    def off(self: Any, coefficients: Any, record: Any) -> Any:
+        found = split(self, coefficients, record)
+        found[term] *= 1.0 + 1e-9
+        return found
 
-    monkeypatch.setattr(SplitReverser, "_take_both_back", off)
+    monkeypatch.setattr(AdjointValues, "split", off)
     assert "initial" in wrong_kinds(concurrent)
 
 
@@ -263,7 +268,7 @@ def test_other_steps_of_chemistry_in_the_repetition_are_refused(
         q *= 1.5
         return again(chemistry, done, air, q, *others)
 
-    monkeypatch.setattr("airshed.adjoint.schemes.split_again.integrate_again", off)
+    monkeypatch.setattr("airshed.adjoint.programs.cells.integrate_again", off)
     with pytest.raises(NumericalError, match="other steps the second time"):
         dot_products(strang)
 
@@ -276,20 +281,20 @@ def test_dot_products_of_clipped_sums(tmp_path: Path, monkeypatch: pytest.Monkey
     night = {"start": "2022-06-21T00:30:00Z", "step": "30 min"}
     case = {"time": night, "initial": {"values": {"O3": "50 ppb", "NO": "5 ppb"}}}
     run, clipped = record(tmp_path, {"chemistry": CONCURRENT}, steps=2, **case), []
-    back = SplitReverser._take_both_back
+    split = AdjointValues.split
 
-    def note(self: Any, done: Any, sources: Any) -> None:
-        clipped.append(np.count_nonzero(~done.kept))
-        back(self, done, sources)
+    def note(self: Any, coefficients: Any, record: Any) -> Any:
+        clipped.append(np.count_nonzero(~record.is_positive))
+        return split(self, coefficients, record)
 
-    monkeypatch.setattr(SplitReverser, "_take_both_back", note)
+    monkeypatch.setattr(AdjointValues, "split", note)
     assert dot_products(run).worst < 1e-13
     assert max(clipped) > 10
 
-    def off(self: Any, done: Any, sources: Any) -> None:
-        back(self, replace(done, kept=np.ones_like(done.kept)), sources)
+    def off(self: Any, coefficients: Any, record: Any) -> Any:
+        return split(self, coefficients, replace(record, is_positive=np.ones_like(record.is_positive)))
 
-    monkeypatch.setattr(SplitReverser, "_take_both_back", off)
+    monkeypatch.setattr(AdjointValues, "split", off)
     assert "initial" in wrong_kinds(run)
 
 
@@ -323,23 +328,19 @@ def test_dot_products_of_cells_that_are_integrated_again(tmp_path: Path, monkeyp
 
 def test_the_two_step_formula_is_repeated_with_the_same_bits(imex: Recording, replay: Replay) -> None:
     same: list[bool] = []
-    replay.value(look=lambda part, before, q, sums: same.append(np.array_equal(q, imex.levels[len(same) + 1].q)))
+    replay.value(observer=lambda step, before, q, clipped: same.append(np.array_equal(q, imex.levels[len(same) + 1].q)))
     assert same == [True] * len(imex.steps)
 
 
 def test_split_steps_are_repeated_to_round_off(strang: Recording) -> None:
     """Steps of chemistry of given lengths are code of their own."""
-    ends, found = [step.parts[-1] for step in strang.steps], []
-    unpack = strang.area.layout.unpack
-
-    def look(part: Any, before: Any, after: Any, sums: Any) -> None:
-        if part is ends[len(found)]:
-            found.append(np.abs(unpack(after) - unpack(strang.levels[len(found) + 1].q)).max())
-
-    with closing(replay_of(strang)) as replay:
-        replay.value(look=look)
-    assert len(found) == len(strang.steps)
-    assert max(found) < 1e-20
+    unpack, run = strang.area.layout.unpack, strang.derivatives
+    changes = Changes(Direction(), strang.area, strang.members)
+    with closing(run.replay(changes, 0.0)) as executor:
+        executor.start(strang.first)
+        for step, level in zip(strang.steps, strang.levels[1:], strict=True):
+            executor.step(step)
+            assert np.abs(unpack(executor.q) - unpack(level.q)).max() < 1e-20
 
 
 @pytest.mark.thorough

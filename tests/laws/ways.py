@@ -16,7 +16,7 @@ from tests.laws.pairwise import Row
 from tests.laws.server import served
 
 import airshed
-from airshed.adjoint.recording import following
+from airshed.adjoint.recording import observing
 from airshed.grid.box import Box
 from airshed.io.folder import RESTARTS
 from airshed.io.restart import Restart
@@ -203,7 +203,7 @@ def observed(row: Row, simulation: Simulation) -> Iterator[Callable[[object], ob
 
     with ExitStack() as stack:
         if row["observer"] == "records" and row["model"] in AIR:
-            stack.enter_context(following(model, lambda step: seen.append(step.lasting()), lengths=True))
+            stack.enter_context(observing(model, lambda step: seen.append(step.detached()), lengths=True))
         if row["observer"] == "records" and row["model"] == "pasture":
             model.keep(["water_1", "green_leaf"], 40)
         yield look

@@ -1,4 +1,4 @@
-"""Takes adjoints back over a trajectory, and adds up what all that a run was given is worth to its cost."""
+"""The backward pass: reverses the steps of a trajectory, and sums the adjoints of all inputs of a run."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,8 +12,9 @@ from airshed.adjoint.actions import Action
 from airshed.adjoint.commits import AnyCommits, Part
 from airshed.adjoint.cost import time_at
 from airshed.adjoint.options import DEFAULT, Options
+from airshed.adjoint.programs.derivatives import Derivatives
+from airshed.adjoint.programs.steps import AdjointOptions, ReverseStep
 from airshed.adjoint.read import Instants, Read
-from airshed.adjoint.schemes.protocol import Asked, Derivatives, Passed
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
 from airshed.air.programs.records import StepRecord
@@ -51,9 +52,9 @@ class Adjoints:
 
 
 class Backward:
-    """Takes the adjoints of a model's state back.
+    """Reverses the steps of a model.
 
-    derivatives  of the steps of its scheme
+    derivatives  of its steps
     costs  by the time [s] of a level: adds what the cost at that time is worth to the adjoint of its mixing ratios
     """
 
@@ -62,10 +63,10 @@ class Backward:
         options: Options = DEFAULT,
     ) -> None:  # fmt: skip
         self._model, self._costs, self._source_levels = model, costs, options.source_levels
-        self._asked = Asked(
+        self._options = AdjointOptions(
             model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
         )
-        self._reverser = derivatives.reverser(self._asked)
+        self._executor = derivatives.adjoint(self._options)
         self._area, self._instants = derivatives.area, Instants(model, derivatives.area)
         self._sources: dict[float, AnyArray] = {}
         self._changed: dict[float, int] = {}  # steps that were left when a source was added to last
@@ -78,7 +79,7 @@ class Backward:
         """Go back to the beginning; pause: called between steps, where all may be committed."""
         with quick_turns():
             self._go_back(trajectory, actions, progress, passing, pause)
-        self._add_cost(trajectory.begin, self._reverser.x)
+        self._add_cost(trajectory.begin, self._executor.x)
         return self._found()
 
     def _go_back(
@@ -86,35 +87,35 @@ class Backward:
         pause: Callable[[], None],
     ) -> None:  # fmt: skip
         count = len(trajectory.ends)
-        for passed in trajectory.back(actions):
+        for step in trajectory.back(actions):
             left = self._left = trajectory.left or 0
             if left == count - 1:
-                self._reverser.start(self._model.stepper.state.tendency)
-            self._take_back(passed)
-            passing(passed.taken.begin, partial(self._jump, passed.levels[1], passed.taken.begin))
+                self._executor.start(self._model.stepper.state.tendency)
+            self._reverse(step)
+            passing(step.record.begin, partial(self._jump, step.levels[1], step.record.begin))
             progress(1.0 - left / count)
             if left:
                 pause()
             else:
-                self._reverser.finish(passed.levels[1])
+                self._executor.finish(step.levels[1])
 
-    def _take_back(self, passed: Passed) -> None:
-        self._add_cost(passed.taken.end, self._reverser.x)
-        if self._reverser.reads:
-            passed = replace(passed, taken=self._instants.noted(passed.taken))
-        self._make_sources(passed.taken)
-        self._reverser.reverse(passed, self._sources)
+    def _reverse(self, step: ReverseStep) -> None:
+        self._add_cost(step.record.end, self._executor.x)
+        if self._executor.reads:
+            step = replace(step, record=self._instants.unified(step.record))
+        self._make_sources(step.record)
+        self._executor.reverse(step, self._sources)
 
     def parts(self) -> Mapping[str, Part]:
         """Return the adjoints between two steps; see :class:`airshed.adjoint.commits.Committed`."""
-        found = {"adjoints": Part(self._left, self._reverser.keep)}
+        found = {"adjoints": Part(self._left, self._executor.save)}
         for number, (begin, each) in enumerate(self._sources.items()):
             found[f"source-{number}"] = Part(self._changed[begin], partial(dict, adjoint=each))
-        return found | self._instants.parts(self._reverser.reads)
+        return found | self._instants.parts(self._executor.reads)
 
     def facts(self) -> Mapping[str, Any]:
         """See :class:`airshed.adjoint.commits.Committed`."""
-        return {"sources": list(self._changed.items()), **self._instants.facts(self._reverser.reads)}
+        return {"sources": list(self._changed.items()), **self._instants.facts(self._executor.reads)}
 
     def resume(self, commits: AnyCommits, trajectory: Trajectory) -> None:
         """Take over what was committed behind a step, whose stretch the trajectory has again."""
@@ -123,12 +124,12 @@ class Backward:
         self._changed = dict(commits.note["sources"])
         for number, begin in enumerate(self._changed):
             self._sources[begin] = aligned_copy(commits.get(f"source-{number}")["adjoint"])
-        reads, taken = self._reverser.reads, trajectory.taken(trajectory.left)
+        reads, record = self._executor.reads, trajectory.record(trajectory.left)
         self._instants.resume(reads, commits)
-        self._reverser.take_up(commits.get("adjoints"), self._instants.noted(taken) if reads else taken)
+        self._executor.restore(commits.get("adjoints"), self._instants.unified(record) if reads else record)
 
     def _jump(self, now: Level, seconds: float) -> Array:
-        worth = self._reverser.jump(now)
+        worth = self._executor.jump(now)
         self._add_cost(seconds, worth)
         return self._area.whole(worth)
 
@@ -137,22 +138,22 @@ class Backward:
         if time is not None:
             self._costs[time](adjoint)
 
-    def _make_sources(self, step: StepRecord) -> None:
-        """Have a place for the adjoint of the sources of each period of a step."""
+    def _make_sources(self, record: StepRecord) -> None:
+        """Allocate the adjoint of the sources of each period of a step."""
         species = len(self._model.network.species)
-        for begin in {begin for stage in step.formula_steps for begin, _ in stage.emission}:
+        for begin in {begin for step in record.formula_steps for begin, _ in step.emission}:
             if begin not in self._sources:
                 self._sources[begin] = self._model.layout.zeros(species, self._source_levels)
             self._changed[begin] = self._left
 
     def _found(self) -> Adjoints:
-        totals = self._reverser.totals
+        totals = self._executor.totals
         outside, top = self._area.total(totals.outside), self._area.total(totals.top)
-        reactions = self._area.total(totals.reactions) if self._asked.reactions else None
+        reactions = self._area.total(totals.reactions) if self._options.reactions else None
         sources = {begin: self._area.whole(each) for begin, each in sorted(self._sources.items())}
         read = None if totals.read is None else self._instants.read(totals.read)
-        return Adjoints(self._area.whole(self._reverser.x), sources, outside, top, reactions, read)
+        return Adjoints(self._area.whole(self._executor.x), sources, outside, top, reactions, read)
 
     def close(self) -> None:
         """End the threads."""
-        self._reverser.close()
+        self._executor.close()

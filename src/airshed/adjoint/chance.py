@@ -70,10 +70,10 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
         return change(values, means.reshape(-1, *[1] * (values.ndim - 1)))
 
     first: dict[float, Array] = {}
-    for stage in recorded.stages if recorded.constants.emitted else ():
-        for begin, _ in stage.emission:
-            if begin not in first and stage.forcing.column is not None:
-                first[begin] = change(np.abs(whole(stage.forcing.column.emission)))
+    for step in recorded.formula_steps if recorded.constants.emitted else ():
+        for begin, _ in step.emission:
+            if begin not in first and step.forcing.column is not None:
+                first[begin] = change(np.abs(whole(step.forcing.column.emission)))
     constants = recorded.constants
     fields = {
         name: [allowed(recorded.members[name], change(whole(each))) for each in instants]

@@ -1,4 +1,4 @@
-"""What a direction is to each step: changes that its tangent takes, and what a perturbed step is given."""
+"""The changes of each step in a direction, for its tangent, and the forcing of a perturbed step."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,18 +32,18 @@ class Changes:
             if name not in members:
                 raise CaseError(f"a change of {name}, which no operator reads; they read: {', '.join(members)}")
 
-    def of(self, taken: FormulaStep) -> StepChanges:
+    def of(self, step: FormulaStep) -> StepChanges:
         """Return the changes of what a step was given; steps come in order of time."""
-        given, to = given_fields(taken.forcing), self.direction
+        given, to = given_fields(step.forcing), self.direction
         fields: dict[str, Pair] = {
             name: (self._at(name, given[name][0]), self._at(name, given[name][1]))
             for name in self._fields if name in given
         }  # fmt: skip
-        return StepChanges(self._of_emission(taken), to.outside, to.top, to.rates, fields, to.numbers)
+        return StepChanges(self._of_emission(step), to.outside, to.top, to.rates, fields, to.numbers)
 
-    def perturbed(self, taken: FormulaStep, size: float) -> StepForcing:
+    def perturbed(self, step: FormulaStep, size: float) -> StepForcing:
         """Return what a step is given at so many times the direction."""
-        forcing = taken.forcing
+        forcing = step.forcing
         if size == 0.0:
             return forcing
         numbers = {**given_numbers(forcing)}
@@ -54,7 +54,7 @@ class Changes:
         )  # fmt: skip
         if forcing.column is None:
             return replace(forcing, transport=transport)
-        change, emission = self._of_emission(taken), forcing.column.emission
+        change, emission = self._of_emission(step), forcing.column.emission
         if change is not None:
             emission = aligned_copy(emission + size * change)
         column = replace(
@@ -74,9 +74,9 @@ class Changes:
         top = given.top if to.top is None else given.top + size * to.top
         return replace(given, ghosts=ghosts, top=top)
 
-    def _of_emission(self, taken: FormulaStep) -> AnyArray | None:
+    def _of_emission(self, step: FormulaStep) -> AnyArray | None:
         """The change of the emission of a step, by the shares that periods have in it."""
-        shares = [(share, self._emission[begin]) for begin, share in taken.emission if begin in self._emission]
+        shares = [(share, self._emission[begin]) for begin, share in step.emission if begin in self._emission]
         if not shares:
             return None
         total = self._area.layout.memory.zeros(shares[0][1].shape, self._area.layout.dtype)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from airshed.adjoint.chance import random_cost, random_direction
 from airshed.adjoint.direction import RATES, Direction, products
-from airshed.adjoint.recording import STEPS, Asked, recorded
+from airshed.adjoint.recording import STEPS, CostOrMaker, recorded
 from airshed.adjoint.replay import Replay
 from airshed.air.case import Case
 from airshed.core.report import Table
@@ -66,7 +66,7 @@ class DifferenceCheck:
 
 
 def finite_difference_check(
-    case: Case | str | Path, cost: Asked = None, *, kinds: Sequence[str] = (), steps: int = STEPS, seed: int = 0,
+    case: Case | str | Path, cost: CostOrMaker = None, *, kinds: Sequence[str] = (), steps: int = STEPS, seed: int = 0,
     **given: Any,
 ) -> DifferenceCheck:  # fmt: skip
     """Return the gradient beside central differences in random directions, of changes of 1e-2 to 1e-6 of each input.

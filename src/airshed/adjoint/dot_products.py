@@ -112,7 +112,7 @@ def dot_products(run: Recording, seed: int = 0) -> DotProducts:
         adjoint = replay.backward()
         by_adjoint = products(adjoint, direction)
         by_tangent = {kind: replay.tangent(direction.only(kind)) for kind in by_adjoint}
-    limit = LIMITS[run.derivatives.kernel.shape.precision]
+    limit = LIMITS[run.derivatives.precision]
     return DotProducts(len(run.steps), by_tangent, by_adjoint, sizes(adjoint, direction), limit)
 
 

@@ -19,8 +19,7 @@ from airshed.adjoint.cost import Cost, times_of
 from airshed.adjoint.fingerprints import fingerprints
 from airshed.adjoint.online import as_executed
 from airshed.adjoint.options import DEFAULT, Options
-from airshed.adjoint.schemes.of_model import simulation_of
-from airshed.adjoint.schemes.protocol import Derivatives
+from airshed.adjoint.programs.derivatives import Derivatives, simulation_of
 from airshed.adjoint.seen import Noted, Seen
 from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.recording import Recording
-from airshed.air.programs.records import SumRecord, CellsRecord, FormulaStep
+from airshed.air.programs.records import FormulaStep
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.transport import ALPHA, BETA, with_sides
-from airshed.kernels.step.data import TERMS, Pair, StepConstants
+from airshed.kernels.step.data import Pair, StepConstants
 
 Array = npt.NDArray[np.float64]
 Branches = npt.NDArray[np.int8]
@@ -55,37 +55,29 @@ class Crossings:
     constants: StepConstants
     kinks: int = 0
     clips: int = 0
-    _seen: list[tuple[AnyArray, AnyArray]] = field(default_factory=list, repr=False)
+    _noted: list[tuple[AnyArray, AnyArray]] = field(default_factory=list, repr=False)
     _compared: int = 0
 
     def start(self) -> None:
         """Begin with the first part of the first step."""
         self._compared = self.kinks = self.clips = 0
 
-    def note(self, part: FormulaStep | CellsRecord | SumRecord, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
-        """OnStep a part of a step of the run with which others are compared."""
-        self._seen.append((before.copy(), self._clipped_in(after, sums)))
+    def note(self, step: FormulaStep | None, before: AnyArray, after: AnyArray, clipped: Array | None) -> None:
+        """Note a part of a step of the run with which others are compared."""
+        self._noted.append((before.copy(), _where_clipped(after, clipped)))
 
-    def compare(self, part: FormulaStep | CellsRecord | SumRecord, before: AnyArray, after: AnyArray, sums: Array | None) -> None:
+    def compare(self, step: FormulaStep | None, before: AnyArray, after: AnyArray, clipped: Array | None) -> None:
         """Count what differs in a part of a step."""
-        run, (other, clipped) = self.recorded, self._seen[self._compared]
-        if isinstance(part, FormulaStep) and any(each.kind == "face_flux" for each in run.derivatives.operators):
-            self.kinks += self._faces(part, before, other)
-        differs = self._clipped_in(after, sums) != clipped
+        run, (other, where) = self.recorded, self._noted[self._compared]
+        if step is not None and any(each.kind == "face_flux" for each in run.derivatives.operators):
+            self.kinks += self._faces(step, before, other)
+        differs = _where_clipped(after, clipped) != where
         self.clips += int(run.area.whole(differs).sum())
         self._compared += 1
 
-    def _clipped_in(self, q: AnyArray, sums: Array | None) -> AnyArray:
-        """Which packed values were clipped at zero: those of blocks in which something was, where sums tell that."""
-        if sums is None:
-            return np.asarray(q == 0.0)
-        terms, species = len(self.recorded.derivatives.kernel.terms), q.shape[2]
-        by_block = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
-        return np.asarray((q == 0.0) & (by_block[:, :, TERMS.index("clipped"), :, None, None] > 0.0))
-
-    def _faces(self, taken: FormulaStep, one: AnyArray, other: AnyArray) -> int:
+    def _faces(self, step: FormulaStep, one: AnyArray, other: AnyArray) -> int:
         """Count faces with other branches; species by species, since that fits caches."""
-        whole, transport = self.recorded.area.whole, taken.forcing.transport
+        whole, transport = self.recorded.area.whole, step.forcing.transport
         x, y = (self._between(pair, transport.weight) for pair in (transport.flux_x, transport.flux_y))
         z = self._between(transport.flux_z, transport.weight_z)
         ghosts = self.constants.ghosts, self.recorded.constants.ghosts
@@ -109,3 +101,9 @@ class Crossings:
     def _between(self, pair: Pair, weight: float) -> Array:
         first, last = (self.recorded.area.whole(each) for each in pair)
         return np.asarray(first + weight * (last - first))
+
+
+def _where_clipped(q: AnyArray, clipped: Array | None) -> AnyArray:
+    """Return where packed values were clipped at zero: in blocks that clipped something, as far as that is known."""
+    where = q == 0.0
+    return np.asarray(where if clipped is None else where & (clipped[..., None, None] > 0.0))

@@ -25,8 +25,11 @@ _SIZE: Final = "size_of_rate_changes"
 def with_rates(
     kernel: StepKernel, changes: Array | None, size: float, layout: Layout
 ) -> tuple[StepKernel, Callable[[StepForcing], StepForcing]]:  # fmt: skip
-    """Return a kernel with rates at so many times their changes (reaction,), and what gives its steps their forcing."""
-    if changes is None or size == 0.0:
+    """Return a kernel with rates at so many times their changes (reaction,), and what gives its steps their forcing.
+
+    A kernel without reactions stays as it is.
+    """
+    if changes is None or size == 0.0 or not kernel.network.reactions:
         return kernel, lambda forcing: forcing
     network, shape = kernel.network, kernel.shape
     reactions = tuple(

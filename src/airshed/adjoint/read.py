@@ -53,18 +53,18 @@ class Instants:
         self._fields: dict[tuple[str, float], AnyArray] = {}
         self._when: dict[int, float] = {}
 
-    def noted(self, taken: StepRecord) -> StepRecord:
-        """Take note of the fields that a step reads; return the step as given these arrays."""
-        return taken.with_forcing(self._noted_of)
+    def unified(self, record: StepRecord) -> StepRecord:
+        """Return a step that reads the one array of each field and instant."""
+        return record.with_forcing(self._unified_forcing)
 
-    def _noted_of(self, taken: FormulaStep) -> StepForcing:
-        step, column = taken.forcing, taken.forcing.column
-        explicit = self._noted(step.transport.fields, taken.begin)
+    def _unified_forcing(self, step: FormulaStep) -> StepForcing:
+        forcing, column = step.forcing, step.forcing.column
+        explicit = self._unified_fields(forcing.transport.fields, step.begin)
         if column is not None:
-            column = replace(column, fields=self._noted(column.fields, 0.5 * (taken.begin + taken.end)))
-        return replace(step, transport=replace(step.transport, fields=explicit), column=column)
+            column = replace(column, fields=self._unified_fields(column.fields, 0.5 * (step.begin + step.end)))
+        return replace(forcing, transport=replace(forcing.transport, fields=explicit), column=column)
 
-    def _noted(self, fields: Mapping[str, Pair], inside: float) -> dict[str, Pair]:
+    def _unified_fields(self, fields: Mapping[str, Pair], inside: float) -> dict[str, Pair]:
         ends = self._model.forcing.ends_around(inside)
         return {name: (self._one(name, first, ends[0]), self._one(name, last, ends[1]))
                 for name, (first, last) in fields.items()}  # fmt: skip

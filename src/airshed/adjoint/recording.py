@@ -1,4 +1,4 @@
-"""A short run, recorded once: all of its levels, and what its steps were given, in memory."""
+"""A short run, recorded once: all of its levels and the records of its steps, in memory."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,11 +14,10 @@ import numpy.typing as npt
 from airshed.adjoint.area import Area
 from airshed.adjoint.changes import given_fields, given_numbers
 from airshed.adjoint.cost import Cost, times_of
-from airshed.adjoint.schemes.of_model import derivatives_of, simulation_of
-from airshed.adjoint.schemes.protocol import Derivatives
+from airshed.adjoint.programs.derivatives import Derivatives, derivatives_of, simulation_of
 from airshed.air.case import Case
 from airshed.air.model import AirModel
-from airshed.air.programs.records import OnStep, FormulaStep, StepRecord
+from airshed.air.programs.records import FormulaStep, OnStep, StepRecord
 from airshed.core.errors import CaseError
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level, State, StepConstants
@@ -30,12 +29,12 @@ from airshed.runtime.simulation import Simulation
 Array = npt.NDArray[np.float64]
 
 STEPS = 12
-"""Steps that are recorded where nobody says how many."""
+"""The number of steps that are recorded by default."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What repeats a run.
+    """A recorded run.
 
     first   the state before the first step;  tendency  T(n) [mol/s] of the last
     levels  after each step, level 0 before the first
@@ -51,7 +50,7 @@ class Recording:
 
     @property
     def area(self) -> Area:
-        """Of which a rank holds columns."""
+        """The area and the columns of this rank."""
         return self.derivatives.area
 
     @property
@@ -70,9 +69,9 @@ class Recording:
         return self.derivatives.members
 
     @property
-    def stages(self) -> Iterator[FormulaStep]:
-        """All stages of all steps, in order of time."""
-        return (stage for step in self.steps for stage in step.formula_steps)
+    def formula_steps(self) -> Iterator[FormulaStep]:
+        """All applications of formulas in all steps, in their order."""
+        return (each for step in self.steps for each in step.formula_steps)
 
     @property
     def times(self) -> list[float]:
@@ -83,14 +82,14 @@ class Recording:
     def emission(self) -> dict[float, int]:
         """The periods of sources by their beginnings [s], and how many of the lowest levels they have."""
         return {
-            begin: stage.forcing.column.emission.shape[-2]
-            for stage in self.stages if stage.forcing.column is not None
-            for begin, _ in stage.emission
+            begin: each.forcing.column.emission.shape[-2]
+            for each in self.formula_steps if each.forcing.column is not None
+            for begin, _ in each.emission
         }  # fmt: skip
 
     def numbers(self) -> dict[str, Array]:
         """Return the numbers of operators as they were in the first step."""
-        given = given_numbers(self.steps[0].formula_steps[0].forcing)
+        given = given_numbers(next(self.formula_steps).forcing)
         return {
             name: np.array(given.get(name, member.values), dtype=np.float64)
             for name, member in self.members.items() if member.shape is None
@@ -102,17 +101,17 @@ class Recording:
         found: dict[str, dict[int, AnyArray]] = {
             name: {} for name, each in self.members.items() if each.shape is not None
         }
-        for stage in self.stages:
-            for name, pair in given_fields(stage.forcing).items():
+        for step in self.formula_steps:
+            for name, pair in given_fields(step.forcing).items():
                 for each in pair if name in found else ():
                     found[name].setdefault(id(each), each)
         return {name: list(each.values()) for name, each in found.items()}
 
 
 @contextmanager
-def following(model: AirModel, note: OnStep, *, lengths: bool = False) -> Iterator[None]:
-    """Let somebody be told of each step of a model; lengths: see :meth:`airshed.air.schemes.scheme.Scheme.tell`."""
-    model.executor.on_step(note, lengths=lengths)
+def observing(model: AirModel, on_step: OnStep, *, lengths: bool = False) -> Iterator[None]:
+    """Set a callback for the record of each step; lengths: see ``ForwardExecutor.on_step``."""
+    model.executor.on_step(on_step, lengths=lengths)
     try:
         yield
     finally:
@@ -138,24 +137,24 @@ def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterat
 def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
     """Return the first steps of a simulation that has not begun, or all up to a time [s].
 
-    With several ranks all of them call this, and each records its own columns. Raises CaseError for a scheme that has
-    no adjoint.
+    With several ranks all of them call this, and each records its own columns. Raises CaseError for a case without an
+    adjoint.
     """
     model: AirModel = simulation.model
     derivatives = derivatives_of(model)
-    taken: list[StepRecord] = []
+    records: list[StepRecord] = []
     state, begin = model.stepper.state, model.seconds
     first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
     levels = [Level(first.q, first.air)]
-    with following(model, lambda step: taken.append(step.detached()), lengths=True):
+    with observing(model, lambda record: records.append(record.detached()), lengths=True):
         for _ in step_ends(simulation, steps, until):
             levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
     tendency = aligned_copy(state.tendency)
-    return Recording(derivatives, first, tendency, tuple(levels), tuple(taken), begin)
+    return Recording(derivatives, first, tendency, tuple(levels), tuple(records), begin)
 
 
 def recorded(
-    case: Case | str | Path, cost: "Asked" = None, *, steps: int = STEPS, **given: Any
+    case: Case | str | Path, cost: "CostOrMaker" = None, *, steps: int = STEPS, **given: Any
 ) -> tuple[Recording, Callable[[], Cost] | None]:  # fmt: skip
     """Return the recording of a case, as far as a cost looks at it where there is one, and what copies that cost.
 
@@ -172,5 +171,5 @@ def recorded(
         return run, lambda: deepcopy(made, {id(model): model})
 
 
-Asked = Cost | Callable[[AirModel], Cost] | None
+CostOrMaker = Cost | Callable[[AirModel], Cost] | None
 """A cost, what makes one for a model, or None for one at random."""

@@ -1,4 +1,4 @@
-"""Repeats a recorded run by steppers of its own: with perturbed inputs, tangent-linear, and backwards."""
+"""Repeats a recorded run: with perturbed inputs, tangent-linear, and backwards."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -13,7 +13,9 @@ from airshed.adjoint.changes import Changes
 from airshed.adjoint.cost import Cost, time_at
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.recording import Recording
-from airshed.adjoint.schemes.protocol import Asked, Look, Passed, Repeater, StepReverser, Tangent
+from airshed.adjoint.programs.adjoint import AdjointExecutor
+from airshed.adjoint.programs.replay import ReplayExecutor, TangentExecutor
+from airshed.adjoint.programs.steps import AdjointOptions, Observer, ReverseStep
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level
 
@@ -29,7 +31,7 @@ class Replay:
     """A recorded run and a cost, whose derivatives are asked for.
 
     cost  what makes it anew for each run, or one of which each run takes a copy: so it sees each time once
-    all_inputs  whether those by what operators read and by rates of reactions are asked for, as :meth:`backward` does
+    all_inputs  compute those of what operators read and of reaction rates, as :meth:`backward` needs
     """
 
     def __init__(self, recording: Recording, cost: Unseen, *, threads: int = 1, all_inputs: bool = True) -> None:
@@ -42,23 +44,23 @@ class Replay:
         self._make_cost = cost if callable(cost) else partial(deepcopy, cost)
         self.cost = self._make_cost()
 
-    def value(self, direction: Direction = NOTHING, size: float = 0.0, look: Look | None = None) -> float:
+    def value(self, direction: Direction = NOTHING, size: float = 0.0, observer: Observer | None = None) -> float:
         """Return the cost with inputs at so many times a direction from where they were."""
         recorded, self.cost = self.recording, self._make_cost()
-        with closing(self._repeater_of(direction, size)) as repeater:
-            repeater.start(recorded.first)
-            self._see(recorded.begin, repeater.q)
-            for taken in recorded.steps:
-                repeater.step(taken, look)
-                self._see(taken.end, repeater.q)
+        with closing(self._replay_of(direction, size)) as executor:
+            executor.start(recorded.first)
+            self._see(recorded.begin, executor.q)
+            for record in recorded.steps:
+                executor.step(record, observer)
+                self._see(record.end, executor.q)
         return self.cost.value
 
-    def _repeater_of(self, direction: Direction, size: float) -> Repeater:
+    def _replay_of(self, direction: Direction, size: float) -> ReplayExecutor:
         changes = Changes(direction, self._area, self.recording.members)
-        return self.recording.derivatives.repeater(changes, size, self._threads)
+        return self.recording.derivatives.replay(changes, size, self._threads)
 
     @cached_property
-    def _tangent(self) -> Tangent:
+    def _tangent(self) -> TangentExecutor:
         return self.recording.derivatives.tangent(self._threads)
 
     def tangent(self, direction: Direction) -> float:
@@ -67,12 +69,12 @@ class Replay:
         tangent.start(recorded.first, direction, recorded.members)
         found = [(recorded.begin, self._area.whole(tangent.change))] if self._looks_at(recorded.begin) else []
         self._see(recorded.begin, tangent.q)
-        for taken, level in zip(recorded.steps, recorded.levels[1:], strict=True):
-            tangent.step(taken)
-            tangent.reached(level)
-            self._see(taken.end, tangent.q)
-            if self._looks_at(taken.end):
-                found.append((taken.end, self._area.whole(tangent.change)))
+        for record, level in zip(recorded.steps, recorded.levels[1:], strict=True):
+            tangent.step(record)
+            tangent.put_level(level)
+            self._see(record.end, tangent.q)
+            if self._looks_at(record.end):
+                found.append((record.end, self._area.whole(tangent.change)))
         return sum(worth(self.cost, time, change, self._names) for time, change in found)
 
     @property
@@ -83,47 +85,48 @@ class Replay:
     def backward(self) -> Direction:
         """Return the adjoints of the cost by all inputs, each as a direction has it."""
         self.value()
-        sources = self._go_back()
-        return self._adjoints(self._reverser, sources)
+        sources = self._reverse_all()
+        return self._adjoints(self._adjoint, sources)
 
     def repeat(self) -> None:
-        """Make the steps and nothing else, as :meth:`take_back` takes them back: to be measured."""
-        self._repeater.start(self.recording.first)
-        for taken in self.recording.steps:
-            self._repeater.step(taken)
+        """Repeat the steps and nothing else, to be measured."""
+        self._unchanged.start(self.recording.first)
+        for record in self.recording.steps:
+            self._unchanged.step(record)
 
-    def take_back(self) -> None:
-        """Take the steps back, of a cost whose derivative is zero unless :meth:`value` came before."""
-        self._go_back()
-
-    @cached_property
-    def _repeater(self) -> Repeater:
-        return self._repeater_of(NOTHING, 0.0)
+    def reverse(self) -> None:
+        """Reverse the steps, to be measured: of a cost whose derivative is zero unless :meth:`value` came before."""
+        self._reverse_all()
 
     @cached_property
-    def _reverser(self) -> StepReverser:
-        asked = Asked(self._threads, read=self._all_inputs, reactions=self._all_inputs)
-        return self.recording.derivatives.reverser(asked)
+    def _unchanged(self) -> ReplayExecutor:
+        return self._replay_of(NOTHING, 0.0)
 
-    def _go_back(self) -> dict[float, AnyArray]:
-        recorded, reverser = self.recording, self._reverser
-        reverser.start(recorded.tendency)
+    @cached_property
+    def _adjoint(self) -> AdjointExecutor:
+        options = AdjointOptions(self._threads, read=self._all_inputs, reactions=self._all_inputs)
+        return self.recording.derivatives.adjoint(options)
+
+    def _reverse_all(self) -> dict[float, AnyArray]:
+        recorded, executor = self.recording, self._adjoint
+        executor.start(recorded.tendency)
         sources = {begin: self._area.layout.zeros(len(self._names), each) for begin, each in recorded.emission.items()}
         for number in reversed(range(len(recorded.steps))):
-            self._add_cost(recorded.steps[number].end, reverser)
-            reverser.reverse(self._passed(number), sources)
-        reverser.finish(recorded.levels[0])
-        self._add_cost(recorded.begin, reverser)
+            self._add_cost(recorded.steps[number].end, executor)
+            executor.reverse(self._reverse_step(number), sources)
+        executor.finish(recorded.levels[0])
+        self._add_cost(recorded.begin, executor)
         return sources
 
-    def _passed(self, number: int) -> Passed:
+    def _reverse_step(self, number: int) -> ReverseStep:
         recorded, first = self.recording, self.recording.first
         earlier = recorded.levels[number - 1] if number else Level(first.q_other, first.air_other)
         before = recorded.steps[number - 1] if number else first.tendency
-        return Passed(recorded.steps[number], (earlier, recorded.levels[number], recorded.levels[number + 1]), before)
+        levels = earlier, recorded.levels[number], recorded.levels[number + 1]
+        return ReverseStep(recorded.steps[number], levels, before)
 
-    def _adjoints(self, reverser: StepReverser, sources: dict[float, AnyArray]) -> Direction:
-        recorded, whole, totals = self.recording, self._area.whole, reverser.totals
+    def _adjoints(self, executor: AdjointExecutor, sources: dict[float, AnyArray]) -> Direction:
+        recorded, whole, totals = self.recording, self._area.whole, executor.totals
         read, total = totals.read, self._area.total
         assert read is not None
         emitted = list(recorded.constants.emitted)
@@ -133,7 +136,7 @@ class Replay:
             for name, instants in recorded.instants.items()
         }
         return Direction(
-            initial=whole(reverser.x),
+            initial=whole(executor.x),
             emission={begin: whole(each)[emitted] for begin, each in sources.items()} if emitted else {},
             outside=total(totals.outside), top=total(totals.top), rates=total(totals.reactions),
             numbers={name: total(each) for name, each in read.numbers.items()}, fields=fields,
@@ -148,16 +151,16 @@ class Replay:
             index = self.recording.network.index
             self.cost.see(time, lambda name: self._area.whole(packed[:, :, index(name)]))
 
-    def _add_cost(self, seconds: float, reverser: StepReverser) -> None:
+    def _add_cost(self, seconds: float, executor: AdjointExecutor) -> None:
         time = time_at(self.cost.times, seconds)
         if time is not None:
             for name, values in self.cost.gradient(time).items():
                 number = self.recording.network.index(name)
-                reverser.x[:, :, number] += self._area.own(values, padding="constant")
+                executor.x[:, :, number] += self._area.own(values, padding="constant")
 
     def close(self) -> None:
         """End threads."""
-        for name in ("_tangent", "_reverser", "_repeater"):
+        for name in ("_tangent", "_adjoint", "_unchanged"):
             if name in vars(self):
                 getattr(self, name).close()
 

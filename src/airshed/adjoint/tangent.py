@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from airshed.adjoint.cost import Cost, time_at, times_of
 from airshed.adjoint.direction import Direction
-from airshed.adjoint.recording import STEPS, Asked, following, step_ends
+from airshed.adjoint.recording import STEPS, CostOrMaker, observing, step_ends
 from airshed.adjoint.replay import worth
-from airshed.adjoint.schemes.of_model import derivatives_of, simulation_of
+from airshed.adjoint.programs.derivatives import derivatives_of, simulation_of
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.step.data import Level
@@ -39,7 +39,7 @@ class Tangent:
 
 
 def tangent(
-    case: Case | str | Path, direction: Direction | Callable[[AirModel], Direction], cost: Asked = None, *,
+    case: Case | str | Path, direction: Direction | Callable[[AirModel], Direction], cost: CostOrMaker = None, *,
     steps: int = STEPS, **given: Any,
 ) -> Tangent:  # fmt: skip
     """Return the derivative of the state after some steps, or of a cost at the times it looks at, in a direction.
@@ -64,21 +64,21 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
     model: AirModel = simulation.model
     derivatives = derivatives_of(model)
     names, whole, found = model.network.names, derivatives.area.whole, {}
-    beside = derivatives.tangent(model.stepper.threads)
+    executor = derivatives.tangent(model.stepper.threads)
 
     def see(seconds: float) -> None:
         time = None if cost is None else time_at(cost.times, seconds)
         if cost is not None and time is not None:
             cost.see(time, lambda name: model.subdomain.whole(model.value(name)))
-            found[time] = whole(beside.change)
+            found[time] = whole(executor.change)
 
-    with closing(beside), following(model, beside.step):
-        beside.start(model.stepper.state, to, derivatives.members)
+    with closing(executor), observing(model, executor.step):
+        executor.start(model.stepper.state, to, derivatives.members)
         see(model.seconds)
         for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
-            beside.reached(Level(model.stepper.state.q, model.stepper.state.air))
+            executor.put_level(Level(model.stepper.state.q, model.stepper.state.air))
             see(end)
         derivative = None if cost is None else sum(worth(cost, time, each, names) for time, each in found.items())
-        change = whole(beside.change)
+        change = whole(executor.change)
         state = whole(model.stepper.state.q)
     return Tangent(model.seconds, state, change, None if cost is None else cost.value, derivative)

@@ -19,7 +19,7 @@ from airshed.adjoint.changes import Changes
 from airshed.adjoint.direction import INITIAL, Direction
 from airshed.adjoint.dot_products import NOTHING
 from airshed.adjoint.kinks import Crossings
-from airshed.adjoint.recording import STEPS, Asked, recorded
+from airshed.adjoint.recording import STEPS, CostOrMaker, recorded
 from airshed.adjoint.replay import Replay
 from airshed.air.case import Case
 from airshed.core.report import Table
@@ -112,7 +112,7 @@ class Taylor:
 
 
 def taylor_test(
-    case: Case | str | Path, cost: Asked = None, *, kind: str = INITIAL, steps: int = STEPS, seed: int = 0,
+    case: Case | str | Path, cost: CostOrMaker = None, *, kind: str = INITIAL, steps: int = STEPS, seed: int = 0,
     **given: Any,
 ) -> Taylor:  # fmt: skip
     """Return the remainders for random changes of one kind of input, of 1e-1 to 1e-5 of what it is.
@@ -136,7 +136,7 @@ def remainders(replay: Replay, kind: str, direction: Direction, sizes: Sequence[
     """Return the remainders of a replay in a direction."""
     derivative, run = replay.tangent(direction), replay.recording
     crossings = Crossings(run, run.constants)
-    value = replay.value(look=crossings.note)
+    value = replay.value(observer=crossings.note)
     found = []
     for size in sizes:
         crossings.constants = Changes(direction, run.area, run.members).constants(run.constants, size)
@@ -144,4 +144,4 @@ def remainders(replay: Replay, kind: str, direction: Direction, sizes: Sequence[
         there = replay.value(direction, size, crossings.compare)
         left = abs(there - value - size * derivative)
         found.append(Remainder(size, left, crossings.kinks, crossings.clips))
-    return Taylor(kind, value, derivative, found, _ROUND_OFF[run.derivatives.kernel.shape.precision])
+    return Taylor(kind, value, derivative, found, _ROUND_OFF[run.derivatives.precision])

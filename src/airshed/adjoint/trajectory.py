@@ -26,8 +26,9 @@ from airshed.adjoint.actions import (
 )
 from airshed.adjoint.choice import Stores
 from airshed.adjoint.commits import AnyCommits, Part
-from airshed.adjoint.schemes.of_model import derivatives_of
-from airshed.adjoint.schemes.protocol import Passed
+from airshed.adjoint.programs.derivatives import derivatives_of
+from airshed.adjoint.programs.steps import ReverseStep
+from airshed.adjoint.recording import observing
 from airshed.adjoint.stores.store import Arrays, aligned, size_of
 from airshed.air.model import AirModel
 from airshed.air.programs.records import StepRecord
@@ -56,13 +57,13 @@ class Trajectory:
 
     def __init__(self, model: AirModel, stores: Stores) -> None:
         self._model, self._stores = model, stores
-        self.derivatives = derivatives_of(model, lend=True)
+        self.derivatives = derivatives_of(model, share=True)
         self.begin = model.seconds
         self.ends: list[float] = []
         self.recomputed = 0
         self.left: int | None = None
         self.planned: list[float] = []
-        self._taken: dict[int, StepRecord] = {}
+        self._records: dict[int, StepRecord] = {}
         self._at_hand: dict[int, Level] = {}  # levels that the next step back needs, too
         self._done = 0  # actions, on the way forward or back
 
@@ -70,7 +71,7 @@ class Trajectory:
     def sizes(self) -> Sizes:
         """The size of a restart and of a level on the rank that has the greatest, so that all ranks plan alike."""
         model, state = self._model, self._model.stepper.state
-        own = size_of(as_arrays(model.save())), state.q.nbytes + state.air.nbytes + self.derivatives.noted
+        own = size_of(as_arrays(model.save())), state.q.nbytes + state.air.nbytes + self.derivatives.record_bytes
         return Sizes(*(int(model.subdomain.greatest(float(each))) for each in own))
 
     def run(self, actions: Iterator[Action], clocks: Iterable[tuple[Clock, float]], seen: Callable[[], None]) -> None:
@@ -97,7 +98,7 @@ class Trajectory:
                 self.planned = clock.planned
                 seen()
 
-    def back(self, actions: Iterable[Action]) -> Iterator[Passed]:
+    def back(self, actions: Iterable[Action]) -> Iterator[ReverseStep]:
         """Do what takes the run back; yield its steps, the last one first."""
         if self.left is None:
             self.left, self._done = len(self.ends), 0
@@ -106,7 +107,7 @@ class Trajectory:
             if isinstance(action, Reverse):
                 for step in reversed(range(action.first, self.left)):
                     self.left = step
-                    yield self._passed(step)
+                    yield self._reverse_step(step)
                     self._at_hand = {number: each for number, each in self._at_hand.items() if number <= step}
             else:
                 self.do(action)
@@ -128,11 +129,11 @@ class Trajectory:
             case DiscardLevels(first, last, store):
                 for level in range(first + 1, last + 1):
                     self._stores.levels[store].drop(_level(level))
-                    self._taken.pop(level - 1, None)
+                    self._records.pop(level - 1, None)
 
-    def taken(self, step: int) -> StepRecord:
-        """Return how a step of the stretch that is being taken back was taken."""
-        return self._taken[step]
+    def record(self, step: int) -> StepRecord:
+        """Return the record of a step of the stretch that is being reversed."""
+        return self._records[step]
 
     def parts(self) -> Mapping[str, Part]:
         """Return the restarts, and on the way forward the model; see :class:`airshed.adjoint.commits.Committed`."""
@@ -189,11 +190,8 @@ class Trajectory:
         if not action.keep_levels:
             self._model.step_through(ends)
             return
-        self._model.executor.on_step(lambda taken: self._taken.__setitem__(number, taken.detached()))
-        try:
+        with observing(self._model, lambda record: self._records.__setitem__(number, record.detached())):
             self._model.step_through(ends)
-        finally:
-            self._model.executor.on_step(None)
         state = self._model.stepper.state
         self._stores.levels[action.store].put(_level(number + 1), {"q": state.q, "air": state.air})
 
@@ -202,17 +200,17 @@ class Trajectory:
         if step in action.restarts and _restart(step) not in store.keys:
             store.put(_restart(step), as_arrays(self._model.save()))
 
-    def _passed(self, step: int) -> Passed:
+    def _reverse_step(self, step: int) -> ReverseStep:
         newest, restart = self._kept(step + 1), self._restart(step)
         assert newest is not None
         if restart is not None:
             first, earlier = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
-            return Passed(self._taken[step], (earlier, first, newest), aligned(restart[f"{_STATE}tendency"]))
+            return ReverseStep(self._records[step], (earlier, first, newest), aligned(restart[f"{_STATE}tendency"]))
         beginning, now = self._restart(step - 1), self._kept(step)
         before = self._kept(step - 1) if beginning is None else self._level(beginning, "q", "air")
         assert now is not None
         assert before is not None
-        return Passed(self._taken[step], (before, now, newest), self._taken[step - 1])
+        return ReverseStep(self._records[step], (before, now, newest), self._records[step - 1])
 
     def _kept(self, number: int) -> Level | None:
         """Return a level, which is read from its store once, though three steps need it."""

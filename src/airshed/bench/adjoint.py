@@ -91,7 +91,7 @@ def run(
 def reverse_over_forward(run: Recording, rounds: int) -> Ratios:
     """Return the time of steps in reverse over that of the same steps forward, on one thread."""
     some, every = (Replay(run, random_cost(run, 0), all_inputs=each) for each in (False, True))
-    works = some.repeat, some.take_back, every.take_back
+    works = some.repeat, some.reverse, every.reverse
     times = [[_timed(work) for work in works] for _ in range(rounds + 1)][1:]  # the first compiles, and fills caches
     return Ratios(*(median(each[back] / each[0] for each in times) for back in (1, 2)))
 
@@ -99,14 +99,14 @@ def reverse_over_forward(run: Recording, rounds: int) -> Ratios:
 def two_over_one(run: Recording, rounds: int) -> float:
     """Return how many times as fast steps in reverse are on two threads as on one."""
     one, two = (Replay(run, random_cost(run, 0), threads=threads, all_inputs=False) for threads in (1, 2))
-    pairs = [(_timed(one.take_back), _timed(two.take_back)) for _ in range(rounds + 1)]
+    pairs = [(_timed(one.reverse), _timed(two.reverse)) for _ in range(rounds + 1)]
     return median(first / second for first, second in pairs[1:])
 
 
 def compile_seconds(run: Recording) -> float:
     """Return what it takes to make the step in reverse, with nothing cached [s]."""
     with empty_cache():
-        return sum(run.derivatives.kernel.reversed().seconds.values())
+        return sum(sum(each.reversed().seconds.values()) for each in run.derivatives.kernels.values())
 
 
 def measure_whole(case: Case, rounds: int = 3) -> Whole:

@@ -6,14 +6,14 @@ import numpy as np
 
 from airshed.adjoint.area import Area
 from airshed.adjoint.recording import Recording
-from airshed.adjoint.schemes.two_step import TwoStep
+from airshed.adjoint.programs.derivatives import Derivatives
 from airshed.air.programs.records import FormulaStep, MoveRecord, StepRecord
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.memory import aligned_copy
 from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
 from airshed.mechanism import load_mechanism
-from airshed.program.integrators import imex
+from airshed.program.integrators import integrator
 from airshed.program.weights import two_step_weights
 
 _OPEN = 1e-3
@@ -34,15 +34,18 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
     )  # fmt: skip
     step = StepForcing(trial.weights, *forcing(trial, layout))
     first = State(**{name: aligned_copy(np.asarray(array)) for name, array in vars(state).items()})
-    levels, taken = [Level(first.q, first.air)], []
+    levels, records = [Level(first.q, first.air)], []
+    program = integrator("imex")
     for number in range(steps):
         stepper.step(step.weights, step.transport, step.column)
         levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
         begin, end = 100.0 * number, 100.0 * (number + 1)
-        taken.append(StepRecord(begin, end, imex(), (MoveRecord((FormulaStep(begin, end, step, ((0.0, 1.0),)),)),)))
+        stage = MoveRecord((FormulaStep(begin, end, step, ((0.0, 1.0),)),))
+        records.append(StepRecord(begin, end, program, (stage,)))
     stepper.close()
-    scheme = TwoStep(kernel, Area.alone(layout), constants)
-    return Recording(scheme, first, aligned_copy(state.tendency), tuple(levels), tuple(taken), 0.0)
+    kernels = {program.stages[0].key: kernel}
+    derivatives = Derivatives(program, kernels, {}, Area.alone(layout), constants, network)
+    return Recording(derivatives, first, aligned_copy(state.tendency), tuple(levels), tuple(records), 0.0)
 
 
 def _as_in_runs(trial: Trial) -> Trial:

@@ -93,7 +93,7 @@ def walk_forwards(program: Program, runners: Mapping[str, Runner], values: Value
                 stored[source] = values.copy()
             records.append(runners[stage.key].run(number, stage, given[number]))
         current = stage.writes
-        stored.pop(current, None)
+        stored = {name: each for name, each in stored.items() if name != current and program.is_read_after(number, name)}
     return records
 
 
@@ -112,7 +112,7 @@ def walk_backwards(
     for number, stage in reversed(list(enumerate(program.stages))):
         if stage.writes != current:
             others[current] = values.copy()
-            values.put(others.pop(stage.writes))
+            values.put(others.pop(stage.writes, None))  # None: no later stage reads it
             current = stage.writes
         if stage.kernel == "sum":
             for name, part in zip(stage.reads, values.split(_coefficients(stage), records[number]), strict=True):

@@ -1,0 +1,1 @@
+"""Executors of derivatives over programs: replay, tangent, recomputation and adjoint of recorded steps."""

@@ -1,0 +1,139 @@
+"""Runners of stages that apply a formula: transport, columns, or several operators fused."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from airshed.adjoint.changes import Changes
+from airshed.adjoint.programs.steps import Observer
+from airshed.air.programs.records import FormulaStep, MoveRecord
+from airshed.kernels.backend import StepKernel, Stepper
+from airshed.kernels.derivatives import Reverser, TangentStepper
+from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.step.data import TERMS, Level, Share, State, StepForcing
+from airshed.kernels.step.operator_fields import members
+from airshed.program.stage import Stage
+
+
+@dataclass(frozen=True)
+class FormulaLevels:
+    """A stage to reverse.
+
+    levels    the level before the first step of the formula, one level before that, and the level after each step;
+              without a history the first two are the same
+    tendency  T of the last step
+    before    what the step of the formula before these was given, or its tendency; None for a formula without history
+    """
+
+    steps: Sequence[FormulaStep]
+    levels: Sequence[Level]
+    tendency: AnyArray | None = None
+    before: StepForcing | AnyArray | None = None
+
+
+class FormulaRecomputation:
+    """Repeats recorded steps of a formula, and stores the levels between them."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        self._stepper = stepper
+
+    def run(self, number: int, stage: Stage, given: MoveRecord) -> FormulaLevels:
+        """Advance the state; return its levels."""
+        stepper, state = self._stepper, self._stepper.state
+        levels = [_copy_of(state)]
+        for step in given.steps:
+            stepper.advance([step.forcing])
+            levels.append(_copy_of(state))
+        return FormulaLevels(given.steps, [levels[0], *levels], aligned_copy(state.tendency))
+
+    def close(self) -> None:
+        """End the threads."""
+        self._stepper.close()
+
+
+class FormulaReplay:
+    """Repeats recorded steps of a formula with the forcing that a function returns for each."""
+
+    observer: Observer | None = None
+
+    def __init__(self, stepper: Stepper, forcing_of: Callable[[FormulaStep], StepForcing]) -> None:
+        self._stepper, self._forcing_of = stepper, forcing_of
+
+    def run(self, number: int, stage: Stage, given: MoveRecord) -> None:
+        """Advance the state."""
+        state = self._stepper.state
+        for step in given.steps:
+            sums = self._stepper.advance([self._forcing_of(step)])[0]
+            if self.observer is not None:
+                self.observer(step, state.q_other, state.q, self._clipped(sums))
+
+    def _clipped(self, sums: Any) -> Any:
+        """Return the amounts clipped in each block; None for levels that move each by itself, which have no blocks."""
+        kernel, q = self._stepper.kernel, self._stepper.state.q
+        if not kernel.shape.vertical:
+            return None
+        terms, species = len(kernel.terms), q.shape[2]
+        by_term = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
+        return by_term[:, :, TERMS.index("clipped")]
+
+    def close(self) -> None:
+        """End the threads."""
+        self._stepper.close()
+
+
+class FormulaTangent:
+    """Repeats recorded steps of a formula, with the tangent of each."""
+
+    changes: Changes
+
+    def __init__(self, kernel: StepKernel, stepper: TangentStepper) -> None:
+        self._stepper, self._has_reactions = stepper, bool(kernel.network.reactions)
+        self._names = {each.key for each in members(kernel.shape.operators)}
+
+    def run(self, number: int, stage: Stage, given: MoveRecord) -> None:
+        """Advance the state and its change."""
+        for step in given.steps:
+            all_changes = self.changes.of(step)
+            own = replace(
+                all_changes, reactions=all_changes.reactions if self._has_reactions else None,
+                fields={name: each for name, each in all_changes.fields.items() if name in self._names},
+                numbers={name: each for name, each in all_changes.numbers.items() if name in self._names},
+            )  # fmt: skip
+            self._stepper.step(step.forcing, own)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._stepper.close()
+
+
+class FormulaAdjoint:
+    """Reverses steps of a formula.
+
+    sources  adjoints of sources by the beginnings of their periods [s]
+    zero     in the place of the tendency before the first step of a formula without history
+    """
+
+    sources: Mapping[float, AnyArray]
+
+    def __init__(self, reverser: Reverser, zero: AnyArray) -> None:
+        self.reverser, self._zero = reverser, zero
+
+    def run(self, number: int, stage: Stage, given: FormulaLevels) -> None:
+        """Reverse the stage. With a history, the adjoint of its first level lacks the transport of its first step."""
+        if given.tendency is not None:
+            self.reverser.begin_behind(given.tendency)
+        earlier = [self._zero if given.before is None else given.before, *(each.forcing for each in given.steps)]
+        for place in reversed(range(len(given.steps))):
+            step = given.steps[place]
+            shares = [Share(share, self.sources[begin]) for begin, share in step.emission]
+            self.reverser.reverse(step.forcing, given.levels[place : place + 3], earlier[place], shares)
+        if given.before is None:
+            self.reverser.finish(given.levels[1])
+
+    def close(self) -> None:
+        """End the threads."""
+        self.reverser.close()
+
+
+def _copy_of(state: State) -> Level:
+    return Level(aligned_copy(state.q), aligned_copy(state.air))

@@ -1,0 +1,137 @@
+"""Executors that repeat recorded steps: as they were, with other inputs, and with a tangent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.adjoint.area import Area
+from airshed.adjoint.changes import Changes
+from airshed.adjoint.direction import Direction
+from airshed.adjoint.programs.cells import CellsRecomputation, CellsReplay, CellsTangent
+from airshed.adjoint.programs.formulas import FormulaRecomputation, FormulaReplay, FormulaTangent
+from airshed.adjoint.programs.steps import Observer
+from airshed.adjoint.programs.values import StateValues, TangentValues
+from airshed.air.cell_chemistry import CellChemistry
+from airshed.air.programs.records import StepRecord
+from airshed.kernels.backend import Stepper
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import Level, State, StateAndChanges
+from airshed.kernels.step.operator_fields import Member
+from airshed.program.execute import walk_forwards
+
+Array = npt.NDArray[np.float64]
+
+
+class Recomputation:
+    """Repeats recorded steps with the same bits; returns what the adjoint of each stage needs.
+
+    steppers   of one state, by the keys of their stages;  chemistry  likewise
+    """
+
+    def __init__(
+        self, steppers: Mapping[str, Stepper], chemistry: Mapping[str, CellChemistry], density_factor: Array
+    ) -> None:
+        state, self.chemistry = next(iter(steppers.values())).state, chemistry
+        self._values = StateValues(state)
+        self._runners = {key: FormulaRecomputation(each) for key, each in steppers.items()} | {
+            key: CellsRecomputation(each, density_factor, state) for key, each in chemistry.items()
+        }
+
+    def run(self, first: Level, record: StepRecord) -> list[Any]:
+        """Repeat a step from a level."""
+        self._values.put(first)
+        return walk_forwards(record.program, self._runners, self._values, record.stages)
+
+    def close(self) -> None:
+        """End the threads."""
+        for each in self._runners.values():
+            each.close()
+
+
+class ReplayExecutor:
+    """Repeats recorded steps with inputs changed by a multiple of a direction.
+
+    Chemistry takes steps of the recorded lengths, and clips what is negative then.
+    """
+
+    def __init__(
+        self, state: State, runners: Mapping[str, FormulaReplay | CellsReplay], changes: Changes, size: float
+    ) -> None:
+        self._state, self._values, self._runners = state, StateValues(state), runners
+        self._changes, self._size = changes, size
+
+    @property
+    def q(self) -> AnyArray:
+        """The packed mixing ratios now."""
+        return self._state.q
+
+    def start(self, first: State) -> None:
+        """Start from a state, changed by the direction."""
+        _copy_state(first, self._state)
+        self._changes.add_to_initial(self.q, self._size)
+
+    def step(self, record: StepRecord, observer: Observer | None = None) -> None:
+        """Repeat a step."""
+        for each in (self._values, *self._runners.values()):
+            each.observer = observer
+        walk_forwards(record.program, self._runners, self._values, record.stages)
+
+    def close(self) -> None:
+        """End the threads."""
+        for each in self._runners.values():
+            each.close()
+
+
+class TangentExecutor:
+    """Repeats recorded steps with the same bits, and changes of the state with them.
+
+    After each step :meth:`put_level` gives it the level that the run reached: its own differs in round-off, by which a
+    limiter may choose another branch, while the adjoint follows the run.
+    """
+
+    def __init__(
+        self, states: StateAndChanges, runners: Mapping[str, FormulaTangent | CellsTangent], area: Area
+    ) -> None:
+        self._states, self._values, self._runners, self._area = states, TangentValues(states), runners, area
+
+    @property
+    def q(self) -> AnyArray:
+        """The packed mixing ratios now."""
+        return self._states.state.q
+
+    @property
+    def change(self) -> AnyArray:
+        """Their change."""
+        return self._states.changes.q
+
+    def start(self, first: State, direction: Direction, members: Mapping[str, Member]) -> None:
+        """Start from a state, with changes of all inputs."""
+        _copy_state(first, self._states.state)
+        changed = self._states.changes
+        for each in (changed.q, changed.q_other, changed.tendency):
+            each[...] = 0.0
+        if direction.initial is not None:
+            changed.q[...] = self._area.own(direction.initial)
+        changes = Changes(direction, self._area, members)
+        for runner in self._runners.values():
+            runner.changes = changes
+
+    def step(self, record: StepRecord) -> None:
+        """Repeat a step."""
+        walk_forwards(record.program, self._runners, self._values, record.stages)
+
+    def put_level(self, level: Level) -> None:
+        """Replace the newest level; changes stay as they are."""
+        self._states.state.q[...], self._states.state.air[...] = level.q, level.air
+
+    def close(self) -> None:
+        """End the threads."""
+        for each in self._runners.values():
+            each.close()
+
+
+def _copy_state(source: State, target: State) -> None:
+    for name, array in vars(source).items():
+        getattr(target, name)[...] = array

@@ -1,1 +1,0 @@
-"""Derivatives of the steps of each scheme: one protocol, one implementation for each."""
