@@ -19,7 +19,6 @@ from airshed.adjoint.direction import products
 from airshed.adjoint.kinks import AHEAD, BEHIND, EXTREMUM, SMOOTH, Crossings, along, branch, upward
 from airshed.core.errors import CaseError
 from airshed.kernels.reference.transport import ALPHA, BETA, face_value
-from airshed.kernels.step.data import TERMS
 
 
 @pytest.fixture(scope="module")

@@ -34,12 +34,15 @@ SCHEMES: Mapping[str, Sections] = {
     "rodas3": {"chemistry": {**STRANG, "solver": "rodas3"}},
     "rodas4": {"chemistry": {**STRANG, "solver": "rodas4"}},
     "concurrent": {"chemistry": CONCURRENT},
+    "lie": {"chemistry": {"integrator": "lie"}},
+    "symmetric": {"chemistry": {"integrator": "symmetric"}},
 }
 """Settings of schemes in double precision that share the libraries of the catalogue."""
 
 OTHER_SCHEMES: Mapping[str, Sections] = {
     "apart": {"chemistry": STRANG, "transport": APART},
     "concurrent, apart": {"chemistry": CONCURRENT, "transport": APART},
+    "symmetric, apart": {"chemistry": {"integrator": "symmetric"}, "transport": APART},
     "imex, single": {"chemistry": SINGLE},
     "strang, single": {"chemistry": {**STRANG, **SINGLE}},
     "apart, single": {"chemistry": {**STRANG, **SINGLE}, "transport": APART},

@@ -32,11 +32,11 @@ from airshed.adjoint.changes import Changes
 from airshed.adjoint.differences import differences
 from airshed.adjoint.direction import EMISSION, RATES, Direction
 from airshed.adjoint.dot_products import dot_products
-from airshed.adjoint.recording import Recording
-from airshed.adjoint.replay import Replay
 from airshed.adjoint.programs.cells import CellsAdjoint
 from airshed.adjoint.programs.formulas import FormulaAdjoint
 from airshed.adjoint.programs.values import AdjointValues
+from airshed.adjoint.recording import Recording
+from airshed.adjoint.replay import Replay
 from airshed.adjoint.taylor import SIZES, remainders
 from airshed.air import processes, repeated_chemistry
 from airshed.air.assembly import assemble

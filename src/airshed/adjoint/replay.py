@@ -12,10 +12,10 @@ import numpy.typing as npt
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.cost import Cost, time_at
 from airshed.adjoint.direction import Direction
-from airshed.adjoint.recording import Recording
 from airshed.adjoint.programs.adjoint import AdjointExecutor
 from airshed.adjoint.programs.replay import ReplayExecutor, TangentExecutor
 from airshed.adjoint.programs.steps import AdjointOptions, Observer, ReverseStep
+from airshed.adjoint.recording import Recording
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level
 

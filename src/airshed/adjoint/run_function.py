@@ -12,10 +12,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from airshed.adjoint.programs.derivatives import derivatives_of
 from airshed.adjoint.repeated import KeptRun, RepeatedRun, See
 from airshed.adjoint.run_inputs import AirAbove, AirBeside, EmissionFactors, InitialAir, Inputs, ReactionRates
 from airshed.adjoint.run_options import Outputs, asked_inputs, asked_outputs, with_countries_apart
-from airshed.adjoint.programs.derivatives import derivatives_of
 from airshed.air.case import Case
 from airshed.air.case.assimilation import ControlSection
 from airshed.air.model import AirModel

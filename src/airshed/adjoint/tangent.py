@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from airshed.adjoint.cost import Cost, time_at, times_of
 from airshed.adjoint.direction import Direction
+from airshed.adjoint.programs.derivatives import derivatives_of, simulation_of
 from airshed.adjoint.recording import STEPS, CostOrMaker, observing, step_ends
 from airshed.adjoint.replay import worth
-from airshed.adjoint.programs.derivatives import derivatives_of, simulation_of
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.step.data import Level

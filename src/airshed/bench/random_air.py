@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from airshed.adjoint.area import Area
-from airshed.adjoint.recording import Recording
 from airshed.adjoint.programs.derivatives import Derivatives
+from airshed.adjoint.recording import Recording
 from airshed.air.programs.records import FormulaStep, MoveRecord, StepRecord
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.memory import aligned_copy
@@ -44,7 +44,7 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
         records.append(StepRecord(begin, end, program, (stage,)))
     stepper.close()
     kernels = {program.stages[0].key: kernel}
-    derivatives = Derivatives(program, kernels, {}, Area.alone(layout), constants, network)
+    derivatives = Derivatives(program, kernels, {}, Area.alone(layout), constants, network, np.ones(1))
     return Recording(derivatives, first, aligned_copy(state.tendency), tuple(levels), tuple(records), 0.0)
 
 

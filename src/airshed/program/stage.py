@@ -75,6 +75,11 @@ class Stage:
         """The name under which an executor finds the code of the stage."""
         return self.name or (self.kernel if isinstance(self.kernel, str) else "+".join(self.kernel))
 
+    @property
+    def has_history(self) -> bool:
+        """Return whether the formula of the stage reads the step before, which no other stage may then change."""
+        return self.weights == "two-step"
+
     def over(self, begin: float, end: float) -> tuple[float, float]:
         """Return the start and the end [s] of the stage in a step from `begin` to `end` [s]."""
         first, last = self.span
@@ -126,6 +131,11 @@ class Program:
         """Return the stage that wrote the value that a stage reads first: of this step, or of the one before."""
         (value, *_), before = self.stages[number].reads, [*self.stages[number:], *self.stages[:number]]
         return next(stage for stage in reversed(before) if stage.writes == value)
+
+    @property
+    def has_history(self) -> bool:
+        """Return whether a stage reads the step before."""
+        return any(stage.has_history for stage in self.stages)
 
     def is_read_after(self, number: int, value: str) -> bool:
         """Return whether a stage after that of a number reads a value before it is written again."""

@@ -51,7 +51,7 @@ class AdjointExecutor:
     def totals(self) -> Totals:
         """The adjoints summed so far."""
         reversers = self._reversers.values()
-        reactions = [each.reactions for each in (*reversers, *self._cells.values())]
+        reactions = [each.reactions for each in reversers] + [each.reactions for each in self._cells.values()]
         return Totals(
             _sum([each.outside for each in reversers]), _sum([each.top for each in reversers]),
             _sum([each for each in reactions if each.size] or reactions[:1]), _joined(self.reads),
@@ -109,7 +109,9 @@ class AdjointExecutor:
 
     def save(self) -> dict[str, AnyArray]:
         """Return the arrays that another executor needs to continue, without :attr:`reads`."""
-        stored = {f"{key}.{name}": array for key, each in self._reversers.items() for name, array in each.keep().items()}
+        stored = {
+            f"{key}.{name}": array for key, each in self._reversers.items() for name, array in each.keep().items()
+        }
         return stored | {f"{key}.reactions": each.reactions for key, each in self._cells.items()}
 
     def restore(self, stored: Mapping[str, AnyArray], after: StepRecord) -> None:

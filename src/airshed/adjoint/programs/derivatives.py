@@ -12,8 +12,8 @@ import numpy.typing as npt
 from airshed.adjoint.area import Area
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.programs.adjoint import AdjointExecutor
-from airshed.adjoint.programs.cells import CellsAdjoint, CellsRecomputation, CellsReplay, CellsTangent
-from airshed.adjoint.programs.formulas import FormulaAdjoint, FormulaRecomputation, FormulaReplay, FormulaTangent
+from airshed.adjoint.programs.cells import CellsAdjoint, CellsReplay, CellsTangent
+from airshed.adjoint.programs.formulas import FormulaAdjoint, FormulaReplay, FormulaTangent
 from airshed.adjoint.programs.replay import Recomputation, ReplayExecutor, TangentExecutor
 from airshed.adjoint.programs.steps import AdjointOptions
 from airshed.adjoint.rate_factors import with_rates
@@ -21,6 +21,7 @@ from airshed.air.case import Case
 from airshed.air.cell_chemistry import CellChemistry
 from airshed.air.model import AirModel
 from airshed.air.programs.cells import CellsRunner
+from airshed.air.stepping import number_per_mole
 from airshed.core.errors import CaseError
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.step.data import NO_OTHERS, State, StateAndChanges, StepConstants
@@ -53,7 +54,7 @@ class Derivatives:
     area: Area
     constants: StepConstants
     network: ReactionNetwork
-    density_factor: Array | float = 0.0
+    density_factor: Array
     shared: Recomputation | None = None
 
     @property
@@ -104,10 +105,7 @@ class Derivatives:
         constants = changes.constants(self.constants, size)
         runners: dict[str, FormulaReplay | CellsReplay] = {}
         for key, stepper in self._steppers({key: kernel for key, (kernel, _) in changed.items()}, constants, threads):
-            with_size = changed[key][1]
-            runners[key] = FormulaReplay(
-                stepper, lambda step, with_size=with_size: with_size(changes.perturbed(step, size))
-            )
+            runners[key] = FormulaReplay(stepper, changes, size, changed[key][1])
             state = stepper.state
         factors = np.broadcast_to(1.0 if rates is None else 1.0 + size * rates, (len(self.network.reactions),))
         for key, make in self.chemistry.items():
@@ -166,16 +164,16 @@ def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
     share  use the model's own state and threads, so that they end with it
     """
     program, case, runners = model.program, model.case, model.executor.runners
-    if case.parallel.has_groups:
+    if (case.parallel.groups.transport, case.parallel.groups.chemistry) != (0, 0):
         raise CaseError("groups of ranks (parallel.groups) have no adjoint; take case.without_groups()")
     if not program.has_history and case.adjoint.rounding != "none":
         raise CaseError(
-            f'adjoint.rounding = {case.adjoint.rounding!r} takes other steps with chemistry.integrator = '
+            f"adjoint.rounding = {case.adjoint.rounding!r} takes other steps with chemistry.integrator = "
             f'"{case.chemistry.integrator}"; take "none"'
         )
     steppers = {key: each.stepper for key, each in runners.items() if each.stepper is not None}
     cells = {key: each.chemistry for key, each in runners.items() if isinstance(each, CellsRunner)}
-    factor = next((each.density_factor for each in runners.values() if isinstance(each, CellsRunner)), 0.0)
+    factor = number_per_mole(model.parts.grid).T[:, None, :, None]
     return Derivatives(
         program, {key: each.kernel for key, each in steppers.items()},
         {key: each.alike for key, each in cells.items()}, Area.of(model), model.constants, model.network, factor,

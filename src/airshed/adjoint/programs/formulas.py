@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.programs.steps import Observer
@@ -13,6 +15,8 @@ from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import TERMS, Level, Share, State, StepForcing
 from airshed.kernels.step.operator_fields import members
 from airshed.program.stage import Stage
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,29 +56,35 @@ class FormulaRecomputation:
 
 
 class FormulaReplay:
-    """Repeats recorded steps of a formula with the forcing that a function returns for each."""
+    """Repeats recorded steps of a formula with inputs changed by a multiple of a direction.
+
+    with_rates  returns the forcing of a step with changed reaction rates
+    """
 
     observer: Observer | None = None
 
-    def __init__(self, stepper: Stepper, forcing_of: Callable[[FormulaStep], StepForcing]) -> None:
-        self._stepper, self._forcing_of = stepper, forcing_of
+    def __init__(
+        self, stepper: Stepper, changes: Changes, size: float, with_rates: Callable[[StepForcing], StepForcing]
+    ) -> None:
+        self._stepper, self._changes, self._size, self._with_rates = stepper, changes, size, with_rates
 
     def run(self, number: int, stage: Stage, given: MoveRecord) -> None:
         """Advance the state."""
         state = self._stepper.state
         for step in given.steps:
-            sums = self._stepper.advance([self._forcing_of(step)])[0]
+            forcing = self._with_rates(self._changes.perturbed(step, self._size))
+            sums = self._stepper.advance([forcing])[0]
             if self.observer is not None:
                 self.observer(step, state.q_other, state.q, self._clipped(sums))
 
-    def _clipped(self, sums: Any) -> Any:
+    def _clipped(self, sums: Array) -> Array | None:
         """Return the amounts clipped in each block; None for levels that move each by itself, which have no blocks."""
         kernel, q = self._stepper.kernel, self._stepper.state.q
         if not kernel.shape.vertical:
             return None
         terms, species = len(kernel.terms), q.shape[2]
         by_term = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
-        return by_term[:, :, TERMS.index("clipped")]
+        return np.asarray(by_term[:, :, TERMS.index("clipped")])
 
     def close(self) -> None:
         """End the threads."""

@@ -96,10 +96,12 @@ class StageRunner:
 
     batch      the most steps that :meth:`run` advances at once
     recording  whether :meth:`run` returns records that can be repeated
+    stepper    runs the compiled code of a formula; None for cells
     """
 
     batch = 1
     recording = False
+    stepper: Stepper | None = None
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
         """Advance the state by a stage of each step of a batch; return its records, empty ones unless recording."""

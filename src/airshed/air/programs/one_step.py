@@ -165,7 +165,7 @@ class OneStepRunner(StageRunner):
     """Advances the state by stages of transport, columns, or both, and adds what they did to the budget."""
 
     def __init__(self, context: AirContext, mover: Mover) -> None:
-        self.context, self.mover = context, mover
+        self.context, self.mover, self.stepper = context, mover, mover.stepper
 
     def longest_step(self, seconds: float, until: float) -> float:
         """Return the step [s] of the case, or the longest one; transport is cut into pieces as the wind requires."""

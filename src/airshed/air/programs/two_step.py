@@ -33,7 +33,8 @@ class TwoStepRunner(StageRunner):
     """Advances the state by the two-step formula, in batches of steps: one pass through memory for each step."""
 
     def __init__(self, context: AirContext) -> None:
-        self._context, self._stepper = context, context.stepper
+        self._context = context
+        self.stepper = self._stepper = context.stepper
         self.batch = context.stepper.batch
         self._kernel = context.stepper.kernel
         self._previous: float | None = None
