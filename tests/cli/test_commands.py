@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from airshed import __version__
 from airshed.air.case import Case
-from airshed.air.estimate import estimate, step_estimate, strang_estimate
+from airshed.air.estimate import estimate, stage_estimate, step_estimate
 from airshed.cli import progress
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
@@ -147,7 +147,8 @@ def test_the_estimate_for_strang_splitting() -> None:
     assert seconds_of(*settings, "chemistry.solver=rodas4", "time.length=6 h") > seconds_of(
         *settings, "time.length=6 h"
     )
-    assert strang_estimate(case, 900.0) > strang_estimate(case, 100.0)
+    move = case.program(case.network()).stages[1]
+    assert stage_estimate(case, move, 900.0) > stage_estimate(case, move, 100.0)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ import math
 from airshed.air.case import Case, case_notices
 from airshed.air.case.sections import OutputSection
 from airshed.core.constants import EARTH_RADIUS
-from airshed.core.report import Cell, Report
+from airshed.core.report import Cell, Report, Table
 from airshed.kernels.chemistry import method
+from airshed.mechanism.network import ReactionNetwork
+from airshed.program.stage import CELLS, EVERYTHING, Stage
 
 SECONDS_PER_CELL_SPECIES = 7.8e-9
 """One core's time for transport, rates and sources in a step of one cell and species [s]."""
@@ -18,8 +20,8 @@ SECONDS_PER_CELL_SPECIES = 7.8e-9
 SECONDS_PER_SWEEP = 2.75e-9
 """One core's time for a sweep over one cell and species [s]: with two, a step of a cell of 66 species takes 0.9 us."""
 
-SECONDS_PER_HALF_STEP = 1.7e-8
-"""One core's time for what chemistry by Rosenbrock steps does once in half a step, for one cell and species [s]."""
+SECONDS_PER_CELLS_STAGE = 1.7e-8
+"""One core's time for what chemistry by Rosenbrock steps does once in a stage, for one cell and species [s]."""
 
 SECONDS_PER_TRY = 8e-9
 """The same for a step that a cell tries, besides its stages [s]: Jacobian, elimination, error."""
@@ -28,7 +30,7 @@ SECONDS_PER_STAGE = 3.7e-9
 """The same for a stage [s]. Five runs of emep: within a quarter, three methods, steps of 100 and 300 s."""
 
 TRIES = 1.6
-"""Steps that a cell tries in half a step: 1.1 to 1.8 of emep in these runs."""
+"""Steps that a cell tries in a stage: 1.1 to 1.8 of emep in these runs."""
 
 SINGLE = 0.8
 """Time of the compiled step in single precision, as part of that in double."""
@@ -65,7 +67,11 @@ STRONG_WIND = 30.0
 
 def describe(case: Case) -> Report:
     """Return the estimate, as `airshed show` tells it."""
-    return Report(case.title, facts=estimate(case))
+    program = case.program(case.network(looked_at=True))
+    rows: list[tuple[Cell, ...]] = [stage.columns for stage in program.stages]
+    columns = ("stage", "part of the step", "values", "formula", "runs on")
+    table = Table(f"A step: {program.name}, order {program.order}", columns, rows, program.source)
+    return Report(case.title, [table], estimate(case))
 
 
 def estimate(case: Case) -> dict[str, Cell]:
@@ -83,7 +89,7 @@ def estimate(case: Case) -> dict[str, Cell]:
     state = cells * STATE_ARRAYS * species * (8 if case.chemistry.precision == "double" else 4)
     memory = state + cells * 3 * FORCING_FIELDS * 8
     cores = case.run.threads or usable_cores()
-    seconds = time_estimate(case, cells, species, steps, state, cores)
+    seconds = time_estimate(case, network, cells, steps, state, cores)
     notices = "; ".join(case_notices(case, network))
     return {
         "grid": f"{nlon} x {nlat} columns, {nz} layers: {cells} cells",
@@ -95,10 +101,10 @@ def estimate(case: Case) -> dict[str, Cell]:
     }
 
 
-def time_estimate(case: Case, cells: int, species: int, steps: int, state: int, cores: int) -> float:
+def time_estimate(case: Case, network: ReactionNetwork, cells: int, steps: int, state: int, cores: int) -> float:
     """Return the time of a run [s] from typing its command to its end; `state` is the size of a restart [bytes]."""
-    whole = case.time.length.value + case.time.spinup.value
-    each = imex_estimate(case) if case.chemistry.integrator == "imex" else strang_estimate(case, whole / steps)
+    whole, species = case.time.length.value + case.time.spinup.value, len(network.species)
+    each = sum(stage_estimate(case, stage, whole / steps) for stage in case.program(network).stages)
     compiled = cells * species * steps * each * (1.0 if case.chemistry.precision == "double" else SINGLE)
     forcing = steps * SECONDS_PER_STEP + whole / 3600.0 * cells * SECONDS_PER_CELL_HOUR
     values = sum(output_values(case, output, cells, species) for output in case.output)
@@ -106,23 +112,16 @@ def time_estimate(case: Case, cells: int, species: int, steps: int, state: int, 
     return SECONDS_TO_START + compiled / math.pow(cores, GAIN_BY_CORES) + forcing + written
 
 
-def imex_estimate(case: Case) -> float:
-    """Return one core's time for a step of a cell and species [s] by IMEX."""
-    return SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP * case.chemistry.sweeps
-
-
-def strang_estimate(case: Case, step: float) -> float:
-    """Return one core's time for a step [s] of a cell and species [s] by Strang splitting.
-
-    Two half steps of chemistry, and two stages of transport and column for each piece of the step. Vertical transport
-    split from the horizontal one takes as long as another piece.
-    """
-
-    stages = method(case.chemistry.solver).stages
-    chemistry = SECONDS_PER_HALF_STEP + TRIES * (SECONDS_PER_TRY + stages * SECONDS_PER_STAGE)
-    pieces = math.ceil(step / courant_step(case)) + case.moves_planes
-    moved = pieces * (SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP)
-    return 2.0 * (chemistry + moved)
+def stage_estimate(case: Case, stage: Stage, step: float) -> float:
+    """Return one core's time for a stage of a step [s] for a cell and species [s]."""
+    if stage.kernel == EVERYTHING:
+        return SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP * case.chemistry.sweeps
+    if stage.kernel == CELLS:
+        stages = method(case.chemistry.solver).stages
+        return SECONDS_PER_CELLS_STAGE + TRIES * (SECONDS_PER_TRY + stages * SECONDS_PER_STAGE)
+    applications = 2.0 * (stage.span[1] - stage.span[0])
+    pieces = math.ceil(step / courant_step(case)) if "transport" in stage.operators else 1
+    return applications * pieces * (SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP) if stage.operators else 0.0
 
 
 def output_values(case: Case, output: OutputSection, cells: int, species: int) -> float:

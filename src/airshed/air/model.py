@@ -22,7 +22,7 @@ from airshed.air.meteorology import MetState
 from airshed.air.meteorology.state import WINDS, winds
 from airshed.air.open_rates import open_rates
 from airshed.air.programs.context import AirContext
-from airshed.air.programs.forward import WAITING, directions_of, make_executor, program_of
+from airshed.air.programs.forward import WAITING, directions_of, make_executor
 from airshed.air.programs.one_step import without_reactions
 from airshed.air.rate_factors import RateFactors
 from airshed.air.report import summary
@@ -85,7 +85,7 @@ class AirModel:
             self.settable.values(),
         )
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
-        self.program = program_of(self.parts)
+        self.program = case.program(self.network)
         fused = self.program.stages[0].kernel == EVERYTHING
         self.kernel = self._compiled(self.network if fused else without_reactions(self.network))
         _, rows, columns = self.grid.shape

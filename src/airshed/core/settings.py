@@ -116,7 +116,7 @@ def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
             extra = field.json_schema_extra
             yield Setting(
                 key, _kind(field), _unit(field), _range(field), field.is_required(), default, field.description or "",
-                tuple(map(str, extra.get("only_for", ()))) if isinstance(extra, dict) else (),
+                _words(extra.get("only_for")) if isinstance(extra, dict) else (),
             )  # fmt: skip
 
 
@@ -217,3 +217,7 @@ def _name(annotation: Any) -> str:
 
 def _plural(name: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def _words(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()

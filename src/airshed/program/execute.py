@@ -1,7 +1,7 @@
 """The walks over a program: forwards, stage after stage, and backwards.
 
 An executor is a walk with what runs stages: a :class:`Runner` for each key of the program's stages, and the
-:class:`Values` that they work on. Compiled code, its tangent and NumPy arrays walk forwards; an adjoint walks backwards.
+:class:`Values` that they work on. Compiled code, its tangent and NumPy arrays walk forwards; an adjoint backwards.
 Runners work on one working state in place. The walk copies it where a value is read again later, and puts it back.
 """
 

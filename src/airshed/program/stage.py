@@ -85,16 +85,20 @@ class Stage:
         first, last = self.span
         return begin + first * (end - begin), end if last == 1.0 else begin + last * (end - begin)
 
-    def __str__(self) -> str:
-        reads = ", ".join(self.reads)
-        if self.kernel == "sum":
-            terms = [f"{_signed(each)} {name}" for each, name in zip(self.weights, self.reads, strict=True)]
-            reads = " ".join(terms).removeprefix("+ ").removeprefix("1 ").replace(" 1 ", " ")
+    @property
+    def columns(self) -> tuple[str, str, str, str, str]:
+        """What a printed program shows: kernel, part of the step, values, formula, placement."""
         span = f"{_part(self.span[0])} to {_part(self.span[1])}" if self.operators else ""
-        formula = self.weights if isinstance(self.weights, str) and self.operators else ""
+        formula = self.weights if isinstance(self.weights, str) and self.operators and self.weights != "own" else ""
         placed = "" if self.placement == ALL_RANKS else self.placement
-        line = f"{self.key:<24} {span:<10} {reads} -> {self.writes:<12} {formula if formula != 'own' else '':<16}"
-        return f"{line} {placed}".rstrip()
+        return self.key, span, f"{self._read()} -> {self.writes}", formula, placed
+
+    def _read(self) -> str:
+        if isinstance(self.weights, str):
+            return ", ".join(self.reads)
+        terms = zip(self.weights, self.reads, strict=True)
+        signed = " ".join(f"{'-' if each < 0 else '+'} {_factor(abs(each))}{name}" for each, name in terms)
+        return signed.removeprefix("+ ")
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,11 @@ class Program:
     source: str = ""
 
     def __str__(self) -> str:
-        lines = [f"  {number}  {stage}" for number, stage in enumerate(self.stages, start=1)]
-        return "\n".join([f"{self.name}: order {self.order}", *lines, *([self.source] if self.source else [])])
+        rows = [(str(number), *stage.columns) for number, stage in enumerate(self.stages, start=1)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+        first = f"{self.name}: order {self.order}"
+        return "\n".join([first, *(f"  {line}".rstrip() for line in lines), *([self.source] if self.source else [])])
 
     @property
     def cells(self) -> tuple[int, ...]:
@@ -170,5 +177,5 @@ def _part(value: float) -> str:
     return str(Fraction(value).limit_denominator(1000))
 
 
-def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'} {_part(abs(value))}"
+def _factor(value: float) -> str:
+    return "" if value == 1.0 else f"{_part(value)} "

@@ -29,6 +29,8 @@ from airshed.mechanism import inspect_mechanism, load_mechanism
 from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.discovery import processes_of, sections_of
+from airshed.program.integrators import integrator
+from airshed.program.stage import Program
 
 
 class _FixedCase(RunCase):
@@ -118,6 +120,10 @@ class _FixedCase(RunCase):
     def moves_planes(self) -> bool:
         """Whether horizontal transport is split from the vertical one, so that each level moves by itself."""
         return self.transport.vertical == "with chemistry"
+
+    def program(self, network: ReactionNetwork) -> Program:
+        """Return the stages of a step; without reactions a splitting has none of chemistry."""
+        return integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
 
     def without_groups(self) -> Self:
         """Return the case with all ranks alike, with which a run has the same bits."""

@@ -13,7 +13,7 @@ from airshed.air.programs.records import CellsRecord, CellWeather, StageRecord
 from airshed.air.repeated_chemistry import Integrated, integrate_again, without_states
 from airshed.air.stepping import number_per_mole
 from airshed.grid.box import Box
-from airshed.kernels.memory import aligned_copy
+from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.program.stage import Program, Stage
 
 Array = npt.NDArray[np.float64]
@@ -84,7 +84,7 @@ class CellsRunner(StageRunner):
 
     def save(self) -> RunnerState:
         """Return the steps to try first, [lat][block][stage][level][W], and the counts of cells."""
-        held = {"chemistry.first": np.moveaxis(self._first(), 0, 2)}
+        held: dict[str, AnyArray] = {"chemistry.first": np.moveaxis(self._first(), 0, 2)}
         return RunnerState(held, {"chemistry.counts": self._counts()})
 
     def restore(self, stored: StoredRunnerState, held: Box) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.assembly import Parts
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.programs.cells import CellsRunner
 from airshed.air.programs.context import AirContext, RunnerState, StageRunner, StoredRunnerState
@@ -22,7 +21,6 @@ from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Directions, OtherRanks, State
 from airshed.parallel.balance import Balance
 from airshed.program.execute import walk_forwards
-from airshed.program.integrators import integrator
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, Program
 
 Array = npt.NDArray[np.float64]
@@ -31,14 +29,6 @@ NEIGHBOURS, ELSEWHERE, BALANCE = "waiting for neighbours", "transport on other r
 
 WAITING: Final = (NEIGHBOURS, ELSEWHERE, BALANCE)
 """Parts of the wall time in which a rank does not compute."""
-
-
-def program_of(parts: Parts) -> Program:
-    """Return the program of a case; without reactions it has no chemistry in stages of its own."""
-    case = parts.case
-    return integrator(
-        case.chemistry.integrator, apart=case.moves_planes, reacts=bool(parts.network.reactions)
-    )  # fmt: skip
 
 
 class PackedValues:

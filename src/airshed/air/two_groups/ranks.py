@@ -29,7 +29,7 @@ def make_groups(case: Case, ranks: Communicator) -> Groups | None:
         return None
     if case.chemistry.integrator == "imex":
         raise CaseError(
-            'parallel.groups needs a splitting, such as chemistry.integrator = "strang": "imex" has transport and chemistry in one step'
+            'parallel.groups needs a splitting, such as chemistry.integrator = "strang": "imex" has one stage'
         )
     return Groups.of(ranks, wanted.transport, wanted.chemistry)
 
