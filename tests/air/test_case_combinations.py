@@ -88,5 +88,5 @@ def test_a_release_at_other_times_than_those_of_the_run_is_told(times: dict[str,
 def test_vertical_transport_apart_needs_a_splitting():
     apart = {"transport": {"vertical": "with chemistry"}}
     assert Case.from_dict(small(**apart, chemistry={"mechanism": "tracer", "integrator": "strang"})).moves_planes
-    with pytest.raises(CaseError, match=r'transport.vertical = "with chemistry" needs chemistry.integrator = "strang"'):
+    with pytest.raises(CaseError, match=r'vertical = "with chemistry" needs a splitting, such as chemistry.integrator'):
         Case.from_dict(small(**apart))

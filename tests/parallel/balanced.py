@@ -62,7 +62,7 @@ def run(case, ranks, *, most_steps=None):
         if most_steps is not None:
             fewest_steps(simulation, most_steps)
         simulation.run()
-        counts, balance = chemistry_of(simulation).counts, simulation.model.balance
+        counts, balance = chemistry_of(simulation).counts, simulation.model.executor.balance
         home = counts.accepted + counts.rejected
         done, moved = home if balance is None else balance.record.own, moved_by(simulation)
         return {
@@ -86,7 +86,7 @@ def failures(case, ranks):
 
 
 def moved_by(simulation):
-    balance = simulation.model.balance
+    balance = simulation.model.executor.balance
     return 0 if balance is None else balance.record.moved
 
 

@@ -39,7 +39,6 @@ from airshed.kernels.backend import StepKernel, backend
 from airshed.kernels.layout import PackedView
 from airshed.kernels.step.data import OtherRanks
 from airshed.mechanism.network import ReactionNetwork
-from airshed.parallel.balance import Balance
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.parallel.groups import Groups
@@ -238,11 +237,6 @@ class AirModel:
         """Wall time of the parts of all steps so far, see ``air.programs.forward``."""
         balance = self.executor.balance
         return Timings(self.executor.wall(), WAITING, [] if balance is None else [balance.summary()])
-
-    @property
-    def balance(self) -> Balance | None:
-        """What lets other ranks do chemistry of this one; None where nothing does."""
-        return self.executor.balance
 
     @property
     def cell_counts(self) -> CellCounts | None:
