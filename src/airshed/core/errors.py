@@ -67,3 +67,7 @@ class ReplayableError(NumericalError):
 
 class FormulaError(AirshedError):
     """A formula has what no formula can have, or is asked for what it does not tell."""
+
+
+class ProgramError(AirshedError):
+    """A list of stages is no time step: a stage reads, writes or advances what it cannot."""

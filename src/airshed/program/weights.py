@@ -31,6 +31,7 @@ Hundsdorfer, Ruuth & Spiteri 2003, SIAM J. Numer. Anal. 41, 605-623;
 ARS(2,2,2): Ascher, Ruuth & Spiteri 1997, Appl. Numer. Math. 25, 151-167.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final
@@ -126,3 +127,44 @@ def one_step_weights(step: float, *, again: bool = False) -> tuple[StageWeights,
         c0=c0, c1=1.0 - c0, t0=step * (1.0 - _DELTA), t1=step * (_DELTA - 1.0 + GAMMA), g=own, s0=1.0, s1=0.0
     )
     return first, second
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula that advances operators over the span of a stage.
+
+    Parameters
+    ----------
+    name
+        As in the weights of a stage.
+    order
+        Of accuracy in the length of a step.
+    history
+        The number of earlier time levels that it reads.
+    applications
+        Returns the weights of its applications in a step [s] after a step of a length [s], which is None at a start.
+    source
+        Publication.
+    """
+
+    name: str
+    order: int
+    history: int
+    applications: Callable[[float, float | None], tuple[StageWeights, ...]]
+    source: str
+
+
+FORMULAS: Final = {
+    each.name: each
+    for each in (
+        Formula(
+            "two-step", 2, 1, lambda step, previous: (two_step_weights(step, previous),),
+            "Verwer, Blom & Hundsdorfer 1996, Appl. Numer. Math. 20, 191-209",
+        ),
+        Formula(
+            "ARS(2,2,2)", 2, 0, lambda step, previous: one_step_weights(step),
+            "Ascher, Ruuth & Spiteri 1997, Appl. Numer. Math. 25, 151-167",
+        ),
+    )
+}  # fmt: skip
+"""Formulas of stages by their names."""

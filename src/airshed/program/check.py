@@ -1,0 +1,245 @@
+"""The simulator of programs: executes a list of stages on symbols and refuses one that is no time step.
+
+A value of the state is a series in words of operators up to the order that the program claims: a stage that advances
+operators A and B over a span h multiplies it from the left by exp(h (A + B)), a sum combines series. The coefficient of
+the empty word is what is left of the start of the step, that of a word of one letter how far the operator has advanced
+the value, and longer words are the order conditions: the result has to be exp(A + B + ...). They hold for linear
+operators that do not commute.
+
+Source of order conditions as coefficients of words: Hairer, Lubich & Wanner 2006, Geometric Numerical Integration,
+section III.5.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import factorial, isclose
+from typing import Final, NoReturn, get_args
+
+from airshed.core.errors import ProgramError
+from airshed.program.stage import STATE, Operator, Program, Stage
+from airshed.program.weights import FORMULAS, Formula
+
+Word = tuple[str, ...]
+"""Operators that act one after the other, the last one first."""
+
+Series = Mapping[Word, float]
+
+OWN: Final = "own"
+"""Weights of a stage whose operators have steps of their own inside the span."""
+
+_ROUNDING: Final = 1e-12
+
+_LENGTHS: Final = ((10.0, 10.0), (13.0, 10.0), (3.0, 10.0))
+"""Lengths of a step and of the one before [s] at which formulas are tried."""
+
+
+@dataclass(frozen=True)
+class ProgramMemory:
+    """The memory that a program needs.
+
+    Parameters
+    ----------
+    lasting
+        The number of further steps for which the newest mixing ratios stay where they are.
+    buffers
+        The greatest number of values of the state that exist at once, earlier time levels included.
+    """
+
+    lasting: int
+    buffers: int
+
+
+def check(program: Program) -> ProgramMemory:
+    """Return the memory that a program needs.
+
+    Raises
+    ------
+    ProgramError
+        The program is no time step, or has not the order that it claims.
+    """
+    machine = _Machine(program)
+    for number, stage in enumerate(program.stages):
+        machine.run(number, stage)
+    machine.end()
+    history = max((each.history for each in map(_formula, program.stages) if each is not None), default=0)
+    return ProgramMemory(history, history + _most_values(program))
+
+
+class _Machine:
+    """A state that is nothing but the series of each of its values."""
+
+    def __init__(self, program: Program) -> None:
+        if not program.stages:
+            raise ProgramError(f"program {program.name!r} has no stages: give it one for each operator")
+        self._program, self._number = program, 0
+        self._series: dict[str, Series] = {STATE: {(): 1.0}}
+        self._sent: dict[str, str] = {}  # values that a redistribution reads, by the value that it writes
+
+    def run(self, number: int, stage: Stage) -> None:
+        """Execute one stage."""
+        self._number = number
+        self._check_kernel(stage)
+        for value in stage.reads:
+            if value not in self._series:
+                self._refuse(f"reads {value!r}, which no stage before it writes: read one of {sorted(self._series)}")
+            self._sent.pop(value, None)
+        if stage.writes in self._sent.values():
+            self._refuse(
+                f"overwrites {stage.writes!r} while a redistribution still reads it: write another value, or read the "
+                "redistributed one before"
+            )
+        if stage.kernel == "redistribute":
+            self._sent[stage.writes] = stage.reads[0]
+            self._series[stage.writes] = self._series[stage.reads[0]]
+        elif stage.kernel == "sum":
+            self._series[stage.writes] = self._sum(stage)
+        else:
+            self._check_formula(stage)
+            self._series[stage.writes] = self._advance(stage)
+        if not self._program.is_read_after(number, stage.writes):
+            self._refuse(f"writes {stage.writes!r}, which no later stage reads: read it, or leave the stage out")
+
+    def end(self) -> None:
+        """Check that the result is that of a whole step, and of the order that the program claims."""
+        if self._program.stages[-1].writes != STATE:
+            self._refuse(f"is the last one and does not write the result: let it write {STATE!r}")
+        result, order = self._series[STATE], self._program.order
+        letters = sorted({letter for stage in self._program.stages for letter in _letters(stage)})
+        for letter in letters:
+            advanced = result.get((letter,), 0.0)
+            if not _equal(advanced, 1.0):
+                self._refuse_program(
+                    f"advances {letter} over {advanced:.6g} of the step: its spans on the way to {STATE!r} have to add "
+                    "up to 1"
+                )
+        for length in range(2, order + 1):
+            for word in product(letters, repeat=length):
+                if not _equal(result.get(word, 0.0), 1.0 / factorial(length)):
+                    self._refuse_program(
+                        f"is of order {length - 1}, not {order}: the term {' '.join(word)} has the coefficient "
+                        f"{result.get(word, 0.0):.6g} in place of {1.0 / factorial(length):.6g}; change the spans, or "
+                        "claim the lower order"
+                    )
+
+    def _check_kernel(self, stage: Stage) -> None:
+        known = get_args(Operator)
+        unknown = [each for each in stage.operators if each not in known]
+        if unknown or not (stage.operators or stage.kernel in ("sum", "redistribute")):
+            self._refuse(f"runs {stage.kernel!r}: an operator is one of {', '.join(known)}")
+        if len(set(stage.operators)) < len(stage.operators):
+            self._refuse("runs an operator twice: fuse different ones")
+        if stage.kernel != "sum" and len(stage.reads) != 1:
+            self._refuse(f"reads {len(stage.reads)} values: only a sum reads other than one")
+
+    def _check_formula(self, stage: Stage) -> None:
+        formula = _formula(stage)
+        if formula is None:
+            if stage.weights != OWN or {"transport", "column"} & {*stage.operators}:
+                known = ", ".join(FORMULAS)
+                self._refuse(f"has the weights {stage.weights!r}: a formula is one of {known}; cells may have {OWN!r}")
+            return
+        if formula.order < self._program.order:
+            self._refuse(
+                f"has a formula of order {formula.order} in a program of order {self._program.order}: claim the lower "
+                f"order, or take another formula than {formula.name}"
+            )
+        for step, previous in _LENGTHS:
+            for operator, advanced in zip(("transport", "column"), advance_of(formula, step, previous), strict=True):
+                if not _equal(advanced, step):
+                    self._refuse(
+                        f"has a formula that advances {operator} by {advanced:.6g} s in a step of {step:g} s after one "
+                        f"of {previous:g} s: correct the weights of {formula.name}"
+                    )
+        if formula.history:
+            self._check_history(stage, formula)
+
+    def _check_history(self, stage: Stage, formula: Formula) -> None:
+        if (*stage.reads, stage.writes) != (STATE, STATE):
+            self._refuse(f"has a formula with history, which only {STATE!r} has: read and write {STATE!r}")
+        writers = [number for number, each in enumerate(self._program.stages) if each.writes == stage.writes]
+        if len(writers) > 1:
+            other = next(number for number in writers if number != self._number)
+            self._refuse(
+                f"has a formula with history beside stage {other + 1}, which writes {stage.writes!r} too: take a "
+                f"formula of one step, or fuse both stages ({formula.name} needs the tendency of the step before)"
+            )
+
+    def _advance(self, stage: Stage) -> Series:
+        series, (begin, end) = self._series[stage.reads[0]], stage.span
+        if not 0.0 <= begin < end <= 1.0 + _ROUNDING:
+            self._refuse(f"has the span {begin:g} to {end:g}: it has to go forwards, inside 0 to 1")
+        for letter in _letters(stage):
+            advanced = series.get((letter,), 0.0)
+            if not _equal(begin, advanced):
+                how = "leaves a gap" if begin > advanced else "overlaps"
+                self._refuse(
+                    f"begins at {begin:g} of the step, but {letter} has advanced {stage.reads[0]!r} to {advanced:g}: "
+                    f"the span {how}; let it begin at {advanced:g}"
+                )
+        return self._multiplied(_letters(stage), end - begin, series)
+
+    def _multiplied(self, letters: tuple[str, ...], span: float, series: Series) -> Series:
+        """Return exp(span (A + B + ...)) times a series, up to the order of the program."""
+        longest, found = max(self._program.order, 1), dict(series)
+        for length in range(1, longest + 1):
+            factor = span**length / factorial(length)
+            for word, coefficient in series.items():
+                for first in product(letters, repeat=length) if length + len(word) <= longest else ():
+                    found[first + word] = found.get(first + word, 0.0) + factor * coefficient
+        return found
+
+    def _sum(self, stage: Stage) -> Series:
+        coefficients = stage.weights
+        if isinstance(coefficients, str) or len(coefficients) != len(stage.reads):
+            self._refuse(f"needs a coefficient for each of {', '.join(stage.reads)}")
+        if not _equal(sum(coefficients), 1.0):
+            self._refuse(f"has coefficients that add up to {sum(coefficients):.6g}: they have to add up to 1")
+        found: dict[Word, float] = {}
+        for coefficient, value in zip(coefficients, stage.reads, strict=True):
+            for word, factor in self._series[value].items():
+                found[word] = found.get(word, 0.0) + coefficient * factor
+        return found
+
+    def _refuse(self, problem: str) -> NoReturn:
+        stage = self._program.stages[self._number]
+        kernel = stage.name or (stage.kernel if isinstance(stage.kernel, str) else "+".join(map(str, stage.kernel)))
+        self._refuse_program(f"stage {self._number + 1} ({kernel}) {problem}")
+
+    def _refuse_program(self, problem: str) -> NoReturn:
+        raise ProgramError(f"program {self._program.name!r}: {problem}")
+
+
+def advance_of(formula: Formula, step: float, previous: float) -> tuple[float, float]:
+    """Return by how much [s] a formula advances at constant rates of one, of transport and of column terms."""
+    ends, start = [], step
+    for of_transport in (True, False):
+        older, newest, rate = start - previous, start, float(of_transport)
+        for w in formula.applications(step, previous):
+            right = w.c0 * newest + w.c1 * older + (w.t0 + w.t1) * rate + w.g * (1.0 - rate)
+            older, newest = newest, right
+        ends.append(newest - start)
+    return ends[0], ends[1]
+
+
+def _letters(stage: Stage) -> tuple[str, ...]:
+    """The operators of a stage as letters of words; those of a named kernel are others than those without a name."""
+    return tuple(f"{each} of {stage.name}" if stage.name else each for each in stage.operators)
+
+
+def _formula(stage: Stage) -> Formula | None:
+    return FORMULAS.get(stage.weights) if isinstance(stage.weights, str) and stage.operators else None
+
+
+def _most_values(program: Program) -> int:
+    """Return the greatest number of values of which a stage needs the memory at once."""
+    most = 1
+    for number, stage in enumerate(program.stages):
+        written = {STATE, *(each.writes for each in program.stages[:number])}
+        held = {value for value in written if program.is_read_after(number, value) and value != stage.writes}
+        most = max(most, len(held | {stage.writes, *stage.reads}))
+    return most
+
+
+def _equal(first: float, second: float) -> bool:
+    return isclose(first, second, rel_tol=_ROUNDING, abs_tol=_ROUNDING)

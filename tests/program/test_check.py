@@ -1,0 +1,232 @@
+"""The simulator accepts what is a time step, and refuses each planted error and each mutation of a valid program."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.core.errors import ProgramError
+from airshed.program import check as simulator
+from airshed.program.check import ProgramMemory, advance_of, check
+from airshed.program.stage import (
+    CELLS,
+    COLUMN,
+    EVERYTHING,
+    HALF,
+    TRANSPORT,
+    Program,
+    Stage,
+    add,
+    cells,
+    move,
+)
+from airshed.program.weights import FORMULAS, StageWeights
+
+IMEX = Stage(EVERYTHING, weights="two-step")
+STRANG = (cells(0, HALF), move(0, 1), cells(HALF, 1))
+LIE = (move(0, 1), cells(0, 1))
+APART = (
+    cells(0, HALF), move(0, HALF, kernel=COLUMN), move(0, 1, kernel=TRANSPORT), move(HALF, 1, kernel=COLUMN),
+    cells(HALF, 1),
+)  # fmt: skip
+CONCURRENT = (
+    cells(0, HALF, writes="c"), move(0, 1, writes="m"), add([(1, "c"), (1, "m"), (-1, "q")]), cells(HALF, 1)
+)  # fmt: skip
+SYMMETRIC = (
+    move(0, 1, writes="a"), cells(0, 1, "a", "a"), cells(0, 1), move(0, 1), add([(0.5, "a"), (0.5, "q")])
+)  # fmt: skip
+
+
+def step(*stages, order=1):
+    return Program("planted", order, stages)
+
+
+@pytest.mark.parametrize(
+    ("program", "memory"),
+    [
+        (step(IMEX, order=2), ProgramMemory(1, 2)), (step(*STRANG, order=2), ProgramMemory(0, 1)),
+        (step(*LIE), ProgramMemory(0, 1)), (step(*APART, order=2), ProgramMemory(0, 1)),
+        (step(*CONCURRENT), ProgramMemory(0, 3)), (step(*SYMMETRIC, order=2), ProgramMemory(0, 2)),
+        (step(cells(0, 1)), ProgramMemory(0, 1)), (step(move(0, 1)), ProgramMemory(0, 1)),
+        (step(cells(0, 1), cells(0, 1, name="particles")), ProgramMemory(0, 1)),
+    ],
+)  # fmt: skip
+def test_time_steps_are_accepted(program, memory):
+    assert check(program) == memory
+
+
+def to_chemistry(**changed):
+    return replace(Stage("redistribute", writes="there", placement="chemistry"), **changed)
+
+
+PLANTED = {
+    "no stages": (step(), "has no stages"),
+    "unknown operator": (step(Stage(("transports",), weights="ARS(2,2,2)")), "stage 1 .* an operator is one of tr"),
+    "no operator": (step(Stage(())), "an operator is one of transport, column, cells"),
+    "unknown kernel": (step(Stage("add")), "stage 1 .* an operator is one of"),
+    "operator twice": (step(Stage(("cells", "cells"))), "twice"),
+    "unknown formula": (step(move(0, 1, weights="two step")), r"stage 1 .*'two step'.* one of two-step, ARS\(2,2,2\)"),
+    "transport without a formula": (step(move(0, 1, weights="own")), "stage 1 .* a formula is one of"),
+    "a sum of nothing known": (step(cells(0, 1), add([(1, "a")])), "stage 1 .* 'q', which no later stage reads"),
+    "read and not written": (step(cells(0, 1, "a")), "reads 'a', which no stage before it writes"),
+    "two values of an operator": (step(Stage(CELLS, ("q", "q"))), "only a sum reads"),
+    "written and not read": (step(cells(0, HALF, writes="c"), move(0, 1), cells(0, 1)), "stage 1 .* no later stage"),
+    "overwritten before it is read": (
+        step(cells(0, 1, writes="c"), cells(0, 1, writes="c"), cells(0, 1, "c")), "stage 1 .* no later stage reads"
+    ),
+    "no result": (step(move(0, 1, writes="a"), cells(0, 1, "a", "b"), order=2), "writes 'b'"),
+    "overlap": (step(cells(0, HALF), cells(0.4, 1)), "stage 2 .* the span overlaps; let it begin at 0.5"),
+    "gap": (step(cells(0, HALF), move(0, 1), cells(0.6, 1)), "stage 3 .* the span leaves a gap; let it begin at 0.5"),
+    "backwards": (step(cells(0, 1), cells(1, HALF)), "stage 2 .* forwards"),
+    "beyond the step": (step(cells(0, 1.5)), "inside 0 to 1"),
+    "half a step": (step(cells(0, HALF), move(0, 1)), "cells over 0.5 of the step"),
+    "one way is shorter": (
+        step(cells(0, HALF, writes="a"), cells(0, 1), add([(0.5, "a"), (0.5, "q")])), "cells over 0.75 of the step"
+    ),
+    "one fused operator lags": (
+        step(move(0, HALF, kernel=COLUMN), move(HALF, 1), move(0, HALF, kernel=TRANSPORT)), "stage 2 .* transport has"
+    ),
+    "kinds of cells are mixed up": (step(cells(0, HALF), cells(HALF, 1, name="particles")), "cells of particles has"),
+    "sum of less": (step(cells(0, 1, writes="a"), add([(0.5, "a"), (0.4, "q")])), "add up to 0.9"),
+    "sum without coefficients": (step(Stage("sum")), "needs a coefficient for each"),
+    "sum with a coefficient too few": (
+        step(cells(0, 1, writes="a"), Stage("sum", ("a", "q"), weights=(1.0,))), "needs a coefficient for each of a, q"
+    ),
+    "order of Lie splitting": (step(*LIE, order=2), "is of order 1, not 2: the term .* claim the lower order"),
+    "order of concurrent phases": (step(*CONCURRENT, order=2), "is of order 1, not 2"),
+    "order of Strang splitting": (step(*STRANG, order=3), "stage 2 .* order 2 in a program of order 3"),
+    "history beside a splitting": (
+        step(cells(0, HALF), move(0, 1, weights="two-step"), cells(HALF, 1)), "stage 2 .* history beside stage 1"
+    ),
+    "history of another value": (
+        step(move(0, 1, writes="a", weights="two-step"), cells(0, 1, "a")), "history, which only 'q' has"
+    ),
+    "overwritten on its way": (
+        step(to_chemistry(), cells(0, 1), Stage("redistribute", ("there",))), "stage 2 .* overwrites 'q' while"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "message"), PLANTED.values(), ids=PLANTED)
+def test_a_planted_error_is_refused(program, message):
+    with pytest.raises(ProgramError, match=f"^program 'planted'.*{message}"):
+        check(program)
+
+
+def test_a_value_may_be_overwritten_when_its_redistribution_has_arrived():
+    back = Stage("redistribute", ("there",))
+    check(step(to_chemistry(), cells(0, 1, "there", "there"), back, move(0, 1)))
+
+
+@pytest.mark.parametrize("field", ["c0", "t0", "t1", "g"])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_weight_that_is_off_by_a_millionth_is_refused(monkeypatch, name, field):
+    """The negative control of formulas: each weight of the last application counts."""
+    formula = FORMULAS[name]
+
+    def changed(length, previous) -> tuple[StageWeights, ...]:
+        *first, last = formula.applications(length, previous)
+        return (*first, replace(last, **{field: getattr(last, field) * (1.0 + 1e-6)}))
+
+    monkeypatch.setitem(simulator.FORMULAS, name, replace(formula, applications=changed))
+    program = step(IMEX) if formula.history else step(move(0, 1))
+    with pytest.raises(ProgramError, match=re.escape(f"correct the weights of {name}")):
+        check(program)
+
+
+@given(st.sampled_from(list(FORMULAS)), st.floats(0.1, 1e4), st.floats(0.1, 1.3))
+def test_formulas_advance_constant_rates_exactly(name, previous, ratio):
+    length = ratio * previous
+    assert advance_of(FORMULAS[name], length, previous) == pytest.approx((length, length), rel=1e-12)
+
+
+# ---- random programs and mutations of them ---------------------------------------------------------------------------
+
+KERNELS = st.sampled_from([(EVERYTHING,), (("transport", "column"), CELLS), (TRANSPORT, COLUMN, CELLS), (CELLS,)])
+CUTS = st.sets(st.integers(1, 15), max_size=2).map(lambda cuts: [0.0, *(each / 16 for each in sorted(cuts)), 1.0])
+
+
+@st.composite
+def sequences(draw, first, value, kernels):
+    """Stages that advance a value over a whole step, in random pieces and a random order."""
+    left = {}
+    for kernel in kernels:
+        ends = draw(CUTS)
+        left[kernel] = list(pairwise(ends))
+    stages, reads = [], first
+    while left:
+        kernel = draw(st.sampled_from(list(left)))
+        begin, end = left[kernel].pop(0)
+        weights = "own" if kernel == CELLS else "ARS(2,2,2)"
+        stages.append(Stage(kernel, (reads,), value, (begin, end), weights))
+        reads = value
+        if not left[kernel]:
+            del left[kernel]
+    return stages
+
+
+@st.composite
+def programs(draw):
+    """A splitting, or a sum of splittings that start from the same value."""
+    kernels = draw(KERNELS)
+    branches = draw(st.integers(0, 3))
+    stages, terms = [], []
+    for number in range(branches):
+        stages += draw(sequences("q", f"v{number}", kernels))
+        terms.append((draw(st.floats(-1.0, 1.0).filter(lambda c: abs(c) > 0.01)), f"v{number}"))
+    stages += draw(sequences("q", "q", kernels))
+    if terms:
+        stages.append(add([*terms, (1.0 - sum(c for c, _ in terms), "q")]))
+    return step(*stages)
+
+
+def changed(program, number, **what):
+    stages = list(program.stages)
+    stages[number] = replace(stages[number], **what)
+    return replace(program, stages=tuple(stages))
+
+
+@st.composite
+def mutations(draw, program):
+    """An error in a random stage of operators."""
+    operators = [number for number, stage in enumerate(program.stages) if stage.operators]
+    number = draw(st.sampled_from(operators))
+    stage, stages = program.stages[number], program.stages
+    begin, end = stage.span
+    kind = draw(st.sampled_from(["span", "reverse", "left out", "repeated", "read", "written", "formula", "sum"]))
+    match kind:
+        case "span":
+            return changed(program, number, span=draw(st.sampled_from([(begin, end - 0.01), (begin + 0.01, end)])))
+        case "reverse":
+            return changed(program, number, span=(end, begin))
+        case "left out":
+            return replace(program, stages=stages[:number] + stages[number + 1 :])
+        case "repeated":
+            again = replace(stage, reads=(stage.writes,))
+            return replace(program, stages=(*stages[: number + 1], again, *stages[number + 1 :]))
+        case "read":
+            return changed(program, number, reads=("unknown",))
+        case "written":
+            return changed(program, number, writes="unread")
+        case "formula":
+            return changed(program, number, weights="Euler")
+    if stages[-1].kernel != "sum":
+        return changed(program, number, kernel=("diffusion",))
+    return changed(program, -1, weights=tuple(c + 0.01 for c in stages[-1].weights))
+
+
+@given(programs())
+def test_random_programs_are_accepted(program):
+    memory = check(program)
+    assert memory.lasting == 0
+    assert memory.buffers <= 1 + len({stage.writes for stage in program.stages})
+
+
+@given(st.data())
+def test_random_mutations_are_refused(data):
+    program = data.draw(programs())
+    with pytest.raises(ProgramError):
+        check(data.draw(mutations(program)))
