@@ -49,7 +49,7 @@ def step(*stages, order=1):
     [
         (step(IMEX, order=2), ProgramMemory(1, 2)), (step(*STRANG, order=2), ProgramMemory(0, 1)),
         (step(*LIE), ProgramMemory(0, 1)), (step(*APART, order=2), ProgramMemory(0, 1)),
-        (step(*CONCURRENT), ProgramMemory(0, 3)), (step(*SYMMETRIC, order=2), ProgramMemory(0, 2)),
+        (step(*CONCURRENT), ProgramMemory(0, 4)), (step(*SYMMETRIC, order=2), ProgramMemory(0, 3)),
         (step(cells(0, 1)), ProgramMemory(0, 1)), (step(move(0, 1)), ProgramMemory(0, 1)),
         (step(cells(0, 1), cells(0, 1, name="particles")), ProgramMemory(0, 1)),
     ],

@@ -31,6 +31,7 @@ from airshed.kernels.step.data import (
     TransportForcing,
 )
 from airshed.kernels.step.operators import ADVECTION, Operator
+from airshed.kernels.step.schedule import Schedule
 from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import StageWeights
@@ -141,6 +142,11 @@ class StepKernel(Protocol):
     @property
     def shape(self) -> MechanismShape:
         """What the code was compiled for."""
+        ...
+
+    @property
+    def schedule(self) -> Schedule:
+        """The order of a sweep over species."""
         ...
 
     @property

@@ -232,13 +232,16 @@ def _formula(stage: Stage) -> Formula | None:
 
 
 def _most_values(program: Program) -> int:
-    """Return the greatest number of values of which a stage needs the memory at once."""
-    most = 1
+    """Return the greatest number of values at once: what later stages read, and the working state.
+
+    A sum does not replace what it reads before it is done.
+    """
+    most = 0
     for number, stage in enumerate(program.stages):
-        written = {STATE, *(each.writes for each in program.stages[:number])}
-        held = {value for value in written if program.is_read_after(number, value) and value != stage.writes}
-        most = max(most, len(held | {stage.writes, *stage.reads}))
-    return most
+        written = {STATE, *(each.writes for each in program.stages[:number])} - {stage.writes}
+        stored = {value for value in written if program.is_read_after(number, value)}
+        most = max(most, len(stored | {*stage.reads} if stage.kernel == "sum" else stored))
+    return most + 1
 
 
 def _equal(first: float, second: float) -> bool:

@@ -27,6 +27,7 @@ class Column:
     emission    (emitted species, lowest levels, lat, lon) [mol/s]
     secant, light  of the sun: (lat, lon)
     fields      that operators read, see ``operators``
+    parameters  what the mechanism leaves open, by their names
     """
 
     temperature: Array
@@ -35,6 +36,7 @@ class Column:
     secant: Array
     light: Array
     fields: Mapping[str, Array] = field(default_factory=dict)
+    parameters: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def environment(column: Column, density: Array, oxygen: float, nitrogen: float) 
         "SUN": np.where(column.light > 0.0, 1.0 / column.secant, 0.0),
         "sec_zenith": column.secant,
         "daylight": column.light,
+        **column.parameters,
     }
 
 
