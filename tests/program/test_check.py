@@ -1,23 +1,25 @@
 """The simulator accepts what is a time step, and refuses each planted error and each mutation of a valid program."""
 
 import re
+import weakref
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.program.random_programs import programs, step
 
 from airshed.core.errors import ProgramError
 from airshed.program import check as simulator
 from airshed.program.check import ProgramMemory, advance_of, check
+from airshed.program.execute import walk_forwards
+from airshed.program.integrators import SPLITTINGS, integrator
 from airshed.program.stage import (
     CELLS,
     COLUMN,
     EVERYTHING,
     HALF,
     TRANSPORT,
-    Program,
     Stage,
     add,
     cells,
@@ -38,10 +40,6 @@ CONCURRENT = (
 SYMMETRIC = (
     move(0, 1, writes="a"), cells(0, 1, "a", "a"), cells(0, 1), move(0, 1), add([(0.5, "a"), (0.5, "q")])
 )  # fmt: skip
-
-
-def step(*stages, order=1):
-    return Program("planted", order, stages)
 
 
 @pytest.mark.parametrize(
@@ -145,43 +143,6 @@ def test_formulas_advance_constant_rates_exactly(name, previous, ratio):
 
 # ---- random programs and mutations of them ---------------------------------------------------------------------------
 
-KERNELS = st.sampled_from([(EVERYTHING,), (("transport", "column"), CELLS), (TRANSPORT, COLUMN, CELLS), (CELLS,)])
-CUTS = st.sets(st.integers(1, 15), max_size=2).map(lambda cuts: [0.0, *(each / 16 for each in sorted(cuts)), 1.0])
-
-
-@st.composite
-def sequences(draw, first, value, kernels):
-    """Stages that advance a value over a whole step, in random pieces and a random order."""
-    left = {}
-    for kernel in kernels:
-        ends = draw(CUTS)
-        left[kernel] = list(pairwise(ends))
-    stages, reads = [], first
-    while left:
-        kernel = draw(st.sampled_from(list(left)))
-        begin, end = left[kernel].pop(0)
-        weights = "own" if kernel == CELLS else "ARS(2,2,2)"
-        stages.append(Stage(kernel, (reads,), value, (begin, end), weights))
-        reads = value
-        if not left[kernel]:
-            del left[kernel]
-    return stages
-
-
-@st.composite
-def programs(draw):
-    """A splitting, or a sum of splittings that start from the same value."""
-    kernels = draw(KERNELS)
-    branches = draw(st.integers(0, 3))
-    stages, terms = [], []
-    for number in range(branches):
-        stages += draw(sequences("q", f"v{number}", kernels))
-        terms.append((draw(st.floats(-1.0, 1.0).filter(lambda c: abs(c) > 0.01)), f"v{number}"))
-    stages += draw(sequences("q", "q", kernels))
-    if terms:
-        stages.append(add([*terms, (1.0 - sum(c for c, _ in terms), "q")]))
-    return step(*stages)
-
 
 def changed(program, number, **what):
     stages = list(program.stages)
@@ -230,3 +191,52 @@ def test_random_mutations_are_refused(data):
     program = data.draw(programs())
     with pytest.raises(ProgramError):
         check(data.draw(mutations(program)))
+
+
+# ---- the walk needs the memory that the simulator derives ------------------------------------------------------------
+
+
+class Counter:
+    """A working state without content, and the greatest number of copies of it at once."""
+
+    def __init__(self):
+        self.copies, self.most = weakref.WeakSet(), 0
+
+    def copy(self):
+        copy = Stored()
+        self.copies.add(copy)
+        self.most = max(self.most, len(self.copies))
+        return copy
+
+    def put(self, value):
+        assert value in self.copies
+
+    def add_up(self, coefficients, values):
+        assert all(value in self.copies for value in values)
+
+    def run(self, number, stage, given):
+        pass
+
+
+class Stored:
+    """A copy of the working state."""
+
+
+def copies_of(program):
+    counter = Counter()
+    walk_forwards(program, {stage.key: counter for stage in program.stages}, counter, [None] * len(program.stages))
+    return counter.most
+
+
+SHIPPED = [integrator(name, apart=apart) for name in SPLITTINGS for apart in (False, True)] + [integrator("imex")]
+
+
+@pytest.mark.parametrize("program", SHIPPED, ids=lambda program: f"{program.name} of {len(program.stages)}")
+def test_shipped_programs_need_the_memory_that_is_derived(program):
+    memory = check(program)
+    assert memory.buffers == memory.lasting + copies_of(program) + 1
+
+
+@given(programs())
+def test_random_programs_need_no_more_memory_than_is_derived(program):
+    assert copies_of(program) < check(program).buffers

@@ -81,7 +81,8 @@ def walk_forwards(program: Program, runners: Mapping[str, Runner], values: Value
     current, records = STATE, []
     for number, stage in enumerate(program.stages):
         if stage.kernel == "sum":
-            stored[current] = values.copy()
+            if current in stage.reads or program.is_read_after(number, current):
+                stored[current] = values.copy()
             records.append(values.add_up(_coefficients(stage), [stored[name] for name in stage.reads]))
         else:
             (source,) = stage.reads

@@ -17,7 +17,6 @@ from airshed.air.programs.records import CellsRecord, MoveRecord, StepRecord, Su
 from airshed.core.errors import NumericalError
 from airshed.kernels.chemistry import Tableau, Tolerances
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.column import Column, not_below_zero
 from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
 from airshed.kernels.reference.step import Box, Fields, step
@@ -25,7 +24,7 @@ from airshed.kernels.reference.transport import AirFluxes, Outside
 from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
 from airshed.kernels.step.operator_fields import acting, members, own_terms
 from airshed.kernels.step.rates import REFERENCE_DENSITY
-from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.network import ReactionNetwork, rates
 from airshed.program.execute import walk_forwards
 from airshed.program.stage import CELLS, Program, Stage
 
@@ -191,20 +190,18 @@ class _FormulaRunner:
 class _CellsRunner:
     """Runs stages of chemistry, cell by cell, under the weather of the middle of a stage."""
 
-    def __init__(
-        self, executor: ReferenceExecutor, box: Box, layout: Layout, chemistry: ReferenceChemistry
-    ) -> None:
+    def __init__(self, executor: ReferenceExecutor, box: Box, layout: Layout, chemistry: ReferenceChemistry) -> None:
         self._executor, self._box, self._layout, self._chemistry = executor, box, layout, chemistry
 
     def run(self, number: int, stage: Stage, given: CellsRecord) -> CellsRecord:
         state, done, chosen = self._executor.state, given.integrated, self._chemistry
         seconds, network, species = done.end - done.begin, chosen.network, len(state.q)
         density = state.air * (REFERENCE_DENSITY * self._box.density_factor)[:, :, None]
-        environment, first = self._environment(given, density), self._first(given)
+        k, first = self._rate_constants(given, density), self._first(given)
         longest, q = chosen.limits[done.slot] * seconds, state.q.copy()
         for cell in np.ndindex(density.shape):
-            equation = Cell.still(network, {name: values[cell] for name, values in environment.items()})
-            control = StepControl(chosen.tolerances, first=min(first[cell], longest))
+            equation = Cell.still(network, {}, k[:, *cell])
+            control = StepControl(chosen.tolerances, first=min(float(first[cell]), longest))
             y = np.zeros(len(network.species))
             y[:species] = q[:, *cell] * density[cell]
             *_, last = integrate(equation, chosen.tableau, y, 0.0, seconds, control)
@@ -214,14 +211,14 @@ class _CellsRunner:
         self._executor.state = replace(state, q=q)
         return given
 
-    def _environment(self, given: CellsRecord, density: Array) -> Mapping[str, Array]:
-        """Return what the rate constants of each cell depend on, (level, lat, lon) each."""
-        air, unpack = given.weather.with_density(self._layout.pack(density)), self._layout.unpack
+    def _rate_constants(self, given: CellsRecord, density: Array) -> Array:
+        """Return the rate constants (reaction, level, lat, lon) [molecules, cm3, s]."""
+        air, unpack, network = given.weather.with_density(density), self._layout.unpack, self._chemistry.network
         secant, light = unpack(air.sun)
-        names = rate_environment(unpack(air.temperature), density, unpack(air.water), secant, light)
-        for number, each in enumerate(self._chemistry.network.parameters):
-            names[each.name] = unpack(air.parameters[:, :, number])
-        return {name: np.broadcast_to(value, density.shape) for name, value in names.items()}
+        environment = rate_environment(unpack(air.temperature), density, unpack(air.water), secant, light)
+        for number, each in enumerate(network.parameters):
+            environment[each.name] = unpack(air.parameters[:, :, number])
+        return np.broadcast_to(rates(network, environment), (len(network.reactions), *density.shape))
 
     def _first(self, given: CellsRecord) -> Array:
         """Return the steps [s] to try first, (level, lat, lon)."""

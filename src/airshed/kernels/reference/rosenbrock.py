@@ -40,6 +40,7 @@ class Cell:
     environment  of its rate constants;  emission E [molecules cm-3 s-1] and loss D [s-1], (species,) each
     constant     whether none of them changes, so that df/dt is zero
     factors      on the rates of reactions, (reaction,) or one; this, E, D and y may be complex
+    fixed_rates  rate constants (reaction,) where the environment does not change; None computes them from it
     """
 
     network: ReactionNetwork
@@ -48,16 +49,18 @@ class Cell:
     loss: Callable[[float], Array]
     constant: bool = True
     factors: Any = 1.0
+    fixed_rates: Array | None = None
 
     @classmethod
-    def still(cls, network: ReactionNetwork, environment: Environment) -> "Cell":
+    def still(cls, network: ReactionNetwork, environment: Environment, fixed_rates: Array | None = None) -> "Cell":
         """Return a cell in which nothing changes with time, without emission and loss."""
         none = np.zeros(len(network.species))
-        return cls(network, lambda t: environment, lambda t: none, lambda t: none)
+        return cls(network, lambda t: environment, lambda t: none, lambda t: none, fixed_rates=fixed_rates)
 
     def rates(self, t: float) -> Array:
         """Return the rate constants, (reaction,)."""
-        return np.asarray(rates(self.network, self.environment(t)) * self.factors)
+        found = rates(self.network, self.environment(t)) if self.fixed_rates is None else self.fixed_rates
+        return np.asarray(found * self.factors)
 
     def change(self, t: float, y: Array) -> Array:
         """Return f(t, y), (species,)."""

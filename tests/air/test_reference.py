@@ -1,0 +1,121 @@
+"""Recorded steps of each integrator repeat in NumPy to round-off; the comparison notices what is changed in one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.laws.cases import small_case
+from tests.laws.derivatives import changing_weather
+
+import airshed
+from airshed.air.programs.records import CellsRecord, MoveRecord
+from airshed.air.programs.reference import reference_of
+from airshed.program.stage import Stage
+
+INTEGRATORS = ("imex", "strang", "lie", "symmetric", "concurrent")
+APART = {"vertical": "with chemistry"}
+TIME = {"start": "2022-06-21T09:50:00Z", "length": "15 min", "step": "5 min"}
+"""The emission changes after two steps, at the full hour, and the weather too."""
+
+FEW = {
+    "grid": {"area": {"lon": [-30.0, -28.5], "lat": [40.0, 41.0]}},
+    "emissions": {"point": [{"species": "NO", "lon": -29.2, "lat": 40.6, "height": "20 m", "rate": "50 mol/s"}]},
+}
+"""Two rows of three columns with a chimney: the reference takes the cells one by one."""
+
+ROUNDING = 1e-12
+SLIGHTLY = 1.0 + 1e-6
+
+
+def difference(model, reference):
+    """Return the greatest difference of any mixing ratio over the greatest of its species, and that of the air."""
+    found, wanted = model.mixing_ratios(), reference.state.q
+    scale = np.abs(wanted).max(axis=(1, 2, 3), keepdims=True)
+    air = model.layout.unpack(model.stepper.state.air) / reference.state.air - 1.0
+    return max(np.abs((found - wanted) / scale).max(), np.abs(air).max())
+
+
+def repeated(folder, integrator, *, steps=3, change=lambda record: record, **sections):
+    """Return the difference after a run of some steps, and its repetition in NumPy from changed records."""
+    case = small_case(folder, chemistry={"integrator": integrator}, time=TIME, **FEW, **sections)
+    with airshed.Simulation(case, changing_weather()) as simulation:
+        model, records = simulation.model, []
+        reference = reference_of(model)
+        model.executor.on_step(lambda record: records.append(record.detached()))
+        for _ in range(steps):
+            simulation.step()
+        for record in records:
+            reference.repeat(change(record))
+        assert len(records) == steps
+        return difference(model, reference)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_recorded_run_repeats_in_numpy(tmp_path, integrator):
+    assert repeated(tmp_path, integrator) < ROUNDING
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize("integrator", INTEGRATORS[1:])
+def test_columns_apart_repeat_in_numpy(tmp_path, integrator):
+    assert repeated(tmp_path, integrator, transport=APART) < ROUNDING
+
+
+def weight_of_transport(stage):
+    """Change the weight of the newest tendency in the first application of a formula."""
+    if not isinstance(stage, MoveRecord):
+        return stage
+    first, *others = stage.steps
+    weights = first.forcing.weights
+    forcing = replace(first.forcing, weights=replace(weights, t0=SLIGHTLY * weights.t0))
+    return MoveRecord((replace(first, forcing=forcing), *others))
+
+
+def weather_of_cells(stage):
+    """Change the temperature of chemistry at the end of its interval."""
+    if not isinstance(stage, CellsRecord):
+        return stage
+    start, end = stage.weather.temperature
+    return replace(stage, weather=replace(stage.weather, temperature=(start, SLIGHTLY * end)))
+
+
+def span_of_cells(stage):
+    """Change the time over which chemistry acts."""
+    if not isinstance(stage, CellsRecord):
+        return stage
+    return replace(stage, integrated=replace(stage.integrated, end=stage.integrated.end + 1e-3))
+
+
+@pytest.mark.parametrize(
+    ("integrator", "change"),
+    [
+        ("imex", weight_of_transport), ("strang", weight_of_transport), ("strang", weather_of_cells),
+        ("lie", span_of_cells),
+    ],
+)  # fmt: skip
+def test_the_comparison_notices_a_change(tmp_path, integrator, change):
+    def changed(record):
+        return replace(record, stages=tuple(map(change, record.stages)))
+
+    assert repeated(tmp_path, integrator, steps=1, change=changed) > 10.0 * ROUNDING
+
+
+@pytest.mark.parametrize("integrator", ["symmetric", "concurrent"])
+def test_the_comparison_notices_a_coefficient_of_a_sum(tmp_path, monkeypatch, integrator):
+    def other(self, coefficients, values):
+        first, *others = coefficients
+        return add_up(self, [SLIGHTLY * first, *others], values)
+
+    values = airshed.air.programs.reference._Values
+    add_up = values.add_up
+    monkeypatch.setattr(values, "add_up", other)
+    assert repeated(tmp_path, integrator, steps=1) > 10.0 * ROUNDING
+
+
+def test_chemistry_without_a_method_is_refused():
+    from airshed.air.programs.reference import _FormulaRunner
+    from airshed.core.errors import NumericalError
+
+    with pytest.raises(NumericalError, match="needs a Rosenbrock method"):
+        _FormulaRunner(None, None, None, Stage(("cells",)))
