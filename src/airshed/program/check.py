@@ -145,7 +145,7 @@ class _Machine:
                 f"order, or take another formula than {formula.name}"
             )
         for step, previous in _LENGTHS:
-            for operator, advanced in zip(("transport", "column"), advance_of(formula, step, previous), strict=True):
+            for operator, advanced in zip(("transport", "column"), formula.advances(step, previous)[-1], strict=True):
                 if not _equal(advanced, step):
                     self._refuse(
                         f"has a formula that advances {operator} by {advanced:.6g} s in a step of {step:g} s after one "
@@ -208,18 +208,6 @@ class _Machine:
 
     def _refuse_program(self, problem: str) -> NoReturn:
         raise ProgramError(f"program {self._program.name!r}: {problem}")
-
-
-def advance_of(formula: Formula, step: float, previous: float) -> tuple[float, float]:
-    """Return by how much [s] a formula advances at constant rates of one, of transport and of column terms."""
-    ends, start = [], step
-    for of_transport in (True, False):
-        older, newest, rate = start - previous, start, float(of_transport)
-        for w in formula.applications(step, previous):
-            right = w.c0 * newest + w.c1 * older + (w.t0 + w.t1) * rate + w.g * (1.0 - rate)
-            older, newest = newest, right
-        ends.append(newest - start)
-    return ends[0], ends[1]
 
 
 def _letters(stage: Stage) -> tuple[str, ...]:

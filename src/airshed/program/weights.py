@@ -153,6 +153,21 @@ class Formula:
     applications: Callable[[float, float | None], tuple[StageWeights, ...]]
     source: str
 
+    def advances(self, step: float, previous: float | None) -> list[tuple[float, float]]:
+        """Return by how much [s] the state has advanced after each application, at constant rates.
+
+        By transport alone, and by column terms alone: equal, and the whole step after the last application.
+        """
+        found: list[list[float]] = []
+        for of_transport in (1.0, 0.0):
+            newest, older = step, step - (previous or 0.0)  # at the start it is the length of the step, not zero
+            found.append([])
+            for w in self.applications(step, previous):
+                right = w.c0 * newest + w.c1 * older + (w.t0 + w.t1) * of_transport + w.g * (1.0 - of_transport)
+                older, newest = newest, right
+                found[-1].append(newest - step)
+        return list(zip(*found, strict=True))
+
 
 FORMULAS: Final = {
     each.name: each
