@@ -94,7 +94,9 @@ def walk_forwards(program: Program, runners: Mapping[str, Runner], values: Value
                 stored[source] = values.copy()
             records.append(runners[stage.key].run(number, stage, given[number]))
         current = stage.writes
-        stored = {name: each for name, each in stored.items() if name != current and program.is_read_after(number, name)}
+        stored = {
+            name: each for name, each in stored.items() if name != current and program.is_read_after(number, name)
+        }
     return records
 
 

@@ -20,6 +20,7 @@ from airshed.kernels.backend import Stepper, backend
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Directions, OtherRanks, State
 from airshed.parallel.balance import Balance
+from airshed.program.check import check
 from airshed.program.execute import walk_forwards
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, Program
 
@@ -83,7 +84,7 @@ class ForwardExecutor:
         self._values = PackedValues(context)
         single = len(program.stages) == 1
         self.batch = next(iter(runners.values())).batch if single else 1
-        self.lasting = 1 if single and program.stages[0].kernel == EVERYTHING else 0
+        self.lasting = check(program).lasting
         self._on_step: OnStep | None = None
 
     def longest_step(self, seconds: float, until: float) -> float:
