@@ -1,4 +1,4 @@
-"""Both integrators behind one interface: the same demands on them, and what Strang splitting has of its own."""
+"""All integrators behind one interface: the same demands on them, and what splittings have of their own."""
 
 import copy
 
@@ -10,11 +10,11 @@ from tests.laws.derivatives import changing_weather
 import airshed
 from airshed.air.programs import one_step
 from airshed.core.errors import MechanismError, NumericalError
-from airshed.io.strategies.states import found_states
 from airshed.program.weights import StageWeights
-from airshed.verify import chemistry, real, sameness
+from airshed.verify import chemistry, real
 
 INTEGRATORS = ("imex", "strang")
+OTHERS = ("lie", "symmetric", "concurrent")
 LONG = [pytest.mark.thorough, pytest.mark.compiles]
 APART = {"vertical": "with chemistry"}
 AREA = {"area": {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}}
@@ -80,7 +80,9 @@ def uniform(folder, **sections):
 
 
 @pytest.mark.parametrize(
-    ("integrator", "transport"), [("imex", {}), ("strang", {}), ("strang", APART)], ids=["imex", "strang", "apart"]
+    ("integrator", "transport"),
+    [*((each, {}) for each in (*INTEGRATORS, *OTHERS)), ("strang", APART)],
+    ids=[*INTEGRATORS, *OTHERS, "apart"],
 )
 def test_a_uniform_mixing_ratio_stays_so_where_air_sinks_and_mixes(tmp_path, integrator, transport):
     """And the negative control: half of a step's divergence is missing after the vertical part of the transport."""
@@ -88,34 +90,11 @@ def test_a_uniform_mixing_ratio_stays_so_where_air_sinks_and_mixes(tmp_path, int
     with airshed.Simulation(case, changing_weather()) as simulation:
         simulation.run()
         np.testing.assert_allclose(simulation["VOC"].values, 5e-9, rtol=1e-12)
-        if integrator == "strang":
+        if integrator != "imex":
             assert real.air_drift(simulation) < 1e-12
         if transport:
             move(simulation.model, "column", 300.0)
             assert 1e-4 < real.air_drift(simulation) < 0.1
-
-
-@pytest.mark.thorough
-@pytest.mark.compiles
-def test_a_uniform_mixing_ratio_stays_so_where_vertical_transport_is_apart():
-    """Air in between differs from the given by the divergence of one part; after both it is as given."""
-    figures = real.check_uniform(tracers("strang", "3 h", transport=APART))
-    found = {figure.what.partition(",")[0]: figure.value for figure in figures}
-    assert found["uniform mixing ratio"] < 1e-12
-    assert found["advanced air against the given"] < 1e-12
-    assert found["plumes of five chimneys"] >= 0.0
-    assert found["clipped at zero"] < 1e-7  # no mixing in the stages of transport
-
-
-@pytest.mark.thorough
-@pytest.mark.compiles
-def test_what_acts_along_columns_alone_leaves_other_air():
-    """The negative control: half of a step's divergence is missing after the vertical part."""
-    with airshed.Simulation(tracers("strang", "1 h", transport=APART, time={"step": "10 min"})) as simulation:
-        model = simulation.model
-        before = real.air_drift(simulation)
-        move(model, "column", 300.0)
-        assert before < 1e-12 < 1e-4 < real.air_drift(simulation) < 0.1
 
 
 @pytest.mark.thorough
@@ -148,9 +127,13 @@ def test_the_budget_of_a_tracer_closes(integrator, transport):
     assert missed(real.check_budget(tracers(integrator, "6 h", deposition=deposition, transport=transport))) == []
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize(
-    "families", [("nitrogen",), pytest.param(chemistry.FAMILIES, marks=LONG)], ids=["small", "full"]
+    ("integrator", "families"),
+    [
+        *((each, ("nitrogen",)) for each in (*INTEGRATORS, *OTHERS)),
+        *(pytest.param(each, chemistry.FAMILIES, marks=LONG) for each in INTEGRATORS),
+    ],
+    ids=lambda value: value if isinstance(value, str) else ["small", "full"][len(value) > 1],
 )
 def test_families_close_and_nothing_is_negative(tmp_path, families, integrator):
     case = small_case(tmp_path, chemistry={"integrator": integrator}) if len(families) == 1 else full(integrator, "1 h")
@@ -160,35 +143,21 @@ def test_families_close_and_nothing_is_negative(tmp_path, families, integrator):
         assert simulation.model.mixing_ratios().min() >= 0.0
     for family in families:
         assert chemistry.share(budget, family, "residual", "throughput") < 1e-10
-        if integrator == "strang":  # nothing is left of an iteration
+        if integrator != "imex":  # nothing is left of an iteration
             assert chemistry.share(budget, family, "drift", "throughput") < 1e-10
     assert chemistry.share(budget, "nitrogen", "imbalance", "throughput") > 0.0
 
 
-@pytest.mark.thorough
-@pytest.mark.compiles
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_threads_and_precision(integrator):
-    double, single = (full(integrator, "10 min", precision=precision) for precision in ("double", "single"))
-    parallel = airshed.Case.from_dict({**double.to_dict(), "run": {"threads": 2}}, base=double.base)
-    one, two, rounded = (sameness.final_state(case) for case in (double, parallel, single))
-    assert sameness.differing(one, two) == 0
-    assert sameness.differing(one, rounded) > 0
-    # the error control of single precision takes other steps: as close as the tolerance
-    limit = 1e-4 if integrator == "imex" else 1e-3
-    assert max(sameness.distance(one, rounded, name) for name in sameness.COMPARED) < limit
-
-
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", OTHERS)
 def test_a_saved_state_goes_on_to_the_same_bits(tmp_path, integrator):
+    """IMEX and Strang splitting are among the ways of running in tests/laws."""
     case = small_case(tmp_path, chemistry={"integrator": integrator}, time={"length": "20 min"})
     with airshed.Simulation(case) as undisturbed, airshed.Simulation(case) as resumed:
         undisturbed.run(until="10 min")
         resumed.model.restore(copy.deepcopy(undisturbed.model.save()))
         undisturbed.run()
         resumed.run()
-        states = [each.model.mixing_ratios() for each in (undisturbed, resumed)]
-        np.testing.assert_array_equal(*states)
+        np.testing.assert_array_equal(undisturbed.model.mixing_ratios(), resumed.model.mixing_ratios())
         np.testing.assert_array_equal(undisturbed.model.budget.amounts, resumed.model.budget.amounts)
 
 
@@ -329,57 +298,6 @@ def test_padding_is_never_seen(tmp_path):
     np.testing.assert_array_equal(*fields)
 
 
-@pytest.mark.compiles
-@pytest.mark.parametrize(
-    ("windy", "transport"),
-    [
-        pytest.param(False, {}, id="calm"), pytest.param(True, {}, id="windy"),
-        pytest.param(True, APART, id="windy and apart", marks=pytest.mark.thorough),
-        pytest.param(False, APART, id="calm and apart", marks=pytest.mark.thorough),
-    ],
-)  # fmt: skip
-def test_the_order_of_the_splitting_is_two(tmp_path, windy, transport):
-    """Mixing, emission, deposition and a nonlinear reaction: errors fall with the square of the step.
-
-    With wind the order comes and goes, as the limiter of the transport has kinks: over a factor of eight it is two.
-    """
-    sections = {
-        "meteorology": {"diffusivity": "3 m2/s"} | ({"eastward": "6 m/s", "northward": "2 m/s"} if windy else {}),
-        "initial": {"values": {"A": "20 ppb", "B": "10 ppb"}},
-        "boundary": {"values": {"A": "10 ppb", "B": "2 ppb"}},
-        "emissions": {"point": [{"species": "A", "lon": 2.5, "lat": 50.5, "rate": "50 mol/s"}]},
-        "deposition": {"velocities": {"A": "0.2 cm/s", "B": "0.5 cm/s"}},
-    }
-
-    def end(step):
-        time = {"length": "1 h", "step": f"{step} s"}
-        case = open_rates(tmp_path, pair="5e-16", time=time, transport=transport, **sections).allowing_code()
-        return np.stack(ended(case, "A", "B"))
-
-    fine = end(10)
-    first, last = (np.abs(end(step) - fine).sum() for step in (240, 30))
-    assert np.log2(first / last) / 3.0 == pytest.approx(2.0, abs=0.2)
-
-
-@pytest.mark.thorough
-@pytest.mark.compiles
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_a_run_goes_on_from_its_newest_restart(tmp_path, integrator):
-    """What is on disk of a run that was killed between two restarts gives the bits of one that nobody disturbed."""
-    case = small(
-        tmp_path, PAIR + "<1> A + B = 2 B : 5e-16;\n", integrator=integrator, restart={"every": "30 min"},
-        meteorology={"eastward": "6 m/s", "diffusivity": "3 m2/s"}, initial={"values": {"A": "20 ppb", "B": "5 ppb"}},
-    )  # fmt: skip
-    expected = ended(case, "A", "B")
-    with airshed.Simulation(case, output=tmp_path / "run") as simulation:
-        simulation.run(until="50 min")
-    found_states(tmp_path / "run" / "restart")[-1].unlink()  # the one of a run that is left, which a kill has not
-    with airshed.Simulation(case, output=tmp_path / "run", resume=True) as simulation:
-        assert simulation.seconds == 1800.0
-        simulation.run()
-        np.testing.assert_array_equal(expected, [simulation[name].values for name in ("A", "B")])
-
-
 # ---- cells that fail -------------------------------------------------------------------------------------------------
 
 
@@ -494,33 +412,6 @@ def test_a_rate_that_follows_the_sun(tmp_path, integrator):
     assert not np.array_equal(called, formula)
 
 
-def full_apart(length="10 min", **sections):
-    """The full chemistry with vertical transport apart from horizontal one."""
-    case = full("strang", length)
-    data = case.to_dict()
-    chosen = {name: {**data[name], **section} for name, section in sections.items()}
-    return airshed.Case.from_dict({**data, "transport": {**data["transport"], **APART}, **chosen}, base=case.base)
-
-
-@pytest.mark.thorough
-@pytest.mark.compiles
-@pytest.mark.parametrize("chemistry", [{}, {"integrator": "concurrent"}], ids=["in turn", "concurrent"])
-def test_vertical_transport_apart_has_the_same_bits_on_threads_and_after_a_restart(chemistry):
-    case = full_apart(chemistry={**full("strang").to_dict()["chemistry"], **chemistry})
-    parallel = airshed.Case.from_dict({**case.to_dict(), "run": {"threads": 2}}, base=case.base)
-    with airshed.Simulation(case) as undisturbed, airshed.Simulation(parallel) as resumed:
-        undisturbed.run(until="5 min")
-        resumed.model.restore(copy.deepcopy(undisturbed.model.save()))
-        for each in (undisturbed, resumed):
-            each.run()
-        states = [each.model.mixing_ratios() for each in (undisturbed, resumed)]
-        np.testing.assert_array_equal(*states)
-        np.testing.assert_array_equal(undisturbed.model.budget.amounts, resumed.model.budget.amounts)
-        budget = undisturbed.budget()
-    assert min(state.min() for state in states) >= 0.0
-    assert float(np.abs(budget["residual"] / budget["throughput"]).max()) < 1e-12
-
-
 def test_columns_and_planes_have_pieces_of_their_own(tmp_path):
     chosen = {"time": {"step": "15 min", "courant": 0.02}, "chemistry": {"integrator": "strang"}, "transport": APART}
     with airshed.Simulation(small_case(tmp_path, **chosen), changing_weather()) as simulation:
@@ -532,18 +423,3 @@ def test_columns_and_planes_have_pieces_of_their_own(tmp_path):
         length = simulation.step().dt
         assert len(planes.pieces(0.0, length)) == np.ceil(length * rates[0] / 0.02) > 1
         assert len(columns.pieces(0.0, 0.5 * length)) == np.ceil(0.5 * length * rates[1] / 0.02)
-
-
-@pytest.mark.thorough
-@pytest.mark.compiles
-def test_concurrent_phases_differ_from_strang_by_first_order():
-    """Half the step, half the difference, for what is not faster than steps."""
-
-    def difference(step):
-        cases = (full(chosen, "10 min", time={"step": step}) for chosen in ("strang", "concurrent"))
-        one, other = (sameness.final_state(case) for case in cases)
-        return {name: sameness.distance(one, other, name) for name in ("O3", "NO2", "HNO3", "H2O2")}
-
-    long, short = difference("5 min"), difference("150 s")
-    assert max(long.values()) < 0.02
-    assert 1.9 < long["H2O2"] / short["H2O2"] < 2.1
