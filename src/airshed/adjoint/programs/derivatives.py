@@ -85,7 +85,8 @@ class Derivatives:
     def adjoint(self, options: AdjointOptions) -> AdjointExecutor:
         """Return the executor that reverses steps."""
         area, (recomputation, owned) = self.area, self._recomputation(options.threads)
-        x, zero = (area.layout.zeros(len(self.network.species), self._levels) for _ in range(2))
+        x = area.layout.zeros(len(self.network.species), self._levels)
+        zero = x if recomputation is None else np.zeros_like(x)  # not read by a formula with a history
         formulas = {}
         for key, kernel in self.kernels.items():
             reverser = kernel.reversed(frozen=options.frozen).reverser(
