@@ -10,9 +10,10 @@ from tests.laws.derivatives import changing_weather
 import airshed
 from airshed.air.programs.records import CellsRecord, MoveRecord
 from airshed.air.programs.reference import reference_of
+from airshed.program.integrators import SPLITTINGS
 from airshed.program.stage import Stage
 
-INTEGRATORS = ("imex", "strang", "lie", "symmetric", "concurrent")
+INTEGRATORS = ("imex", *SPLITTINGS)
 APART = {"vertical": "with chemistry"}
 TIME = {"start": "2022-06-21T09:50:00Z", "length": "15 min", "step": "5 min"}
 """The emission changes after two steps, at the full hour, and the weather too."""

@@ -10,11 +10,12 @@ from tests.laws.derivatives import changing_weather
 import airshed
 from airshed.air.programs import one_step
 from airshed.core.errors import MechanismError, NumericalError
+from airshed.program.integrators import SPLITTINGS
 from airshed.program.weights import StageWeights
 from airshed.verify import chemistry, real
 
 INTEGRATORS = ("imex", "strang")
-OTHERS = ("lie", "symmetric", "concurrent")
+OTHERS = tuple(name for name in SPLITTINGS if name not in INTEGRATORS)
 LONG = [pytest.mark.thorough, pytest.mark.compiles]
 APART = {"vertical": "with chemistry"}
 AREA = {"area": {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}}

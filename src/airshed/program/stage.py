@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
 
+from airshed.program.weights import FORMULAS
+
 Operator = Literal["transport", "column", "cells"]
 """What acts on the state: along faces of cells, along columns (vertical transport, mixing, sources, losses), or in each
 cell by itself."""
@@ -78,7 +80,7 @@ class Stage:
     @property
     def has_history(self) -> bool:
         """Return whether the formula of the stage reads the step before, which no other stage may then change."""
-        return self.weights == "two-step"
+        return isinstance(self.weights, str) and self.weights in FORMULAS and FORMULAS[self.weights].history > 0
 
     def over(self, begin: float, end: float) -> tuple[float, float]:
         """Return the start and the end [s] of the stage in a step from `begin` to `end` [s]."""
