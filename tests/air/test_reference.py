@@ -9,9 +9,11 @@ from tests.laws.derivatives import changing_weather
 
 import airshed
 from airshed.air.programs.records import CellsRecord, MoveRecord
-from airshed.air.programs.reference import reference_of
+from airshed.air.programs.reference import ReferenceExecutor, reference_of
+from airshed.core.errors import ProgramError
 from airshed.program.integrators import SPLITTINGS
-from airshed.program.stage import Stage
+from airshed.program.stage import Program, Stage, cells
+from airshed.verify.convergence import make_problem
 
 INTEGRATORS = ("imex", *SPLITTINGS)
 APART = {"vertical": "with chemistry"}
@@ -114,9 +116,9 @@ def test_the_comparison_notices_a_coefficient_of_a_sum(tmp_path, monkeypatch, in
     assert repeated(tmp_path, integrator, steps=1) > 10.0 * ROUNDING
 
 
-def test_chemistry_without_a_method_is_refused():
-    from airshed.air.programs.reference import _FormulaRunner
-    from airshed.core.errors import NumericalError
-
-    with pytest.raises(NumericalError, match="needs a Rosenbrock method"):
-        _FormulaRunner(None, None, None, Stage(("cells",)))
+@pytest.mark.parametrize("stage", [cells(0, 1), cells(0, 1, name="particles"), Stage("redistribute")])
+def test_a_stage_without_a_reference_is_refused(stage):
+    problem = make_problem()
+    chemistry = problem.chemistry if stage.name else None
+    with pytest.raises(ProgramError, match=f"no code for the stage '{stage.key}' of 'other'"):
+        ReferenceExecutor(Program("other", 1, (stage,)), problem.box, problem.layout, chemistry, problem.start)

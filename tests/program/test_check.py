@@ -50,6 +50,7 @@ SYMMETRIC = (
         (step(*CONCURRENT), ProgramMemory(0, 4)), (step(*SYMMETRIC, order=2), ProgramMemory(0, 3)),
         (step(cells(0, 1)), ProgramMemory(0, 1)), (step(move(0, 1)), ProgramMemory(0, 1)),
         (step(cells(0, 1), cells(0, 1, name="particles")), ProgramMemory(0, 1)),
+        (step(IMEX, Stage(CELLS, name="particles", changes_history=True)), ProgramMemory(0, 2)),
     ],
 )  # fmt: skip
 def test_time_steps_are_accepted(program, memory):
@@ -99,6 +100,10 @@ PLANTED = {
     "history beside a splitting": (
         step(cells(0, HALF), move(0, 1, weights="two-step"), cells(HALF, 1)), "stage 2 .* history beside stage 1"
     ),
+    "history beside particles": (
+        step(IMEX, cells(0, 1, name="particles")), r"stage 1 .* history beside stage 2.* \(changes_history\)"
+    ),
+    "an operator in place of a kernel": (step(Stage("transport")), "a kernel is a tuple of operators"),
     "history of another value": (
         step(move(0, 1, writes="a", weights="two-step"), cells(0, 1, "a")), "history, which only 'q' has"
     ),

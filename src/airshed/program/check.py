@@ -63,7 +63,9 @@ def check(program: Program) -> ProgramMemory:
         machine.run(number, stage)
     machine.end()
     history = max((each.history for each in map(_formula, program.stages) if each is not None), default=0)
-    return ProgramMemory(history, history + _most_values(program))
+    # a stage beside the formula changes the newest time level in place, and the older one with it
+    lasting = history if len(program.stages) == 1 else 0
+    return ProgramMemory(lasting, history + _most_values(program))
 
 
 class _Machine:
@@ -126,7 +128,10 @@ class _Machine:
         known = get_args(Operator)
         unknown = [each for each in stage.operators if each not in known]
         if unknown or not (stage.operators or stage.kernel in ("sum", "redistribute")):
-            self._refuse(f"runs {stage.kernel!r}: an operator is one of {', '.join(known)}")
+            self._refuse(
+                f"runs {stage.kernel!r}: an operator is one of {', '.join(known)}; a kernel is a tuple of operators, "
+                '"sum" or "redistribute"'
+            )
         if len(set(stage.operators)) < len(stage.operators):
             self._refuse("runs an operator twice: fuse different ones")
         if stage.kernel != "sum" and len(stage.reads) != 1:
@@ -157,13 +162,13 @@ class _Machine:
     def _check_history(self, stage: Stage, formula: Formula) -> None:
         if (*stage.reads, stage.writes) != (STATE, STATE):
             self._refuse(f"has a formula with history, which only {STATE!r} has: read and write {STATE!r}")
-        writers = [number for number, each in enumerate(self._program.stages) if each.writes == stage.writes]
-        if len(writers) > 1:
-            other = next(number for number in writers if number != self._number)
-            self._refuse(
-                f"has a formula with history beside stage {other + 1}, which writes {stage.writes!r} too: take a "
-                f"formula of one step, or fuse both stages ({formula.name} needs the tendency of the step before)"
-            )
+        for number, other in enumerate(self._program.stages):
+            if number != self._number and other.writes == STATE and not other.changes_history:
+                self._refuse(
+                    f"has a formula with history beside stage {number + 1}, which writes {STATE!r} too: take a formula "
+                    f"of one step, fuse both stages, or let stage {number + 1} change older time levels as well "
+                    "(changes_history)"
+                )
 
     def _advance(self, stage: Stage) -> Series:
         series, (begin, end) = self._series[stage.reads[0]], stage.span

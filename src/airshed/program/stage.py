@@ -57,6 +57,9 @@ class Stage:
         The ranks or the device that run the stage, see :mod:`airshed.program.placement`.
     name
         Tells two kernels of the same operators apart, such as two kinds of cells.
+    changes_history
+        Whether the stage changes older time levels by the same amounts as the newest one, so that a formula with
+        history goes on beside it.
     """
 
     kernel: Kernel
@@ -66,6 +69,7 @@ class Stage:
     weights: str | tuple[float, ...] = "own"
     placement: str = ALL_RANKS
     name: str = ""
+    changes_history: bool = False
 
     @property
     def operators(self) -> tuple[Operator, ...]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from airshed.air.open_rates import rate_environment
 from airshed.air.programs.records import CellsRecord, MoveRecord, StepRecord, SumRecord
-from airshed.core.errors import NumericalError
+from airshed.core.errors import NumericalError, ProgramError
 from airshed.kernels.chemistry import Tableau, Tolerances
 from airshed.kernels.layout import Layout
 from airshed.kernels.reference.column import Column, not_below_zero
@@ -76,13 +76,17 @@ class ReferenceExecutor:
     ) -> None:
         self.program, self.state = program, state
         self._values = _Values(self)
-        self._runners = {
-            stage.key: _CellsRunner(self, box, layout, chemistry)
-            if stage.kernel == CELLS and chemistry is not None
-            else _FormulaRunner(self, box, layout, stage)
-            for stage in program.stages
-            if stage.operators
-        }
+        self._runners: dict[str, _FormulaRunner | _CellsRunner] = {}
+        for stage in program.stages:
+            if stage.name or stage.kernel == "redistribute" or (stage.kernel == CELLS and chemistry is None):
+                raise ProgramError(
+                    f"the reference executor has no code for the stage {stage.key!r} of {program.name!r}: it runs "
+                    "transport, columns, chemistry and sums on one rank"
+                )
+            if stage.kernel == CELLS and chemistry is not None:
+                self._runners[stage.key] = _CellsRunner(self, box, layout, chemistry)
+            elif stage.operators:
+                self._runners[stage.key] = _FormulaRunner(self, box, layout, stage)
 
     def repeat(self, record: StepRecord) -> None:
         """Advance the state by a recorded step."""
@@ -135,8 +139,6 @@ class _FormulaRunner:
     def __init__(self, executor: ReferenceExecutor, box: Box, layout: Layout, stage: Stage) -> None:
         self._executor, self._layout = executor, layout
         self._horizontal, self._vertical = "transport" in stage.operators, "column" in stage.operators
-        if not self._horizontal and not self._vertical:
-            raise NumericalError(f"stage {stage}: chemistry of cells needs a Rosenbrock method")
         if "cells" not in stage.operators:
             box = replace(box, network=replace(box.network, reactions=()), order=range(len(box.network.species)))
         operators = acting(box.operators, horizontal=self._horizontal, vertical=self._vertical)
