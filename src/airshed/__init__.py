@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from airshed import mechanism as mechanism
     from airshed.air.box.run import box as box
     from airshed.air.case import Case as Case
-    from airshed.air.two_groups.ranks import only_transports as only_transports
-    from airshed.air.two_groups.ranks import transport_for_others as transport_for_others
+    from airshed.air.groups import only_transports as only_transports
+    from airshed.air.groups import transport_for_others as transport_for_others
     from airshed.io.results import open_run as open_run
     from airshed.runtime.registry import load_case as load_case
     from airshed.runtime.simulation import Simulation as Simulation
@@ -29,7 +29,7 @@ register("pasture", "airshed.pasture.kind:KIND")
 _LAZY = {
     "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",
     "connect": "airshed.serve.client", "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
-    "only_transports": "airshed.air.two_groups.ranks", "transport_for_others": "airshed.air.two_groups.ranks",
+    "only_transports": "airshed.air.groups", "transport_for_others": "airshed.air.groups",
 }  # fmt: skip
 _PACKAGES = ("adjoint", "assimilate", "evaluate", "mechanism")
 

@@ -15,7 +15,7 @@ from worlds import group, wait_for_all
 
 import airshed.air.forcing
 from airshed.air.case import Case
-from airshed.air.two_groups.remote_transport import TransportedSpecies
+from airshed.air.programs.groups import TransportRank
 from airshed.core.errors import DataError
 from airshed.kernels.cpu import pipeline
 from airshed.parallel.communicator import Alone
@@ -56,8 +56,8 @@ def case_of(cases, settings):
 
 
 def made(case, ranks):
-    """What moves the species of this rank; nothing is exchanged with ranks that have chemistry."""
-    return TransportedSpecies(case, None, Groups.of(ranks, "same", 0), max(case.run.threads, 1), exchange=object())
+    """A transport rank; nothing is exchanged with chemistry ranks."""
+    return TransportRank(case, None, Groups.of(ranks, "same", 0), max(case.run.threads, 1), exchange=object())
 
 
 def counted(case, ranks):
@@ -70,46 +70,52 @@ def counted(case, ranks):
 
     airshed.air.forcing.upward_air_flux = upward
     species = made(case, ranks)
-    species._forcing.interval(0)
+    species.context.forcing.interval(0)
     airshed.air.forcing.upward_air_flux = plain
     return species, columns
 
 
 def fields(species, at):
     """What an hour is moved by, and to which of (levels, deposited, emitted species) the third axis belongs."""
-    interval = species._forcing.interval(species._forcing.index_at(at))
+    interval = species.context.forcing.interval(species.context.forcing.index_at(at))
     found = {name: (interval.pair(name), "levels") for name in ("flux_x", "flux_y")}
-    if not species._parts.case.moves_planes:
+    if not species.context.parts.case.moves_planes:
         found |= {"flux_z": (interval.flux_z, "levels")}
         found |= {"exchange": (interval.fields([EXCHANGE])[EXCHANGE], "levels")}
         if deposition(species) is not None:
             found |= {"deposition": (interval.fields([CONDUCTANCE])[CONDUCTANCE], "deposited")}
-        found |= {"emission": (species._sources.at(at)[:1], "emitted")}
+        found |= {"emission": (species.context.sources.at(at)[:1], "emitted")}
     return found
 
 
 def deposition(species):
     """The process by which species deposit; None where none does."""
-    found = [each.process for each in species._parts.processes if each.key == "dry_deposition"]
+    found = [each.process for each in species.context.parts.processes if each.key == "dry_deposition"]
     return found[0] if found else None
+
+
+def outflow_rate(species, at):
+    """The largest outflow rate of the area, where transport goes."""
+    apart = species.context.parts.case.moves_planes
+    return species.context.forcing.outflow_rate(at, "horizontal" if apart else "all")
 
 
 def made_alone(alone, at):
     """What a rank alone makes of an hour: its fields, its outflow rate, and the species that axes are of."""
     dry = deposition(alone)
-    names = {"deposited": () if dry is None else dry.species, "emitted": alone._sources.species}
-    return {name: ends for name, (ends, _) in fields(alone, at).items()}, alone._mover._outflow_rate(at), names
+    names = {"deposited": () if dry is None else dry.species, "emitted": alone.context.sources.species}
+    return {name: ends for name, (ends, _) in fields(alone, at).items()}, outflow_rate(alone, at), names
 
 
 def same(moved, at, there, rate, names):
     """Which fields of an hour have the bits of those that a rank alone made."""
-    own = moved._stepper.kernel.network.names
+    own = moved.context.stepper.kernel.network.names
     wanted = {axis: [row for row, name in enumerate(each) if name in own] for axis, each in names.items()}
-    wanted["levels"], found = moved.levels, {}
+    wanted["levels"], found = moved.context.forcing._wanted.fluxes["flux_x"], {}
     for name, (ends, axis) in fields(moved, at).items():
         pairs = zip(ends, there[name], strict=True)
         found[name] = all(np.array_equal(one, other[:, :, wanted[axis]]) for one, other in pairs)
-    return {**found, "rate": moved._mover._outflow_rate(at) == rate}
+    return {**found, "rate": outflow_rate(moved, at) == rate}
 
 
 def hours(moved, alone, ranks, which, shift=0.0):
@@ -128,8 +134,8 @@ def hours(moved, alone, ranks, which, shift=0.0):
 
 def _ahead(species, at, answer):
     """Let what comes after an hour be read, and return what is known of it."""
-    species._forcing.read_ahead(at, species._stepper.pool)
-    species._sources.read_ahead(at, species._stepper.pool)
+    species.context.forcing.read_ahead(at, species.context.stepper.pool)
+    species.context.sources.read_ahead(at, species.context.stepper.pool)
     return answer
 
 
@@ -140,9 +146,9 @@ def failing(moved, rank):
         raise DataError(f"no weather at {seconds:g} s")
 
     if rank == 1:
-        moved._parts.meteorology.at = wrong
+        moved.context.parts.meteorology.at = wrong
     try:
-        moved._forcing.interval(10)
+        moved.context.forcing.interval(10)
     except DataError as error:
         return str(error)
     return "nothing"

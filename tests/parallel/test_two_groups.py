@@ -13,12 +13,13 @@ from tests.runtime.test_batches import WINDS, make
 from tests.started import python
 
 import airshed
+from airshed.air.groups import make_groups, only_transports
 from airshed.air.model import AirModel
 from airshed.air.programs.one_step import OneStepRunner
 from airshed.air.programs.records import MoveRecord
-from airshed.air.two_groups.ranks import make_groups, only_transports
 from airshed.core.errors import CaseError
 from airshed.kernels.layout import Layout
+from airshed.kernels.step.data import State
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import Exchange
@@ -82,25 +83,31 @@ def launched(ranks, *command):
     return answer.stdout
 
 
-@pytest.mark.thorough
-@pytest.mark.compiles
-@pytest.mark.thorough
-@with_mpi
-def test_groups_of_any_size_have_the_bits_of_one_rank(answers):
-    alone = answers["alone"]["bits"]
-    together = {name: each for name, each in answers.items() if each and "concurrent" not in name}
-    assert sorted(together) == ["1+1", "1+2, then 2+1", "2+2", "alone", "both on 2"]
-    assert {name: each["bits"] for name, each in together.items() if each["bits"] != alone} == {}
+INTEGRATORS = {  # the runs on groups, by integrator
+    "strang": ("1+1", "1+2, then 2+1", "2+2", "both on 2"),
+    "concurrent": ("2+2 concurrent",),
+    "lie": ("1+2 lie",),
+    "symmetric": ("2+1 symmetric", "both on 2 symmetric"),
+}
 
 
 @pytest.mark.thorough
 @pytest.mark.compiles
 @with_mpi
-def test_concurrent_phases_have_the_bits_of_one_rank_and_differ_from_strang(answers):
-    alone = answers["alone concurrent"]["bits"]
-    concurrent = [each["bits"] for name, each in answers.items() if "concurrent" in name]
-    assert concurrent == [alone] * 2
-    assert all(alone[key] != answers["alone"]["bits"][key] for key in alone)  # the negative control
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_groups_of_any_size_have_the_bits_of_one_rank(answers, integrator):
+    alone = answers["alone" if integrator == "strang" else f"alone {integrator}"]["bits"]
+    assert {name: answers[name]["bits"] for name in INTEGRATORS[integrator] if answers[name]["bits"] != alone} == {}
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@with_mpi
+def test_integrators_differ(answers):
+    """The negative control."""
+    alone = [each["bits"] for name, each in answers.items() if name.startswith("alone")]
+    assert len(alone) == len(INTEGRATORS)
+    assert all(len({each[key] for each in alone}) == len(INTEGRATORS) for key in alone[0])
 
 
 @pytest.mark.thorough
@@ -134,13 +141,13 @@ def test_what_phases_took_is_told(answers):
 DYING = """
 import os, sys
 import airshed
-from airshed.air.two_groups.remote_transport import TransportedSpecies
+from airshed.air.programs.groups import TransportRunner
 from airshed.parallel.communicator import world
 case = airshed.Case.load(sys.argv[1], ["chemistry.integrator=strang", "parallel.groups.transport=1",
     "parallel.groups.chemistry=1", "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=10 min",
     "time.spinup=0 h", "run.threads=1"])
 if airshed.only_transports(case):
-    TransportedSpecies.move = lambda self, begin, end: os._exit(3)
+    TransportRunner.run = lambda self, number, stage, given: os._exit(3)
     airshed.transport_for_others(case)
 with airshed.Simulation(case) as simulation:
     simulation.run()
@@ -183,15 +190,23 @@ def test_tiles_become_planes_and_come_back(transport, chemistry, apart):
             np.testing.assert_array_equal(brought[rank], air[:, :, own[rank - chemistry].levels])
 
 
-def test_sums_of_a_rank_alone_are_its_own():
-    both = Groups.of(Alone(), "same", 0)
-    exchange = Exchange(both, Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2)
-    sums = [np.array([[0.1, -2.0, np.inf], [1e-300, 0.0, 3.0]]), np.ones((2, 3))]
-    np.testing.assert_array_equal(exchange.share_sums(2, 2, sums, 0.5), np.stack(sums))
-    assert exchange.times.moving == 0.5
-    apart = Exchange(both, Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2, apart=True)
-    levels = np.random.default_rng(1).random((2, 4, 3, 2))
-    np.testing.assert_array_equal(apart.share_sums(2, 4, list(levels)), levels)
+def test_a_rank_in_both_groups_exchanges_with_itself():
+    both, layout = Groups.of(Alone(), "same", 0), Layout(4, 8, 8, np.float64)
+    sums = np.array([[0.1, -2.0, np.inf], [1e-300, 0.0, 3.0]])
+    np.testing.assert_array_equal(both.gather_sums(sums, 3, 2), sums)
+    by_level = np.random.default_rng(1).random((4, 3, 2))
+    np.testing.assert_array_equal(both.gather_sums(by_level, 3, 2), by_level)
+    exchange = Exchange(both, Decomposition.of(4, 8, 8, 1), layout, 3, 2)
+    columns, planes = (State.zeros(layout, 3, 2) for _ in range(2))
+    columns.q[...], columns.air[...], numbers = 7.0, 5.0, np.array([0.1, np.nan])
+    np.testing.assert_array_equal(exchange.to_transport(columns, planes, numbers), numbers)
+    assert (planes.q == 7.0).all()
+    assert (planes.air == 5.0).all()
+    planes.q[...], planes.air[...], exchange.moving = 8.0, 6.0, 0.5
+    np.testing.assert_array_equal(exchange.to_chemistry(planes, columns, numbers[:1]), numbers[:1])
+    assert (columns.q == 8.0).all()
+    assert (columns.air == 6.0).all()
+    assert (exchange.times.count, exchange.times.moving) == (1, 0.5)
 
 
 def test_numbers_that_do_not_fit_are_refused():
@@ -203,7 +218,7 @@ def test_numbers_that_do_not_fit_are_refused():
         make_groups(case("parallel.groups.chemistry=0"), Pretended(0, 1))
     with pytest.raises(CaseError, match="all 1 ranks have chemistry; leave it out"):
         make_groups(case("parallel.groups.transport=same"), Alone())
-    with pytest.raises(CaseError, match=r"needs chemistry\.integrator"):
+    with pytest.raises(CaseError, match="needs a splitting"):
         make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
     refused = "4 ranks cannot share the transport of 3 species, each of which stays on one rank; "
     with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 3, and give the other"):
@@ -297,7 +312,7 @@ def test_groups_that_were_closed_are_not_asked_any_more():
 def test_a_rank_that_only_moves_species_makes_no_simulation():
     assert [only_transports(case(), Pretended(rank, 3)) for rank in range(3)] == [False, False, True]
     assert not only_transports(case("parallel.groups.transport=same"), Pretended(2, 3))
-    with pytest.raises(CaseError, match=r"rank 2 only moves species for others .* airshed.transport_for_others"):
+    with pytest.raises(CaseError, match=r"rank 2 is a transport rank alone .* airshed.transport_for_others"):
         airshed.Simulation(case(), ranks=Pretended(2, 3))
 
 

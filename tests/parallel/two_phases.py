@@ -21,6 +21,7 @@ CUT = (
     "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
     "chemistry.integrator=strang", "run.threads=1",
 )  # fmt: skip
+LIE, SYMMETRIC = "chemistry.integrator=lie", "chemistry.integrator=symmetric"
 CONCURRENT = "chemistry.integrator=concurrent"
 RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
     "alone": (0, 0, ()),
@@ -29,6 +30,11 @@ RUNS = {  # name: ranks with transport, ranks with chemistry, further settings
     "both on 2": ("same", 2, ()),
     "alone concurrent": (0, 0, (CONCURRENT,)),
     "2+2 concurrent": (2, 2, (CONCURRENT,)),
+    "alone lie": (0, 0, (LIE,)),
+    "1+2 lie": (1, 2, (LIE,)),
+    "alone symmetric": (0, 0, (SYMMETRIC,)),
+    "2+1 symmetric": (2, 1, (SYMMETRIC,)),
+    "both on 2 symmetric": ("same", 2, (SYMMETRIC,)),
 }
 
 

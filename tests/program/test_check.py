@@ -14,6 +14,7 @@ from airshed.program import check as simulator
 from airshed.program.check import ProgramMemory, check
 from airshed.program.execute import walk_forwards
 from airshed.program.integrators import SPLITTINGS, integrator
+from airshed.program.placement import on_groups
 from airshed.program.stage import (
     CELLS,
     COLUMN,
@@ -55,10 +56,6 @@ SYMMETRIC = (
 )  # fmt: skip
 def test_time_steps_are_accepted(program, memory):
     assert check(program) == memory
-
-
-def to_chemistry(**changed):
-    return replace(Stage("redistribute", writes="there", placement="chemistry"), **changed)
 
 
 PLANTED = {
@@ -107,8 +104,9 @@ PLANTED = {
     "history of another value": (
         step(move(0, 1, writes="a", weights="two-step"), cells(0, 1, "a")), "history, which only 'q' has"
     ),
-    "overwritten on its way": (
-        step(to_chemistry(), cells(0, 1), Stage("redistribute", ("there",))), "stage 2 .* overwrites 'q' while"
+    "read elsewhere": (
+        step(replace(cells(0, 1), placement="here"), replace(move(0, 1), placement="there")),
+        "stage 2 .* reads 'q' on there, but it is on here: redistribute it before",
     ),
 }  # fmt: skip
 
@@ -119,9 +117,15 @@ def test_a_planted_error_is_refused(program, message):
         check(program)
 
 
-def test_a_value_may_be_overwritten_when_its_redistribution_has_arrived():
-    back = Stage("redistribute", ("there",))
-    check(step(to_chemistry(), cells(0, 1, "there", "there"), back, move(0, 1)))
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("name", SPLITTINGS)
+def test_placed_programs_are_accepted_and_without_a_redistribution_refused(name, apart):
+    program = on_groups(SPLITTINGS[name](apart=apart))
+    assert check(program).lasting == 0
+    moves = [number for number, stage in enumerate(program.stages) if stage.kernel == "redistribute"]
+    for number in moves:
+        with pytest.raises(ProgramError):
+            check(replace(program, stages=program.stages[:number] + program.stages[number + 1 :]))
 
 
 @pytest.mark.parametrize("field", ["c0", "t0", "t1", "g"])

@@ -83,19 +83,18 @@ class Budget:
         self.amounts[self._row["clipped"]] += clipped
         self.imbalance = self.imbalance + imbalance
 
-    def copy(self) -> tuple[Array, Array]:
-        """Return amounts and imbalance as they are now, for :meth:`put` and :meth:`add_up`."""
-        return self.amounts, self.imbalance
+    def copy(self) -> Array:
+        """Return amounts and imbalance as they are now in one array, for :meth:`put` and :meth:`add_up`."""
+        return np.concatenate([self.amounts.ravel(), self.imbalance])
 
-    def put(self, copied: tuple[Array, Array]) -> None:
+    def put(self, copied: Array) -> None:
         """Continue with copied amounts, by a formula without history."""
-        self.amounts, self.imbalance = copied
+        amounts, self.imbalance = np.split(copied, [self.amounts.size])
+        self.amounts = amounts.reshape(self.amounts.shape)
 
-    def add_up(self, coefficients: Sequence[float], copied: Sequence[tuple[Array, Array]], clipped: Array) -> None:
+    def add_up(self, coefficients: Sequence[float], copied: Sequence[Array], clipped: Array) -> None:
         """Follow a linear combination of states, and what was clipped in its result [mol]."""
-        terms = list(zip(coefficients, copied, strict=True))
-        self.amounts = np.sum([each * amounts for each, (amounts, _) in terms], axis=0)
-        self.imbalance = np.sum([each * imbalance for each, (_, imbalance) in terms], axis=0)
+        self.put(np.sum([each * numbers for each, numbers in zip(coefficients, copied, strict=True)], axis=0))
         self.amounts[self._row["clipped"]] += clipped
 
     def save(self) -> dict[str, Array]:

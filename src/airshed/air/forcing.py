@@ -94,38 +94,27 @@ class StepNeeds:
     also: Callable[[float, float], list[float]] = lambda first, last: []
 
 
-@dataclass(frozen=True)
-class Collectives:
-    """What ranks do together for a forcing.
-
-    greatest  the greatest of what every rank has found; identity where there is one
-    whole     of an interval of these columns, which it lets be made, that of the whole area, where that is needed
-    """
-
-    greatest: Callable[[float], float] = float
-    whole: Callable[[Callable[[], Interval]], Interval] = lambda make: make()
-
-
 class Forcing:
     """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
 
     processes   those that act in steps
     open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
+    greatest    the greatest of what every rank has found; identity where there is one
 
     All ranks make a forcing, ask for intervals and let them be read ahead together: that is when input is sent.
     """
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, processes: Processes, open_rates: OpenRates,
-        needs: StepNeeds, together: Collectives = Collectives(),
+        needs: StepNeeds, greatest: Callable[[float], float] = float,
     ) -> None:  # fmt: skip
         self.grid, self.layout, self.meteorology = grid, layout, meteorology
-        self.processes, self._open_rates, self._needs, self._together = processes, open_rates, needs, together
+        self.processes, self._open_rates, self._needs, self._greatest = processes, open_rates, needs, greatest
         later = (time for time in meteorology.times if time > needs.begin)
         self._times = sorted({needs.begin, *later, *_hours(needs.begin, needs.sunlit_until)})
         spans = Listed(self._times)
         self._instants = Timeline[Instant](spans, self._build_instant)
-        self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=together.whole)
+        self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=self._complete)
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
         self._taken = range(0)
         self._take(range(1))
@@ -167,8 +156,12 @@ class Forcing:
             self._outflow_rates = index, {}
         rates = self._outflow_rates[1]
         if directions not in rates:
-            rates[directions] = self._together.greatest(self.interval(index).outflow_rates[directions])
+            rates[directions] = self._greatest(self.interval(index).outflow_rates[directions])
         return rates[directions]
+
+    def _complete(self, make: Callable[[], Interval]) -> Interval:
+        """Return an interval that a function makes; ranks with the whole area gather it here."""
+        return make()
 
     def _read(self, begin: float) -> Interval:
         index = self.index_at(begin)

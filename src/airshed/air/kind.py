@@ -11,16 +11,16 @@ from airshed.air.emission_report import emission_notices
 from airshed.air.emissions.inventory import Inventory
 from airshed.air.estimate import describe
 from airshed.air.fields import WEATHER
-from airshed.air.model import AirModel
-from airshed.air.rate_factors import RateFactors
-from airshed.air.report import budget_dataset
-from airshed.air.two_groups.ranks import (
+from airshed.air.groups import (
     allowing_service,
     closed_on_error,
     make_groups,
     only_transports,
     transport_for_others,
 )
+from airshed.air.model import AirModel
+from airshed.air.rate_factors import RateFactors
+from airshed.air.report import budget_dataset
 from airshed.core.errors import CaseError
 from airshed.kernels.backend import backend
 from airshed.parallel.binding import cores_each
@@ -50,7 +50,7 @@ def build(
     """
     if only_transports(case, ranks):
         raise CaseError(
-            f"rank {ranks.rank} only moves species for others (parallel.groups): let it call "
+            f"rank {ranks.rank} is a transport rank alone (parallel.groups): let it call "
             "airshed.transport_for_others(case), see airshed.only_transports"
         )
     groups = make_groups(case, ranks)

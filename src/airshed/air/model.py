@@ -16,19 +16,19 @@ from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.fields import WEATHER, air_registry, mixing_ratios_of
-from airshed.air.forcing import Collectives, Forcing, StepNeeds
+from airshed.air.forcing import Forcing, StepNeeds
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
 from airshed.air.meteorology.state import WINDS, winds
 from airshed.air.open_rates import open_rates
 from airshed.air.programs.context import AirContext
 from airshed.air.programs.forward import WAITING, directions_of, make_executor
+from airshed.air.programs.groups import transport_remotely
 from airshed.air.programs.one_step import without_reactions
 from airshed.air.rate_factors import RateFactors
 from airshed.air.report import summary
 from airshed.air.sources import BiogenicSource, PackedSources
 from airshed.air.stepping import batch_size, make_halo, step_constants
-from airshed.air.two_groups.remote_transport import transport_remotely
 from airshed.core.errors import CaseError
 from airshed.core.report import Report
 from airshed.fields.spec import FieldView
@@ -113,7 +113,7 @@ class AirModel:
         context = AirContext(self.parts, self.stepper, self.forcing, self.sources, light, self.budget)
         self.executor = make_executor(self.program, context, self.families, threads=threads)
         if groups is not None:
-            transport_remotely(self.executor, self.parts, meteorology, groups, threads)
+            transport_remotely(self.executor, context, meteorology, groups)
         self._set_initial(initial)
 
     @property
@@ -333,7 +333,7 @@ class AirModel:
                 self.parts.begin, self.parts.sunlit_until,
                 ("all", "horizontal", "vertical") if self.case.moves_planes else ("all",), self.sources.middles,
             ),
-            Collectives(self.subdomain.greatest),
+            self.subdomain.greatest,
         )  # fmt: skip
 
     def _set_initial(self, given: "xr.Dataset | None") -> None:

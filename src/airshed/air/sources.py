@@ -104,14 +104,12 @@ class PackedSources:
     """The sum of emission sources as the step reads it, renewed at the beginning of each period.
 
     total  sums up (..., lat, lon) over the whole area, of which this may be a part
-    whole  of a period of these columns, which it lets be made, that of the whole area, where that is needed
     """
 
     def __init__(
         self, sources: Sequence[Source], layout: Layout, columns: tuple[int, int], start: np.datetime64,
-        total: Callable[[Array], Array], whole: Callable[[Callable[[], Emission]], Emission] = lambda make: make(),
+        total: Callable[[Array], Array],
     ) -> None:  # fmt: skip
-        self._whole = whole
         self._sum = CombinedEmissions(sources) if sources else None
         self.species = self._sum.species if self._sum else ()
         self._changes: Sequence[float] = self._sum.changes if self._sum else ()
@@ -195,8 +193,12 @@ class PackedSources:
         return max([hour_of(seconds, self._start), *self._changes[max(earlier - 1, 0) : earlier]])
 
     def _period(self, make: Callable[[], Emission]) -> _Period:
-        made = self._whole(make)
+        made = self._complete(make)
         return _Period(made.begin, made.packed, self._total(made.columns))
+
+    def _complete(self, make: Callable[[], Emission]) -> Emission:
+        """Return an emission that a function makes; ranks with the whole area gather it here."""
+        return make()
 
     def _build(self, begin: float) -> Emission:
         rate = self._sum.rate(begin) if self._sum else np.zeros((0, 1, *self._columns))

@@ -13,13 +13,12 @@ from airshed.grid import Grid
 from airshed.kernels.backend import StepKernel, backend
 from airshed.kernels.chemistry import Tolerances, method
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import OF_PLANES, StepConstants
+from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.mechanism.balance import follow
 from airshed.parallel.balance import Balance, message_costs
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.halo import Halo
-from airshed.parallel.planes import Planes
 from airshed.process.vertical import parabola_weights
 from airshed.program.stage import CELLS, Program
 
@@ -34,20 +33,17 @@ _SUMS = 2**21
 """Bytes of what blocks add to budgets in the steps of a batch."""
 
 
-def step_constants(parts: Parts, emitted: Sequence[str], some: Planes | None = None) -> StepConstants:
-    """Return what stays the same from step to step, of the columns held here; or of some planes of the whole area.
+def step_constants(parts: Parts, emitted: Sequence[str]) -> StepConstants:
+    """Return what stays the same from step to step, of the columns held here.
 
     emitted  names of the species of all sources, in their order
     """
-    species, levels = (slice(None), slice(None)) if some is None else (some.species, some.levels)
-    grid = parts.grid if some is None else parts.whole
-    start = parts.meteorology.at(parts.begin)
+    grid, start = parts.grid, parts.meteorology.at(parts.begin)
     pressure = parts.subdomain.mean_over_columns(start.pressure)
     return StepConstants(
-        ghosts=parts.boundary.lateral_of(pressure)[species, levels],
-        top=parts.boundary.top(float(pressure[-1]))[species],
-        density_factor=number_per_mole(grid)[levels] / REFERENCE_DENSITY,
-        vertical_weights=parabola_weights(grid.thickness)[levels], thickness=grid.thickness[levels],
+        ghosts=parts.boundary.lateral_of(pressure), top=parts.boundary.top(float(pressure[-1])),
+        density_factor=number_per_mole(grid) / REFERENCE_DENSITY,
+        vertical_weights=parabola_weights(grid.thickness), thickness=grid.thickness,
         emitted=[parts.network.index(name) for name in emitted],
         sweeps=parts.case.chemistry.sweeps, oxygen=OXYGEN_FRACTION, nitrogen=NITROGEN_FRACTION,
     )  # fmt: skip
@@ -71,7 +67,7 @@ def batch_size(parts: Parts, kernel: StepKernel) -> int:
     """
     shape, tiles = kernel.shape, parts.subdomain.decomposition.tiles()
     blocks = max((tile.rows[1] - tile.rows[0]) * (tile.blocks[1] - tile.blocks[0]) for tile in tiles)
-    terms = len(kernel.terms) if shape.vertical else len(OF_PLANES) * shape.levels
+    terms = len(kernel.terms) if shape.vertical else len(HORIZONTAL_TERMS) * shape.levels
     return max(1, min(LARGEST_BATCH, int(_SUMS / (8 * blocks * terms * len(kernel.network.species)))))
 
 

@@ -199,8 +199,11 @@ class StepKernel(Protocol):
 class Backend(Protocol):
     """Compiled code on one kind of processor.
 
-    width  columns in a pack
+    width    columns in a pack
+    devices  names of the devices that run stages, such as "cuda"
     """
+
+    devices: tuple[str, ...]
 
     @property
     def width(self) -> int:

@@ -1,15 +1,16 @@
-"""Two groups of ranks, one for transport (TRANS) and one for chemistry (CHEM).
+"""Two groups of ranks, one for transport and one for chemistry.
 
-A rank of CHEM holds a tile of whole columns, a rank of TRANS some species in the whole area, with all levels or, where
-levels are apart, with some of them, as Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) did
-on two machines. The two distributions of the packed mixing ratios [lat][block][species][level][W] are data for
-``parallel.redistribution``.
+A chemistry rank holds a tile of whole columns, a transport rank some species in the whole area, with all levels or,
+where levels are apart, with some of them, as on the two machines of Segall et al. (Environmental modeling on the
+C90-T3D heterogeneous system). The two distributions of the packed mixing ratios [lat][block][species][level][W] are
+data for ``parallel.redistribution``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
@@ -27,7 +28,7 @@ Members = int | Literal["same"]
 
 @dataclass(frozen=True)
 class Groups:
-    """The ranks of both phases; those of chemistry come first and include rank 0 of the world.
+    """The ranks of both groups; those of chemistry come first and include rank 0 of the world.
 
     world      all ranks
     chemistry, transport  the numbers of the ranks of both groups, disjoint or the same
@@ -43,7 +44,7 @@ class Groups:
     def of(cls, world: Communicator, transport: Members, chemistry: int) -> Self | None:
         """Return the groups of so many ranks; None where both numbers are 0. All ranks call this together.
 
-        transport  "same" lets every rank have both phases
+        transport  "same" puts every rank in both
         Raises CaseError if the numbers do not add up to the number of ranks.
         """
         if transport == 0 and chemistry == 0:
@@ -73,7 +74,7 @@ class Groups:
 
     @property
     def same(self) -> bool:
-        """Whether every rank has both phases."""
+        """Whether every rank is in both groups."""
         return self.chemistry == self.transport
 
     @property
@@ -86,10 +87,22 @@ class Groups:
         everything = [planes for span in self._cut(species, levels, apart) for planes in span]
         return everything[self.transport.index(self.world.rank)]
 
+    def gather_sums(self, sums: npt.NDArray[np.float64], species: int, levels: int) -> npt.NDArray[np.float64]:
+        """Return sums (term, species) of all transport ranks from those of their species; all of them together.
+
+        Where levels are apart they are (term, species, level). Where all but one rank have zeros, integers of the same
+        bits add up exactly.
+        """
+        pairs = (species, levels)[: sums.ndim - 1]
+        own = self.mine(species, levels, apart=sums.ndim == 3)
+        whole = np.zeros((len(sums), *pairs))
+        whole[(slice(None), own.species, own.levels)[: sums.ndim]] = sums
+        return self.own.total(whole.ravel().view(np.int64)).view(np.float64).reshape(whole.shape)
+
     def columns(
         self, decomposition: Decomposition, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike
     ) -> Distribution:
-        """Return the distribution over CHEM of a packed array of so many blocks in a row, [lat][block] and the rest."""
+        """Return the distribution over chemistry ranks of a packed array: [lat][block] and the rest."""
         parts = {
             rank: (slice(*tile.rows), slice(*tile.blocks), *(slice(length) for length in rest))
             for rank, tile in zip(self.chemistry, decomposition.tiles(), strict=True)
@@ -97,7 +110,7 @@ class Groups:
         return Distribution((decomposition.rows, blocks, *rest), parts, dtype)
 
     def planes(self, rows: int, blocks: int, rest: Sequence[int], dtype: npt.DTypeLike, *, apart: bool) -> Distribution:
-        """Return the distribution over TRANS of a packed array: all columns of some of `rest[0]` species and levels."""
+        """Return the distribution over transport ranks of a packed array: all columns of some species and levels."""
         species, levels, width = rest
         everything = [planes for span in self._cut(species, levels, apart) for planes in span]
         parts = {

@@ -75,38 +75,39 @@ class _Machine:
         if not program.stages:
             raise ProgramError(f"program {program.name!r} has no stages: give it one for each operator")
         self._program, self._number = program, 0
-        self._series: dict[str, Series] = {STATE: {(): 1.0}}
-        self._sent: dict[str, str] = {}  # values that a redistribution reads, by the value that it writes
+        self._series: dict[tuple[str, str], Series] = {(program.home, STATE): {(): 1.0}}  # by placement and value
 
     def run(self, number: int, stage: Stage) -> None:
         """Execute one stage."""
         self._number = number
         self._check_kernel(stage)
+        source, target = stage.placements
         for value in stage.reads:
-            if value not in self._series:
-                self._refuse(f"reads {value!r}, which no stage before it writes: read one of {sorted(self._series)}")
-            self._sent.pop(value, None)
-        if stage.writes in self._sent.values():
-            self._refuse(
-                f"overwrites {stage.writes!r} while a redistribution still reads it: write another value, or read the "
-                "redistributed one before"
-            )
+            if (source, value) not in self._series:
+                self._refuse_unwritten(source, value)
         if stage.kernel == "redistribute":
-            self._sent[stage.writes] = stage.reads[0]
-            self._series[stage.writes] = self._series[stage.reads[0]]
+            found = self._series[source, stage.reads[0]]
         elif stage.kernel == "sum":
-            self._series[stage.writes] = self._sum(stage)
+            found = self._sum(stage)
         else:
             self._check_formula(stage)
-            self._series[stage.writes] = self._advance(stage)
-        if not self._program.is_read_after(number, stage.writes):
+            found = self._advance(stage)
+        self._series[target, stage.writes] = found
+        if not self._program.is_read_after(number, stage.writes, target):
             self._refuse(f"writes {stage.writes!r}, which no later stage reads: read it, or leave the stage out")
+
+    def _refuse_unwritten(self, placement: str, value: str) -> NoReturn:
+        elsewhere = sorted(other for other, name in self._series if name == value)
+        if elsewhere:
+            self._refuse(f"reads {value!r} on {placement}, but it is on {', '.join(elsewhere)}: redistribute it before")
+        there = sorted(name for other, name in self._series if other == placement)
+        self._refuse(f"reads {value!r}, which no stage before it writes: read one of {there}")
 
     def end(self) -> None:
         """Check that the result is that of a whole step, and of the order that the program claims."""
         if self._program.stages[-1].writes != STATE:
             self._refuse(f"is the last one and does not write the result: let it write {STATE!r}")
-        result, order = self._series[STATE], self._program.order
+        result, order = self._series[self._program.home, STATE], self._program.order
         letters = sorted({letter for stage in self._program.stages for letter in _letters(stage)})
         for letter in letters:
             advanced = result.get((letter,), 0.0)
@@ -171,7 +172,7 @@ class _Machine:
                 )
 
     def _advance(self, stage: Stage) -> Series:
-        series, (begin, end) = self._series[stage.reads[0]], stage.span
+        series, (begin, end) = self._series[stage.placements[0], stage.reads[0]], stage.span
         if not 0.0 <= begin < end <= 1.0 + _ROUNDING:
             self._refuse(f"has the span {begin:g} to {end:g}: it has to go forwards, inside 0 to 1")
         for letter in _letters(stage):
@@ -202,7 +203,7 @@ class _Machine:
             self._refuse(f"has coefficients that add up to {sum(coefficients):.6g}: they have to add up to 1")
         found: dict[Word, float] = {}
         for coefficient, value in zip(coefficients, stage.reads, strict=True):
-            for word, factor in self._series[value].items():
+            for word, factor in self._series[stage.placements[0], value].items():
                 found[word] = found.get(word, 0.0) + coefficient * factor
         return found
 
@@ -225,14 +226,16 @@ def _formula(stage: Stage) -> Formula | None:
 
 
 def _most_values(program: Program) -> int:
-    """Return the greatest number of values at once: what later stages read, and the working state.
+    """Return the greatest number of values at once in a placement: what later stages read, and the working state.
 
     A sum does not replace what it reads before it is done.
     """
     most = 0
     for number, stage in enumerate(program.stages):
-        written = {STATE, *(each.writes for each in program.stages[:number])} - {stage.writes}
-        stored = {value for value in written if program.is_read_after(number, value)}
+        here = stage.placements[1]
+        written = {each.writes for each in program.stages[:number] if each.placements[1] == here}
+        written = (written | {STATE} if here == program.home else written) - {stage.writes}
+        stored = {value for value in written if program.is_read_after(number, value, here)}
         most = max(most, len(stored | {*stage.reads} if stage.kernel == "sum" else stored))
     return most + 1
 

@@ -67,37 +67,79 @@ class AdjointValues(Protocol):
         ...
 
 
-def walk_forwards(program: Program, runners: Mapping[str, Runner], values: Values, given: Sequence[Any]) -> list[Any]:
+def walk_forwards(
+    program: Program, runners: Mapping[str, Runner], values: Values | Mapping[str, Values], given: Sequence[Any]
+) -> list[Any]:
     """Run the stages of a step in their order; return the record of each.
 
     Parameters
     ----------
     runners
         By the keys of the stages.
+    values
+        Of each placement that this process has, see :mod:`airshed.program.placement`; stages of others are left out,
+        and have the record None.
     given
         For each stage what its runner needs.
     """
-    stored: dict[str, Any] = {}
-    current, records = STATE, []
+    by_placement = values if isinstance(values, Mapping) else {program.home: values}
+    memories = {name: _Memory(program, name, each) for name, each in by_placement.items()}
+    records: list[Any] = []
     for number, stage in enumerate(program.stages):
-        if stage.kernel == "sum":
-            if current in stage.reads or program.is_read_after(number, current):
-                stored[current] = values.copy()
-            records.append(values.add_up(_coefficients(stage), [stored[name] for name in stage.reads]))
-        else:
-            (source,) = stage.reads
-            if source != current:
-                if program.is_read_after(number, current):
-                    stored[current] = values.copy()
-                values.put(stored[source])
-            if stage.writes != source and source not in stored and program.is_read_after(number, source):
-                stored[source] = values.copy()
-            records.append(runners[stage.key].run(number, stage, given[number]))
-        current = stage.writes
-        stored = {
-            name: each for name, each in stored.items() if name != current and program.is_read_after(number, name)
-        }
+        source, target = (memories.get(each) for each in stage.placements)
+        if stage.kernel == "sum" and source is not None:
+            records.append(source.add_up(number, stage))
+            continue
+        if source is not None:
+            source.load(number, stage.reads[0])
+        if target is not None:
+            target.make_room(number, stage.writes)
+        runs = source is not None or target is not None
+        records.append(runners[stage.key].run(number, stage, given[number]) if runs else None)
+        if target is not None:
+            target.is_written(number, stage.writes)
     return records
+
+
+class _Memory:
+    """The values of a placement: the current one in the working state, others as copies."""
+
+    def __init__(self, program: Program, placement: str, values: Values) -> None:
+        self._program, self._placement, self._values = program, placement, values
+        self._current: str | None = STATE if placement == program.home else None
+        self._stored: dict[str, Any] = {}
+
+    def load(self, number: int, name: str) -> None:
+        """Put a value into the working state, for the stage of a number."""
+        if name != self._current:
+            self.make_room(number, name)
+            self._values.put(self._stored[name])
+            self._current = name
+
+    def make_room(self, number: int, name: str) -> None:
+        """Copy the current value where a stage after that of a number reads it, since another replaces it."""
+        current = self._current
+        if current in (None, name) or current in self._stored:
+            return
+        if self._program.is_read_after(number, current, self._placement):
+            self._stored[current] = self._values.copy()
+
+    def add_up(self, number: int, stage: Stage) -> Any:
+        """Run a sum; return its record."""
+        if self._current is not None and self._current in stage.reads:
+            self._stored[self._current] = self._values.copy()
+        self.make_room(number, stage.writes)
+        record = self._values.add_up(_coefficients(stage), [self._stored[name] for name in stage.reads])
+        self.is_written(number, stage.writes)
+        return record
+
+    def is_written(self, number: int, name: str) -> None:
+        """The stage of a number has written a value into the working state; copies that no stage reads are dropped."""
+        self._current = name
+        self._stored = {
+            each: copy for each, copy in self._stored.items()
+            if each != name and self._program.is_read_after(number, each, self._placement)
+        }  # fmt: skip
 
 
 def walk_backwards(

@@ -45,13 +45,14 @@ def lie(*, apart: bool = False) -> Program:
 def symmetric(*, apart: bool = False) -> Program:
     """Return the mean of both orders, chemistry before and after transport and columns.
 
-    Symmetrically weighted splitting: both halves start from the same state, so that two groups of ranks can run them.
+    Symmetrically weighted splitting: both halves start from the same state. Their stages alternate, so that chemistry
+    and transport run at once on two groups of ranks.
     """
     return Program(
         "symmetric", 2,
         (
-            cells(0, 1, STATE, REACTED), *_moves(REACTED, REACTED, apart=apart),
-            *_moves(STATE, MOVED, apart=apart), cells(0, 1, MOVED, MOVED),
+            *_moves(STATE, MOVED, apart=apart), cells(0, 1, STATE, REACTED),
+            *_moves(REACTED, REACTED, apart=apart), cells(0, 1, MOVED, MOVED),
             add([(HALF, REACTED), (HALF, MOVED)]),
         ),
         source="Strang 1963, Arch. Ration. Mech. Anal. 12, 392-402",

@@ -37,6 +37,9 @@ HALF: Final = 0.5
 
 ALL_RANKS: Final = "all ranks"
 
+BETWEEN: Final = " to "
+"""Stands between the placements of a redistribution, from the one that holds the value to the one that receives it."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -85,6 +88,12 @@ class Stage:
     def has_history(self) -> bool:
         """Return whether the formula of the stage reads the step before, which no other stage may then change."""
         return isinstance(self.weights, str) and self.weights in FORMULAS and FORMULAS[self.weights].history > 0
+
+    @property
+    def placements(self) -> tuple[str, str]:
+        """The placement whose values the stage reads, and that whose values it writes: two for a redistribution."""
+        source, _, target = self.placement.partition(BETWEEN)
+        return source, target or source
 
     def over(self, begin: float, end: float) -> tuple[float, float]:
         """Return the start and the end [s] of the stage in a step from `begin` to `end` [s]."""
@@ -141,23 +150,36 @@ class Program:
         return tuple(number for number, stage in enumerate(self.stages) if stage.kernel == CELLS)
 
     def writer_of(self, number: int) -> Stage:
-        """Return the stage that wrote the value that a stage reads first: of this step, or of the one before."""
+        """Return the stage that wrote the value that a stage reads first: of this step, or of the one before.
+
+        A redistribution moves a value and does not count.
+        """
         (value, *_), before = self.stages[number].reads, [*self.stages[number:], *self.stages[:number]]
-        return next(stage for stage in reversed(before) if stage.writes == value)
+        return next(each for each in reversed(before) if each.writes == value and each.kernel != "redistribute")
 
     @property
     def has_history(self) -> bool:
         """Return whether a stage reads the step before."""
         return any(stage.has_history for stage in self.stages)
 
-    def is_read_after(self, number: int, value: str) -> bool:
-        """Return whether a stage after that of a number reads a value before it is written again."""
+    @property
+    def home(self) -> str:
+        """The placement of the state at both ends of a step."""
+        return self.stages[0].placements[0]
+
+    def is_read_after(self, number: int, value: str, placement: str | None = None) -> bool:
+        """Return whether a stage after that of a number reads a value of a placement before it is written again there.
+
+        placement  None for that of the state at both ends of a step
+        """
+        here = placement or self.home
         for stage in self.stages[number + 1 :]:
-            if value in stage.reads:
+            source, target = stage.placements
+            if source == here and value in stage.reads:
                 return True
-            if stage.writes == value:
+            if target == here and stage.writes == value:
                 return False
-        return value == STATE
+        return value == STATE and here == self.home
 
 
 def cells(begin: float, end: float, reads: str = STATE, writes: str = STATE, *, name: str = "") -> Stage:

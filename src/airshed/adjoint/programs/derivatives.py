@@ -165,7 +165,7 @@ def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
     share  use the model's own state and threads, so that they end with it
     """
     program, case, runners = model.program, model.case, model.executor.runners
-    if (case.parallel.groups.transport, case.parallel.groups.chemistry) != (0, 0):
+    if case.has_groups:
         raise CaseError("groups of ranks (parallel.groups) have no adjoint; take case.without_groups()")
     if not program.has_history and case.adjoint.rounding != "none":
         raise CaseError(

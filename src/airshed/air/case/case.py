@@ -30,6 +30,7 @@ from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.discovery import processes_of, sections_of
 from airshed.program.integrators import integrator
+from airshed.program.placement import on_groups
 from airshed.program.stage import Program
 
 
@@ -122,8 +123,23 @@ class _FixedCase(RunCase):
         return self.transport.vertical == "with chemistry"
 
     def program(self, network: ReactionNetwork) -> Program:
-        """Return the stages of a step; without reactions a splitting has none of chemistry."""
-        return integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
+        """Return the stages of a step and where they run; without reactions a splitting has none of chemistry."""
+        program = integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
+        return on_groups(program) if self.has_groups else program
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether the stages of a step run on two groups of ranks.
+
+        Raises CaseError for an integrator with a single stage.
+        """
+        groups = self.parallel.groups
+        wanted = (groups.transport, groups.chemistry) != (0, 0)
+        if wanted and self.chemistry.integrator == "imex":
+            raise CaseError(
+                'parallel.groups needs a splitting, such as chemistry.integrator = "strang": "imex" has one stage'
+            )
+        return wanted
 
     def without_groups(self) -> Self:
         """Return the case with all ranks alike, with which a run has the same bits."""

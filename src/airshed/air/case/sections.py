@@ -262,14 +262,14 @@ class OutputSection(general.OutputSection):
 
 
 class GroupsSection(Section):
-    """Transport and chemistry on groups of ranks of their own, for `strang`; see docs/parallel.md."""
+    """Transport and chemistry on groups of ranks of their own, for all integrators but `imex`; see docs/parallel.md."""
 
     transport: Annotated[Whole | Literal["same"], OrWords(("same",), Ranks)] = setting(
-        0, "Ranks that move species; `same` for all, which then have chemistry too; 0 for no groups.", unit="1"
+        0, "Ranks that run transport; `same` for all, which then run chemistry too; 0 for no groups.", unit="1"
     )
-    chemistry: Ranks = setting(0, "Ranks that have chemistry, tiles and files.", unit="1")
+    chemistry: Ranks = setting(0, "Ranks that run chemistry and have tiles and files.", unit="1")
     strategy: Literal["auto", "direct", "funnel", "parallel funnel"] = setting(
-        "auto", "How species travel between them; `auto` takes what is expected to be fastest."
+        "auto", "How values travel between them; `auto` takes the fastest by prediction."
     )
 
 

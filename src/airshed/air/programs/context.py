@@ -49,6 +49,11 @@ class AirContext:
         acts = bool(self.parts.network.reactions or self.parts.processes.terms)
         return self.parts.case.time.longest.value if acts else min(until - seconds, SECONDS_PER_HOUR)
 
+    def longest_split_step(self, seconds: float, until: float) -> float:
+        """Return the step [s] of the case, or the longest useful one: transport is cut into pieces for the wind."""
+        step = self.parts.case.time.step
+        return self.longest_useful_step(seconds, until) if step == "auto" else step.value
+
     def check_finite(self, sums: Array, seconds: float) -> None:
         """Raise NumericalError where sums (..., species) show that the state at a time [s] is lost."""
         if np.isfinite(sums).all():

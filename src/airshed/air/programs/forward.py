@@ -22,6 +22,7 @@ from airshed.kernels.step.data import Directions, OtherRanks, State
 from airshed.parallel.balance import Balance
 from airshed.program.check import check
 from airshed.program.execute import walk_forwards
+from airshed.program.placement import check_devices
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, Program
 
 Array = npt.NDArray[np.float64]
@@ -76,12 +77,13 @@ class ForwardExecutor:
     """Advances the packed state of a case by its program.
 
     program  of a step
+    values   that this process has, by placement
     lasting  how many further steps leave the newest mixing ratios where they lie
     """
 
     def __init__(self, program: Program, context: AirContext, runners: dict[str, StageRunner]) -> None:
         self.program, self._context, self.runners = program, context, runners
-        self._values = PackedValues(context)
+        self.values = {program.home: PackedValues(context)}
         single = len(program.stages) == 1
         self.batch = next(iter(runners.values())).batch if single else 1
         self.lasting = check(program).lasting
@@ -106,7 +108,7 @@ class ForwardExecutor:
     def _walk(self, steps: Sequence[tuple[float, float]]) -> list[Any]:
         """Walk the program over a batch of steps, several of them for a single stage; return records by stage."""
         given = [[stage.over(*step) for step in steps] for stage in self.program.stages]
-        records = walk_forwards(self.program, self.runners, self._values, given)
+        records = walk_forwards(self.program, self.runners, self.values, given)
         self._context.check_finite(self._context.budget.amounts, steps[-1][1])
         return [[each] if isinstance(each, SumRecord) else each for each in records]
 
@@ -162,9 +164,10 @@ class ForwardExecutor:
 
     @property
     def steppers(self) -> list[Stepper]:
-        """The steppers of all stages: they share one state."""
-        movers = [each.mover.stepper for each in self.runners.values() if isinstance(each, OneStepRunner)]
-        return list(dict.fromkeys([self._context.stepper, *movers]))
+        """The steppers of all stages that advance the state."""
+        runners = [each for each in self.runners.values() if isinstance(each, OneStepRunner)]
+        steppers = [each.mover.stepper for each in runners if each.context is self._context]
+        return list(dict.fromkeys([self._context.stepper, *steppers]))
 
     def wall(self) -> dict[str, float]:
         """Return the wall time of the parts of all steps so far [s]; of what threads share, their mean."""
@@ -192,12 +195,13 @@ class ForwardExecutor:
 def make_executor(
     program: Program, context: AirContext, families: tuple[str, ...], *, threads: int
 ) -> ForwardExecutor:  # fmt: skip
-    """Return the executor of a program.
+    """Return the executor of a program: of the stages that are placed where the state is.
 
     families  elements whose atoms are counted where reactions make or lose them
     """
+    check_devices(program, backend().devices)
     runners: dict[str, StageRunner] = {}
-    for stage in program.stages:
+    for stage in (each for each in program.stages if each.placement == program.home):
         if stage.kernel == CELLS and stage.key not in runners:
             chemistry = make_chemistry(context.parts, context.stepper.layout, families, program, threads=threads)
             assert chemistry is not None
@@ -206,7 +210,7 @@ def make_executor(
             runners[stage.key] = TwoStepRunner(context)
         elif stage.operators and stage.key not in runners:
             stepper = _column_stepper(context, threads) if stage.kernel == COLUMN else context.stepper
-            runners[stage.key] = OneStepRunner(context, Mover.of(context, stepper))
+            runners[stage.key] = OneStepRunner(context, Mover(context, stepper))
     return ForwardExecutor(program, context, runners)
 
 

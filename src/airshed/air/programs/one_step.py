@@ -11,7 +11,7 @@ mixes fast, or whose content is lost fast, the second application takes more tha
 :data:`MOST_CLIPPED` of a species, it is repeated by backward Euler along columns: first order, positive.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Final
@@ -19,11 +19,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.forcing import Forcing
-from airshed.air.light import PackedLight
 from airshed.air.programs.context import AirContext, Span, StageRunner
 from airshed.air.programs.records import FormulaStep, MoveRecord, StageRecord
-from airshed.air.sources import PackedSources
 from airshed.kernels.backend import Stepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
@@ -59,57 +56,27 @@ def sums_of(packed: AnyArray, amounts: Array) -> Array:
 
 
 class Mover:
-    """Moves the packed state of a :class:`Stepper` without reactions, in the directions of its kernel.
+    """Moves the packed state of a :class:`Stepper` without reactions, in the directions of its kernel."""
 
-    Parameters
-    ----------
-    sources
-        Of emission, which kernels without vertical transport do not read.
-    light
-        Of the columns, for processes that read it; None where none does.
-    emitted
-        Numbers of the species of `sources`.
-    courant
-        Largest sum of Courant numbers of a piece, over the directions of the kernel.
-    any_rank
-        Combines a condition over the ranks that move some of the species.
-    """
-
-    def __init__(
-        self, stepper: Stepper, forcing: Forcing, sources: PackedSources, light: PackedLight | None, *,
-        emitted: Sequence[int], courant: float, any_rank: Callable[[bool], bool] = bool,
-    ) -> None:  # fmt: skip
-        self._any_rank = any_rank
-        self.stepper, self._forcing, self._sources, self._light = stepper, forcing, sources, light
-        self._emitted, self._courant = list(emitted), courant
-        self._species, self._shape = len(stepper.kernel.network.species), stepper.kernel.shape
+    def __init__(self, context: AirContext, stepper: Stepper) -> None:
+        self.stepper, self._context, self._shape = stepper, context, stepper.kernel.shape
+        self._forcing, self._sources = context.forcing, context.sources
+        self._light = context.light if context.parts.processes.ask_for(LIGHT) else None
         self._dark = stepper.layout.zeros(2)
-
-    @classmethod
-    def of(cls, context: AirContext, stepper: Stepper) -> "Mover":
-        """Return what moves the state of a stepper."""
-        light = context.light if context.parts.processes.ask_for(LIGHT) else None
-        return cls(
-            stepper, context.forcing, context.sources, light, emitted=context.emitted,
-            courant=context.parts.case.time.courant,
-        )  # fmt: skip
 
     def pieces(self, begin: float, end: float) -> list[tuple[float, float]]:
         """Return the starts and lengths [s] of the pieces of a stage."""
-        count = max(1, ceil((end - begin) * self._outflow_rate(begin) / self._courant - 1e-9))
+        courant = self._context.parts.case.time.courant
+        count = max(1, ceil((end - begin) * self._outflow_rate(begin) / courant - 1e-9))
         step = (end - begin) / count
         return [(begin + number * step, step) for number in range(count)]
 
-    def emission(self, begin: float, step: float) -> tuple[AnyArray, Array]:
-        """Return the packed emission of a piece, and that of each species [mol/s] in the whole area."""
-        packed, totals = self._sources.at(begin + 0.5 * step)
-        emission = np.zeros(self._species)
-        emission[self._emitted] = totals
-        return packed, emission
-
     def emitted(self, begin: float, step: float) -> Array:
         """Return the emission of each species [mol/s] in a piece: zero where no column is solved."""
-        return self.emission(begin, step)[1] if self._shape.vertical else np.zeros(self._species)
+        emission = np.zeros(len(self._context.parts.network.species))
+        if self._shape.vertical:
+            emission[self._context.emitted] = self._sources.at(begin + 0.5 * step)[1]
+        return emission
 
     def _outflow_rate(self, seconds: float) -> float:
         """Return the largest sum of outflow over air content of any cell of the whole area [1/s]."""
@@ -117,13 +84,13 @@ class Mover:
         along = directions.get((self._shape.horizontal, self._shape.vertical), "all")
         return self._forcing.outflow_rate(seconds, along)
 
-    def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], tuple[FormulaStep, Array]]:
+    def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], ...]:
         """Move the state over a piece; return both applications of the formula, each with its sums (term, species).
 
         Sums of levels that move each by itself are (term, species, level).
         """
         inside, middle, end = begin + 0.5 * step, begin + GAMMA * step, begin + step
-        packed = self.emission(begin, step)[0] if self._shape.vertical else None
+        packed = self._sources.at(inside)[0] if self._shape.vertical else None
         state, weights = self.stepper.state, one_step_weights(step)
 
         def apply(start: float, until: float, weights: StageWeights) -> tuple[FormulaStep, Array]:
@@ -137,7 +104,7 @@ class Mover:
             return first, apply(middle, end, weights[1])
         before = state.tendency.copy(), state.air_tendency.copy()
         second = apply(middle, end, weights[1])
-        if self._any_rank(self._clips_much(second[1])):
+        if self._clips_much(second[1]):
             state.rotate()  # the levels before the second application, whose older one is not read any more
             state.tendency[...], state.air_tendency[...] = before
             second = apply(middle, end, one_step_weights(step, again=True)[1])
@@ -168,9 +135,8 @@ class OneStepRunner(StageRunner):
         self.context, self.mover, self.stepper = context, mover, mover.stepper
 
     def longest_step(self, seconds: float, until: float) -> float:
-        """Return the step [s] of the case, or the longest one; transport is cut into pieces as the wind requires."""
-        step = self.context.parts.case.time.step
-        return self.context.longest_useful_step(seconds, until) if step == "auto" else step.value
+        """Return the step [s] of the case, or the longest one."""
+        return self.context.longest_split_step(seconds, until)
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
         """Advance the state by a stage, piece by piece."""

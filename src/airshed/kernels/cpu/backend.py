@@ -15,6 +15,7 @@ class CpuBackend:
     """Generated C++ on the threads of a process."""
 
     width = WIDTH
+    devices: tuple[str, ...] = ()
 
     def compile_mechanism(
         self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),

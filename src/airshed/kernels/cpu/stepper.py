@@ -14,8 +14,8 @@ from airshed.kernels.cpu.work_sharing import WorkSharing
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.kernels.step.data import (
+    HORIZONTAL_TERMS,
     NO_OTHERS,
-    OF_PLANES,
     PARTS,
     SIDES,
     ColumnForcing,
@@ -47,7 +47,9 @@ class Stepper:
         self.neighbours, self._total = others.neighbours, others.total or kernel.sums.total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
-        self._terms = (len(kernel.terms), species) if kernel.shape.vertical else (len(OF_PLANES), species, levels)
+        self._terms = (
+            (len(kernel.terms), species) if kernel.shape.vertical else (len(HORIZONTAL_TERMS), species, levels)
+        )
         sums = prod(self._terms) + len(kernel.shape.families)
         self._sums: Array = aligned_zeros((batch, layout.rows * layout.blocks, sums), np.float64).view(np.float64)
         self._totals = np.zeros(sums)
@@ -116,7 +118,7 @@ class Stepper:
         if self.kernel.shape.vertical:
             return found, families
         terms = np.zeros((len(self.kernel.terms), *self._terms[1:]))
-        terms[list(OF_PLANES)] = found
+        terms[list(HORIZONTAL_TERMS)] = found
         return terms, families
 
     @property

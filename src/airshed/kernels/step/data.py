@@ -23,8 +23,8 @@ REACH = 2
 TERMS: Final = ("inflow", "outflow", "chemistry", "clipped")
 """What every step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]; operators add theirs."""
 
-OF_PLANES: Final = (0, 1, 3)
-"""Which of them there are where levels move each by itself, with nothing implicit."""
+HORIZONTAL_TERMS: Final = (0, 1, 3)
+"""Those of horizontal transport alone, by level."""
 
 PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
 """Parts of a step whose wall time is measured, in the order of ``enum Part``."""

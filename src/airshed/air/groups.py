@@ -1,12 +1,11 @@
-"""The two groups of ranks that a case may ask for, and what ranks do that only move species for others."""
+"""The two groups of ranks that a case may request, and the work of the transport ranks."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
-from airshed.air.two_groups.remote_transport import TransportedSpecies
-from airshed.core.errors import CaseError
+from airshed.air.programs.groups import TransportRank
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
@@ -14,29 +13,25 @@ from airshed.parallel.groups import Groups
 
 
 def only_transports(case: Case, ranks: Communicator | None = None) -> bool:
-    """Return whether this rank has nothing but species to move, so that it is to :func:`transport_for_others`."""
+    """Return whether this rank is a transport rank alone, which calls :func:`transport_for_others`."""
     wanted, rank = case.parallel.groups, (world() if ranks is None else ranks).rank
     return wanted.transport not in ("same", 0) and rank >= wanted.chemistry
 
 
 def make_groups(case: Case, ranks: Communicator) -> Groups | None:
-    """Return the groups that the case asks for, None where it asks for none; all ranks of both call this together.
+    """Return the groups that the case requests, None where it requests none; all ranks of both call this together.
 
-    Raises CaseError where its numbers do not fit the ranks, or its integrator has no two phases.
+    Raises CaseError where its numbers do not fit the ranks, or its integrator has a single stage.
     """
-    wanted = case.parallel.groups
-    if (wanted.transport, wanted.chemistry) == (0, 0):
+    if not case.has_groups:
         return None
-    if case.chemistry.integrator == "imex":
-        raise CaseError(
-            'parallel.groups needs a splitting, such as chemistry.integrator = "strang": "imex" has one stage'
-        )
+    wanted = case.parallel.groups
     return Groups.of(ranks, wanted.transport, wanted.chemistry)
 
 
 @contextmanager
 def allowing_service(groups: Groups | None) -> Iterator[None]:
-    """Let the ranks that only move species begin where the block ends well, and end where it raises."""
+    """Let the transport ranks begin where the block ends well, and end where it raises."""
     ready = False
     try:
         with closed_on_error(groups):
@@ -61,9 +56,9 @@ def closed_on_error(groups: Groups | None) -> Iterator[None]:
 def transport_for_others(
     case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, allow_code: bool = False
 ) -> None:
-    """Move species for the simulation that the other ranks make of the case, until they close it.
+    """Run the stages of transport of the simulation that the chemistry ranks make of the case, until they close it.
 
-    For ranks that `only_transports` names, with the same case, meteorology and permission to run code as the others'.
+    For ranks that `only_transports` names, with the case, meteorology and permission to run code of the others.
     """
     case = case.allowing_code() if allow_code else case
     ranks = world() if ranks is None else ranks
@@ -74,5 +69,5 @@ def transport_for_others(
             if not groups.world.broadcast(None):
                 return
             threads = case.run.threads or cores_each(groups.world)
-            with closing(TransportedSpecies(case, meteorology, groups, threads)) as species:
-                species.run()
+            with closing(TransportRank(case, meteorology, groups, threads)) as rank:
+                rank.run()
