@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airshed.serve.client import connect as connect
 
 register("air", "airshed.air.kind:KIND", default=True)
+register("box", "airshed.air.box.model:KIND")
 register("pasture", "airshed.pasture.kind:KIND")
 
 _LAZY = {

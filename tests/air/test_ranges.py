@@ -29,6 +29,7 @@ CASE: dict[str, Any] = {
 BOX: dict[str, Any] = {
     "time": {"length": "24 h"},
     "environment": {"location": {"lat": 50, "lon": 10, "date": "2022-08-31"}},
+    "output": [{}],
 }
 EXTREMES = (0.0, -1.0, 1e300, -1e300, 1e-300, math.nan, math.inf, -math.inf)
 WHOLES = (0, -1, 10**18, -(10**18), 10**400)

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from airshed.adjoint.box_backward import BoxAdjoints, backward
 from airshed.adjoint.box_ranking import KINDS
-from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box.conditions import BoxConditions
+from airshed.air.box.model import BoxModel
 from airshed.air.box.run import Conditions, States, prepare
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed, suggestion
@@ -62,33 +63,32 @@ def box_sensitivity(
             f"gradient of {of}: {listed(sorted(network.sums))} of {network.name} is a sum of species, which a gradient"
             " would take for a species of its own; write each such reaction once for each species of the sum"
         )
-    asked = prepare(network, conditions, states, threads, allow_code=allow_code)
-    target = _target(asked, of, at)
-    if target.at < _end(asked.conditions):
-        shorter = _until(asked.conditions, target.at)
-        asked.close()
-        asked = prepare(network, shorter, states, threads, allow_code=allow_code)
-    try:
-        asked.keep_tape()
-        series = asked.run()
-        end = np.asarray(series[target.species].values[-1], np.float64).reshape(-1)
-        return _dataset(asked, target, end, backward(asked, asked.network.index(target.species)))
-    finally:
-        asked.close()
+    run = prepare(network, conditions, states, threads, allow_code=allow_code)
+    target = _target(run.model, of, at)
+    if target.at < _end(run.model.conditions):
+        shorter = _until(run.model.conditions, target.at)
+        run.simulation.close()
+        run = prepare(network, shorter, states, threads, allow_code=allow_code)
+    with run.simulation:
+        model = run.model
+        model.record()
+        run.simulation.run()
+        species = model.network.index(target.species)
+        return _dataset(model, target, model.concentrations()[species].copy(), backward(model, species))
 
 
 def _end(conditions: BoxConditions) -> float:
     return float(conditions.time.start.value + conditions.time.length.value)
 
 
-def _target(run: BoxRun, of: str, at: str | None) -> BoxTarget:
-    names = {name.casefold(): name for name in run.network.names}
+def _target(model: BoxModel, of: str, at: str | None) -> BoxTarget:
+    names = {name.casefold(): name for name in model.network.names}
     if of.casefold() not in names:
-        raise CaseError(f"gradient of {of}: no species of {run.network.name}; {suggestion(of, run.network.names)}")
-    end = _end(run.conditions)
+        raise CaseError(f"gradient of {of}: no species of {model.network.name}; {suggestion(of, model.network.names)}")
+    end = _end(model.conditions)
     time = end if at is None else quantity(at, ("s",), where="at").value
-    if not run.conditions.time.start.value < time <= end:
-        span = f"{run.conditions.time.start.text} and {end / 3600.0:g} h"
+    if not model.conditions.time.start.value < time <= end:
+        span = f"{model.conditions.time.start.text} and {end / 3600.0:g} h"
         raise CaseError(f"at = {at!r} is not between {span}: it is a local time from midnight of the first day")
     return BoxTarget(names[of.casefold()], time)
 
@@ -100,19 +100,19 @@ def _until(conditions: BoxConditions, at: float) -> BoxConditions:
     return BoxConditions.from_dict(data, conditions.folder)
 
 
-def _dataset(run: BoxRun, target: BoxTarget, end: Array, found: BoxAdjoints) -> "xr.Dataset":
+def _dataset(model: BoxModel, target: BoxTarget, end: Array, found: BoxAdjoints) -> "xr.Dataset":
     import xarray as xr
 
     if not (end > 0.0).any():
         raise DataError(f"there is no {target.species} at t = {target.at:g} s: nothing is relative to it")
-    network, forcing = run.network, run.forcing
+    network, forcing = model.network, model.forcing
     names = np.array(network.names, object)
     coordinates: dict[str, Any] = {
         "reaction": [reaction.label for reaction in network.reactions], "species": list(network.names),
         "equation": ("reaction", [reaction.text or reaction.label for reaction in network.reactions]),
         "emitted": list(names[list(forcing.emitted)]), "deposited": list(names[list(forcing.deposited)]),
     }  # fmt: skip
-    many = ("cell",) if run.many else ()
+    many = ("cell",) if model.many else ()
     relative = {
         "rate": found.rates, "initial": found.initial * found.start, "emission": found.emission,
         "deposition": found.deposition,
@@ -126,8 +126,8 @@ def _dataset(run: BoxRun, target: BoxTarget, end: Array, found: BoxAdjoints) -> 
     change = f"d {target.species} / d value at the start"
     variables["initial_absolute"] = _variable(("species", *many), found.initial, change)
     variables["value"] = _variable(many, end, f"{target.species} at the time", "molecules cm-3")
-    attributes = {"title": run.conditions.title, "mechanism": network.name, "gradient": target.species,
-                  "time": target.at, "steps": run.steps}  # fmt: skip
+    attributes = {"title": model.conditions.title, "mechanism": network.name, "gradient": target.species,
+                  "time": target.at, "steps": model.cells.steps}  # fmt: skip
     return xr.Dataset(variables, coordinates, attributes)
 
 

@@ -1,21 +1,26 @@
-"""Takes the adjoint of boxes back over what they did, from the end to the start."""
+"""Adjoints of the kinds of `cells` stages of boxes, from the end of a run to its start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.box import BoxRun
 from airshed.air.box.forcing import UNNEEDED
-from airshed.air.box.gauss_seidel import GaussSeidelCells
-from airshed.air.box.smooth import Series
-from airshed.air.box.tape import Expansion, Leg, table_of
+from airshed.air.box.gauss_seidel import GaussSeidelCells, StepRecord
+from airshed.air.box.interval import Expansion, Interval, table_of
+from airshed.air.box.model import BoxModel
+from airshed.air.box.series import Series
 from airshed.kernels.chemistry import pack_cells, unpack_cells
-from airshed.kernels.step.data import Share
+from airshed.kernels.step.data import Level, Share
 from airshed.kernels.step.rates import REFERENCE_DENSITY
+from airshed.program.execute import walk_backwards
+from airshed.program.stage import Stage
 
 Array = npt.NDArray[np.float64]
+
+_NO_VALUES: Final[Any] = None  # a program of one stage copies none
 
 _AIR = 2
 """The input of the solver that is the density of air."""
@@ -37,86 +42,111 @@ class BoxAdjoints:
     deposition: Array | None
 
 
-def backward(run: BoxRun, species: int) -> BoxAdjoints:
-    """Return the adjoints of a species at the end of a run that has kept its tape."""
-    return (
-        _by_rosenbrock(run, species) if run.gauss_seidel is None else _by_gauss_seidel(run, run.gauss_seidel, species)
-    )
+def backward(model: BoxModel, species: int) -> BoxAdjoints:
+    """Return the adjoints of a species at the end of a run of which there are records."""
+    gauss_seidel = isinstance(model.cells, GaussSeidelCells)
+    adjoint = GaussSeidelAdjoint(model, species) if gauss_seidel else RosenbrockAdjoint(model, species)
+    for records in reversed(model.records or []):
+        walk_backwards(model.program, {"cells": adjoint}, _NO_VALUES, records)
+    return adjoint.finish()
 
 
-def _by_gauss_seidel(run: BoxRun, boxes: GaussSeidelCells, species: int) -> BoxAdjoints:
-    """Take steps of the two-step formula back by the adjoint of the model's own kernel, in mixing ratios c/M."""
-    network, layout, emitted = run.network, boxes.layout, list(run.forcing.emitted)
-    reverser, nothing = boxes.reverser(), layout.zeros(len(network.species), 1)
-    emission, done, level = np.zeros((len(emitted), 1)), 0, None
-    reverser.start(nothing)
-    for step, levels in boxes.back():
-        if not done:
-            weight = np.zeros((len(network.species), 1, 1, 1))
-            weight[species] = REFERENCE_DENSITY * layout.unpack(levels[2].air)[0]
-            reverser.x[...] = layout.pack(weight, padding="constant")
-        sources = layout.zeros(len(network.species), 1)
-        reverser.reverse(step, levels, nothing, [Share(1.0, sources)])
-        if emitted and step.column is not None:
-            emission += (layout.unpack(sources)[emitted] * layout.unpack(step.column.emission))[:, 0, 0]
-        done, level = done + 1, levels[1]
-    assert level is not None
-    reverser.finish(level)
-    reverser.close()
-    start, air = _start(run)
-    initial = layout.unpack(reverser.x)[:, 0, 0] / air
-    return BoxAdjoints(initial, start, reverser.reactions.sum(axis=(0, 1))[:, None], emission, None)
+class RosenbrockAdjoint:
+    """Adjoint of the `cells` stage of Rosenbrock methods; the working adjoint is (species, cell)."""
+
+    def __init__(self, model: BoxModel, species: int) -> None:
+        self._model, forcing, network = model, model.forcing, model.network
+        cells = forcing.cells
+        self._adjoint = np.zeros((len(network.species), cells))
+        self._adjoint[species] = 1.0
+        self._rates = np.zeros((len(network.reactions), cells))
+        self._emission = np.zeros((len(forcing.emitted), cells))
+        self._lost = np.zeros((len(network.species), cells))
+        everything = tuple(range(len(network.species)))
+        # A solver has loss rates of all species where these are diluted with their air.
+        self._losses = np.array(everything if forcing.air_changes else forcing.deposited, np.intp)[:, None]
+
+    def run(self, number: int, stage: Stage, given: Sequence[Interval | Expansion]) -> None:
+        """Take the adjoint over a step, of which `given` is the record."""
+        emitted, adjoint = len(self._emission), self._adjoint
+        for done in reversed(given):
+            cells = done.cells
+            if isinstance(done, Expansion):
+                adjoint[:, cells] *= done.factor
+                continue
+            initial, rates, sources = _back_over(done, adjoint[:, cells], emitted, self._model.forcing.air_changes)
+            adjoint[:, cells] = initial
+            self._rates[:, cells] += rates
+            self._emission[:, cells] += sources[:emitted]
+            self._lost[self._losses, cells] += sources[emitted:]
+
+    def finish(self) -> BoxAdjoints:
+        """Return the adjoints at the start."""
+        deposition = self._lost[list(self._model.forcing.deposited)]
+        return BoxAdjoints(self._adjoint, _start(self._model)[0], self._rates, self._emission, deposition)
 
 
-def _start(run: BoxRun) -> tuple[Array, Array]:
+class GaussSeidelAdjoint:
+    """Adjoint of the `cells` stage of the two-step formula, by that of the kernel, in mixing ratios c/M."""
+
+    def __init__(self, model: BoxModel, species: int) -> None:
+        assert isinstance(model.cells, GaussSeidelCells)
+        self._model, self._cells, self._species = model, model.cells, len(model.network.species)
+        self._emitted = list(model.forcing.emitted)
+        self._emission = np.zeros((len(self._emitted), 1))
+        self._layout, self._reverser = model.cells.layout, model.cells.reverser()
+        self._nothing = self._layout.zeros(self._species, 1)
+        self._newest = model.cells.mixing_ratios()
+        self._level: Level | None = None
+        self._reverser.start(self._nothing)
+        weight = np.zeros((self._species, 1, 1, 1))
+        weight[species] = REFERENCE_DENSITY * self._layout.unpack(model.cells.air())[0]
+        self._reverser.x[...] = self._layout.pack(weight, padding="constant")
+
+    def run(self, number: int, stage: Stage, given: StepRecord) -> None:
+        """Take the adjoint over a step, of which `given` is the record."""
+        forcing, levels = self._cells.forcing_of(given, self._newest)
+        sources = self._layout.zeros(self._species, 1)
+        self._reverser.reverse(forcing, levels, self._nothing, [Share(1.0, sources)])
+        if self._emitted and forcing.column is not None:
+            emission = self._layout.unpack(forcing.column.emission)
+            self._emission += (self._layout.unpack(sources)[self._emitted] * emission)[:, 0, 0]
+        self._newest, self._level = given.q, levels[1]
+
+    def finish(self) -> BoxAdjoints:
+        """Return the adjoints at the start."""
+        assert self._level is not None
+        self._reverser.finish(self._level)
+        self._reverser.close()
+        start, air = _start(self._model)
+        initial = self._layout.unpack(self._reverser.x)[:, 0, 0] / air
+        return BoxAdjoints(initial, start, self._reverser.reactions.sum(axis=(0, 1))[:, None], self._emission, None)
+
+
+def _start(model: BoxModel) -> tuple[Array, Array]:
     """Return the concentrations (species, cell) and the density of air (1, 1 or cell) at the start."""
-    begin = run.conditions.time.start.value
-    air = run.forcing.at([begin])
-    return run.forcing.start(begin, air), air.get("M", np.full((1, 1), UNNEEDED["M"])).T
+    begin = model.begin.at
+    air = model.forcing.at([begin])
+    return model.forcing.start(begin, air), air.get("M", np.full((1, 1), UNNEEDED["M"])).T
 
 
-def _by_rosenbrock(run: BoxRun, species: int) -> BoxAdjoints:
-    network, forcing, tape = run.network, run.forcing, run.tape or []
-    cells = forcing.cells
-    bar, start = np.zeros((len(network.species), cells)), _start(run)[0]
-    bar[species] = 1.0
-    rates, emission = np.zeros((len(network.reactions), cells)), np.zeros((len(forcing.emitted), cells))
-    lost = np.zeros((len(network.species), cells))
-    for done in reversed(tape):
-        if isinstance(done, Expansion):
-            bar[:, done.cells] *= done.factor
-            continue
-        initial, of_rates, sources = _back_over(done, bar[:, done.cells], len(forcing.emitted), forcing.air_changes)
-        bar[:, done.cells] = initial
-        rates[:, done.cells] += of_rates
-        emission[:, done.cells] += sources[: len(forcing.emitted)]
-        lost[_lost(run)[:, None], done.cells] += sources[len(forcing.emitted) :]
-    return BoxAdjoints(bar, start, rates, emission, lost[list(forcing.deposited)])
-
-
-def _lost(run: BoxRun) -> npt.NDArray[np.intp]:
-    """Return the species that the solver has a loss rate of: all where they are diluted with their air."""
-    everything = tuple(range(len(run.network.species)))
-    return np.array(everything if run.forcing.air_changes else run.forcing.deposited, np.intp)
-
-
-def _back_over(leg: Leg, bar: Array, emitted: int, air_changes: bool) -> tuple[Array, Array, Array]:
+def _back_over(interval: Interval, bar: Array, emitted: int, air_changes: bool) -> tuple[Array, Array, Array]:
     """Return adjoints at the beginning of an interval, of rates, and of emissions and losses, each (.., cell)."""
-    count, width = len(leg.cells), leg.solver.kernel.shape.width
-    rows = [*leg.rows, *_gains(leg, emitted, air_changes)]
+    count, width = len(interval.cells), interval.solver.kernel.shape.width
+    rows = [*interval.rows, *_gains(interval, emitted, air_changes)]
     adjoint, inputs = pack_cells(bar, width), table_of(rows, count, width)
-    found = leg.solver.reversed().reverse(adjoint, inputs, leg.recorded(), 0.0, leg.length)
+    found = interval.solver.reversed().reverse(adjoint, inputs, interval.recorded(), 0.0, interval.length)
     initial, rates, sources = (unpack_cells(each, count) for each in (found.adjoint, found.rates, found.sources))
     return initial, rates, sources
 
 
-def _gains(leg: Leg, emitted: int, air_changes: bool) -> Sequence[Array]:
+def _gains(interval: Interval, emitted: int, air_changes: bool) -> Sequence[Array]:
     """Return what emissions and losses gain as a factor on them grows: themselves, without dilution with the air."""
-    sources = list(leg.rows[len(leg.solver.kernel.inputs) :])
+    sources = list(interval.rows[len(interval.solver.kernel.inputs) :])
     if not air_changes:
         return sources
-    air = Series(leg.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
-    growth = air.derivative_of_logarithm(np.array([leg.length])).coefficients[:, 0]
+    air = Series(interval.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
+    growth = air.derivative_of_logarithm(np.array([interval.length])).coefficients[:, 0]
     return [*sources[:emitted], *(_sum(loss, growth) for loss in sources[emitted:])]
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
@@ -34,6 +34,8 @@ class RunCase(Section):
     """
 
     own_before = "time"
+    what: ClassVar[str] = "the case"
+    """What messages call it."""
 
     title: str = setting("Airshed case", "What the case is called on pictures and in files.")
     description: str = setting("", "What it is about.")
@@ -86,7 +88,7 @@ class RunCase(Section):
         try:
             case = cls.model_validate(data)
         except ValidationError as error:
-            raise CaseError(explain(error, cls, data, locate, file)) from error
+            raise CaseError(explain(error, cls, data, locate, file, cls.what)) from error
         case._base, case._file = base.resolve(), file
         if file is not None:
             case._name = case._base.name if file.name == "case.toml" else file.stem

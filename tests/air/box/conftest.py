@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.air.box.toy import CLOSED, load_toy
 
-from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box import BoxConditions
+from airshed.air.box.run import BoxRun
 from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism
 

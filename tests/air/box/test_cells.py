@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 from tests.air.box.toy import CLOSED
 
-from airshed.air.box import BoxConditions, BoxRun, integrate_box, load_states, states_of
-from airshed.air.box.run import box
+from airshed.air.box import BoxConditions, load_states, states_of
+from airshed.air.box.run import BoxRun, box
 from airshed.core.errors import AirshedError
 from airshed.mechanism import ReactionNetwork
 
@@ -51,11 +51,11 @@ def test_a_box_does_not_depend_on_the_others(emep: ReactionNetwork, temperature:
     conditions, data = BoxConditions.from_dict(CONDITIONS), cells(count)
     if temperature == "each its own":
         data["temperature"] = ("cell", np.linspace(270.0, 305.0, count), {"units": "K"})
-    together = integrate_box(emep, conditions, states=states_of(data, emep))
+    together = box(emep, conditions, states=states_of(data, emep))
     assert together["O3"].dims == ("time", "cell")
     assert together["NO2"].shape == (3, count)
     for places in ([1], [count - 1, 0]):
-        alone = integrate_box(emep, conditions, states=states_of(chosen(data, places), emep))
+        alone = box(emep, conditions, states=states_of(chosen(data, places), emep))
         for name in together.data_vars:
             assert np.array_equal(alone[name], together[name][:, places]), name
     assert np.ptp(together["O3"].values[-1]) > 1e11
@@ -64,7 +64,7 @@ def test_a_box_does_not_depend_on_the_others(emep: ReactionNetwork, temperature:
 @pytest.mark.thorough
 def test_threads_do_not_matter(emep: ReactionNetwork) -> None:
     conditions, data = BoxConditions.from_dict(CONDITIONS), cells(20)
-    one, two = (integrate_box(emep, conditions, states=states_of(data, emep), threads=each) for each in (1, 2))
+    one, two = (box(emep, conditions, states=states_of(data, emep), threads=each) for each in (1, 2))
     assert one.identical(two)
 
 
@@ -73,11 +73,11 @@ def test_gauss_seidel_takes_many_cells_too(emep: ReactionNetwork) -> None:
     solver = {"method": "gauss-seidel", "step": "100 s", "sweeps": 4}
     data = cells(11)
     by = [
-        integrate_box(emep, BoxConditions.from_dict(CONDITIONS | {"solver": each}), states=states_of(data, emep))
+        box(emep, BoxConditions.from_dict(CONDITIONS | {"solver": each}), states=states_of(data, emep))
         for each in (solver, CONDITIONS["solver"])
     ]
     assert np.allclose(by[0]["O3"], by[1]["O3"], rtol=5e-3)
-    alone = integrate_box(
+    alone = box(
         emep, BoxConditions.from_dict(CONDITIONS | {"solver": solver}), states=states_of(chosen(data, [7]), emep)
     )
     assert np.array_equal(alone["O3"][:, 0], by[0]["O3"][:, 7])
@@ -95,13 +95,13 @@ def test_states_go_before_conditions(toy: ReactionNetwork, tmp_path: Path) -> No
             "initial": {"TRACER": "1 ppb", "TRACER2": "3 ppb"},
         }
     )
-    series = integrate_box(toy, conditions, states=load_states(path, toy))
+    series = box(toy, conditions, states=load_states(path, toy))
     assert np.allclose(1e9 * series["TRACER"] / series["M"], [40.0, 20.0])
     assert np.allclose(1e9 * series["TRACER2"] / series["M"], 3.0)
     assert series["temperature"][0].values.tolist() == [273.15, 283.15]
     assert np.allclose(series["M"], series["pressure"] / (1.380649e-17 * series["temperature"]))
     series.to_netcdf(tmp_path / "states.nc", engine="netcdf4")
-    again = integrate_box(toy, conditions, states=load_states(tmp_path / "states.nc", toy))
+    again = box(toy, conditions, states=load_states(tmp_path / "states.nc", toy))
     assert np.allclose(again["TRACER"][0], series["TRACER"][-1], rtol=1e-14)
 
 

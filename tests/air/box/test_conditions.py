@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box import BoxConditions
+from airshed.air.box.events import JUST_BEFORE, Event
 from airshed.air.box.forcing import BoxForcing
-from airshed.air.box.steps import JUST_BEFORE, steps
+from airshed.air.box.run import BoxRun
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork
@@ -138,8 +139,8 @@ def test_a_unit_behind_a_formula_is_that_of_all_of_it(tracer: ReactionNetwork) -
         "emission": {"TRACER": "60*(1 + t) molecules/cm3/min"},
     }
     conditions = BoxConditions.from_dict(given)
-    again = BoxConditions.from_dict(tomllib.loads(conditions.to_toml()))
-    assert again.to_toml() == conditions.to_toml()
+    again = BoxConditions.from_dict(tomllib.loads(conditions.conditions_file()))
+    assert again.conditions_file() == conditions.conditions_file()
     values = BoxForcing(again, tracer).at([0.0, 3600.0])
     assert values["T"][0] == pytest.approx([293.15, 294.15])
     assert values["p"][0] == pytest.approx([1e5, 1.001e5])
@@ -183,34 +184,47 @@ def test_a_file_names_file_and_line(tmp_path: Path) -> None:
 def test_conditions_as_a_file_are_the_same_again() -> None:
     path = resource("cases/emep-box") / "conditions.toml"
     conditions = BoxConditions.load(path)
-    again = BoxConditions.from_dict(tomllib.loads(conditions.to_toml()))
-    assert again.to_toml() == conditions.to_toml()
+    again = BoxConditions.from_dict(tomllib.loads(conditions.conditions_file()))
+    assert again.conditions_file() == conditions.conditions_file()
     assert again.initial == conditions.initial
     assert conditions.name == "conditions"
 
 
 def test_location_as_a_file(problem: Problem) -> None:
     conditions = problem(environment__location={"lat": 50, "lon": 14, "date": "2022-08-31"})
-    again = BoxConditions.from_dict(tomllib.loads(conditions.to_toml()))
+    again = BoxConditions.from_dict(tomllib.loads(conditions.conditions_file()))
     assert again.environment.location == conditions.environment.location
 
 
-def test_steps_stop_at_outputs_and_jumps(problem: Problem) -> None:
-    conditions = problem(time__length="17 h", time__restarts=["20 h", "4 h"], solver__step="7 min")
-    listed = list(steps(conditions))
-    assert np.allclose(np.diff([14400.0, *(step.end for step in listed)]), [step.length for step in listed])
-    assert max(step.length for step in listed) <= 420.0
-    assert [step.end for step in listed if step.output] == [3600.0 * hour for hour in range(5, 22)]
-    anew = [step.end - step.length for step in listed if step.previous is None]
+def steps_of(run: BoxRun) -> list[tuple[Event, float, bool]]:
+    """Return of each step its end, its length, and whether it is an Euler start."""
+    run.model.record()
+    ends = []
+    run.simulation.run(observer=lambda info: ends.append((run.model.present, info.dt)))
+    starts = [record.weights.c1 == 0.0 for (record,) in run.model.records or []]
+    return [(end, length, start) for (end, length), start in zip(ends, starts, strict=True)]
+
+
+def test_steps_stop_at_outputs_and_jumps(tracer_run: Callable[..., BoxRun]) -> None:
+    time = {"start": "4 h", "length": "17 h", "output_every": "1 h", "restarts": ["20 h", "4 h"]}
+    run = tracer_run({"time": time, "solver.step": "7 min"})
+    listed = steps_of(run)
+    assert np.allclose(np.diff([14400.0, *(end.at for end, _, _ in listed)]), [length for _, length, _ in listed])
+    assert max(length for _, length, _ in listed) <= 420.0
+    assert [end.at for end, _, _ in listed if end.output] == [3600.0 * hour for hour in range(5, 22)]
+    anew = [end.at - length for end, length, start in listed if start]
     assert anew == pytest.approx([14400.0, 72000.0])
-    assert [step.end for step in listed if step.at != step.end] == [72000.0]
-    assert next(step for step in listed if step.end == 72000.0).at == 72000.0 - JUST_BEFORE
+    assert [end.at for end, _, _ in listed if end.jump] == [72000.0]
+    at = [record.at for (record,) in run.model.records or []]
+    assert [each for each in at if each not in [end.at for end, _, _ in listed]] == [72000.0 - JUST_BEFORE]
 
 
-def test_a_step_does_not_grow_beyond_the_formula(problem: Problem) -> None:
-    listed = list(steps(problem(time__length="2 h", time__output_every="1801 s", time__restarts=[])))
-    for before, step in pairwise(listed):
-        assert step.previous == (before.length if step.length <= 2.0 * before.length else None)
+def test_a_step_does_not_grow_beyond_the_formula(tracer_run: Callable[..., BoxRun]) -> None:
+    time = {"length": "2 h", "output_every": "1 h"}
+    listed = steps_of(tracer_run({"time": time, "output": [{"every": "3590 s"}]}))
+    assert any(start for _, _, start in listed[1:])
+    for (_, before, _), (_, length, start) in pairwise(listed):
+        assert start == (length > 2.0 * before)
 
 
 def test_several_faults_are_a_list_under_a_heading(tmp_path: Path) -> None:

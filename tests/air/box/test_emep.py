@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from airshed.air.box import BoxConditions, BoxRun, integrate_box
+from airshed.air.box import BoxConditions
+from airshed.air.box.run import BoxRun, box
 from airshed.core.files import resource
 from airshed.kernels.step.schedule import reference_lifetimes, schedule
 from airshed.mechanism import ReactionNetwork
@@ -41,7 +42,7 @@ def observed_orders(coarse: Sequence[float], fine: Sequence[float]) -> np.ndarra
 @pytest.fixture(scope="module")
 def converging(emep: ReactionNetwork, problem: Problem) -> list[dict[str, float]]:
     """Errors at two steps, one half the other, with sweeps enough to solve the implicit equations."""
-    return [errors(integrate_box(emep, problem(solver__step=f"{step} s", solver__sweeps=12))) for step in (75, 37.5)]
+    return [errors(box(emep, problem(solver__step=f"{step} s", solver__sweeps=12))) for step in (75, 37.5)]
 
 
 def test_reference_is_complete(emep: ReactionNetwork) -> None:
@@ -53,7 +54,7 @@ def test_reference_is_complete(emep: ReactionNetwork) -> None:
 def test_two_sweeps_at_five_minutes(emep: ReactionNetwork, problem: Problem) -> None:
     conditions = problem()
     assert (conditions.solver.step.value, conditions.solver.sweeps) == (300.0, 2)
-    error = errors(integrate_box(emep, conditions))
+    error = errors(box(emep, conditions))
     bounds = {"O3": 0.01, "NO2": 0.012, "PAN": 0.003, "HNO3": 0.01, "H2O2": 0.01, "NO": 0.06, "OH": 0.06}
     assert all(error[name] < bound for name, bound in bounds.items()), {name: error[name] for name in bounds}
 
@@ -62,7 +63,7 @@ def test_two_sweeps_at_five_minutes(emep: ReactionNetwork, problem: Problem) -> 
 @pytest.mark.compiles
 def test_fewer_sweeps_and_longer_steps_are_worse(emep: ReactionNetwork, problem: Problem) -> None:
     two, one, long = (
-        errors(integrate_box(emep, problem(solver__sweeps=sweeps, solver__step=step)))["O3"]
+        errors(box(emep, problem(solver__sweeps=sweeps, solver__step=step)))["O3"]
         for sweeps, step in ((2, "300 s"), (1, "300 s"), (1, "600 s"))
     )
     assert two < one < 0.012 < long
@@ -103,8 +104,7 @@ def test_converges_to_the_published_state(converging: list[dict[str, float]]) ->
 @pytest.mark.compiles
 def test_without_restarts_the_order_is_lost(emep: ReactionNetwork, problem: Problem) -> None:
     coarse, fine = (
-        errors(integrate_box(emep, problem(solver__step=f"{step} s", solver__sweeps=16, time__restarts=[])))
-        for step in (150, 75)
+        errors(box(emep, problem(solver__step=f"{step} s", solver__sweeps=16, time__restarts=[]))) for step in (150, 75)
     )
     assert observed_orders([coarse["O3"]], [fine["O3"]])[0] < 1.3
     assert fine["O3"] > 1e-4
@@ -113,7 +113,7 @@ def test_without_restarts_the_order_is_lost(emep: ReactionNetwork, problem: Prob
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_single_precision_is_close(emep: ReactionNetwork, problem: Problem) -> None:
-    double, single = (integrate_box(emep, problem(solver__precision=each)) for each in ("double", "single"))
+    double, single = (box(emep, problem(solver__precision=each)) for each in ("double", "single"))
     difference = max(abs(float(single[name][-1] / double[name][-1]) - 1.0) for name in errors(double))
     assert 1e-9 < difference < 2e-4
     assert float(abs(single["O3"] / double["O3"] - 1.0).max()) < 5e-5
@@ -124,7 +124,7 @@ def test_single_precision_is_close(emep: ReactionNetwork, problem: Problem) -> N
 @pytest.mark.compiles
 def test_the_iteration_converges(emep: ReactionNetwork, problem: Problem) -> None:
     ends = [
-        integrate_box(emep, problem(time__length="24 h", solver__step="60 s", solver__sweeps=sweeps))["O3"][-1]
+        box(emep, problem(time__length="24 h", solver__step="60 s", solver__sweeps=sweeps))["O3"][-1]
         for sweeps in (2, 16, 32)
     ]
     assert abs(float(ends[1] / ends[2]) - 1.0) < 1e-8 < abs(float(ends[0] / ends[2]) - 1.0)
@@ -133,7 +133,7 @@ def test_the_iteration_converges(emep: ReactionNetwork, problem: Problem) -> Non
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_the_same_bits_again(emep: ReactionNetwork, problem: Problem) -> None:
-    first, second = (integrate_box(emep, problem(time__length="6 h")) for _ in range(2))
+    first, second = (box(emep, problem(time__length="6 h")) for _ in range(2))
     assert first.identical(second)
 
 
@@ -142,5 +142,5 @@ def test_the_same_bits_again(emep: ReactionNetwork, problem: Problem) -> None:
 def test_almost_nothing_is_clipped(emep: ReactionNetwork, problem: Problem) -> None:
     run = BoxRun(emep, problem())
     run.run()
-    assert run.steps == 1344
-    assert 0.0 <= run.clipped.max() < 100.0
+    assert run.model.cells.steps == 1344
+    assert 0.0 <= run.model.cells.clipped.max() < 100.0

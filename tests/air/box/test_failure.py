@@ -8,7 +8,8 @@ import xarray as xr
 from tests.air.box.toy import NAME, write_toy
 from typer.testing import CliRunner
 
-from airshed.air.box import BoxConditions, BoxRun, ChemistryFailure, integrate_box, replay_conditions, states_of
+from airshed.air.box import BoxConditions, ChemistryFailure, replay_conditions, states_of
+from airshed.air.box.run import BoxRun, box
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.mechanism import ReactionNetwork, load_mechanism
@@ -97,10 +98,10 @@ def test_a_failure_of_gauss_seidel_among_many_cells(folder: Path) -> None:
     conditions = BoxConditions.load(folder / "steps.toml")
     states = xr.Dataset({"A": ("cell", [1e2, 1e6, 2e2], {"units": "molecules cm-3"})})
     with pytest.raises(ChemistryFailure, match="of cell 1 goes no further than t = ") as caught:
-        integrate_box(network, conditions, states=states_of(states, network))
+        box(network, conditions, states=states_of(states, network))
     assert np.isfinite(caught.value.state).all()
     with pytest.raises(ChemistryFailure) as again:
-        integrate_box(network, caught.value.conditions)
+        box(network, caught.value.conditions)
     assert (again.value.cell, again.value.interval) == (None, caught.value.interval)
     assert abs(again.value.time - caught.value.time) <= 200.0
 
@@ -118,13 +119,13 @@ def test_too_few_steps(emep: ReactionNetwork, problem) -> None:  # type: ignore[
     """Ten times as many steps after a beginning with a small one do where they are enough."""
     given = {"time__start": "10 h", "time__length": "1 h", "time__output_every": "1 h"}
     with pytest.raises(NumericalError, match=r"raise solver\.most_steps"):
-        integrate_box(emep, problem(solver={"most_steps": 2}, **given))
+        box(emep, problem(solver={"most_steps": 2}, **given))
     few = BoxRun(emep, problem(solver={"most_steps": 30}, **given))
     series = few.run()
-    assert few.retried == 1
+    assert few.model.cells.retried == 1
     plain = BoxRun(emep, problem(solver={}, **given))
     assert np.allclose(series["O3"], plain.run()["O3"], rtol=1e-6)
-    assert plain.retried == 0
+    assert plain.model.cells.retried == 0
 
 
 def test_the_failure_knows_all_that_is_needed(folder: Path) -> None:
@@ -132,14 +133,14 @@ def test_the_failure_knows_all_that_is_needed(folder: Path) -> None:
     conditions = BoxConditions.load(folder / "grow.toml")
     states = xr.Dataset({"A": ("cell", [1e2, 1e6], {"units": "molecules cm-3"})})
     with pytest.raises(ChemistryFailure) as caught:
-        integrate_box(network, conditions, states=states_of(states, network))
+        box(network, conditions, states=states_of(states, network))
     failure = caught.value
     assert failure.cell == 1
     assert failure.interval == (28800.0, 32400.0)
     assert failure.interval[0] < failure.time < failure.interval[1]
     assert failure.state.shape == (7,)
     with pytest.raises(ChemistryFailure) as again:
-        integrate_box(network, failure.conditions)
+        box(network, failure.conditions)
     assert again.value.time == failure.time
     assert np.array_equal(again.value.state, failure.state)
 
@@ -152,7 +153,7 @@ def test_replay_of_a_cell_of_a_grid(emep: ReactionNetwork) -> None:
     more = {"emission": {"NO": "1e6 molecules/cm3/s"}, "deposition": {"O3": "1e-5 1/s"}, "solver": {"method": "ros3"}}
     conditions = replay_conditions(emep, state, {**inputs, **light}, 300.0, more)
     box = BoxRun(emep, BoxConditions.from_dict(conditions.to_dict()))
-    values = box.forcing.at([0.0])
+    values = box.model.forcing.at([0.0])
     wanted = {**{key: value for key, value in inputs.items() if key[1:] not in ("EMP", "RESS")}, **light, "T": 285.0}
     assert {key: values[key].item() for key in wanted} == pytest.approx(wanted)
     series = box.run()
@@ -168,4 +169,4 @@ def test_replay_gives_open_parameters(folder: Path) -> None:
         {"TEMP": 285.0, "M": 2e19, "X": 0.0, "j_A": 1e-3, "k_AX": 0.0, "k_grow": 1e-10},
         60.0,
     )
-    assert float(integrate_box(network, conditions)["B"][-1]) > 1e4
+    assert float(box(network, conditions)["B"][-1]) > 1e4

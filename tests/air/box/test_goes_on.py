@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 from tests.air.box.toy import CLOSED
 
-from airshed.air.box import BoxConditions, BoxRun, load_states, states_of
-from airshed.air.box.run import write_series
+from airshed.air.box import BoxConditions, load_states, states_of
+from airshed.air.box.run import BoxRun, write_series
 from airshed.core.errors import DataError
 from airshed.mechanism import ReactionNetwork
 
@@ -51,7 +51,7 @@ def test_one_box_goes_on(toy: ReactionNetwork, tmp_path: Path, suffix: str) -> N
     assert second["temperature"].values == pytest.approx(whole["temperature"].values[-3:]), "the conditions go on"
     # air expands as it warms, and the tracer with it; the whole run is the reference
     assert second["TRACER"].values == pytest.approx(whole["TRACER"].values[-3:], rel=1e-5)
-    assert boxes.notes[0] == f"the boxes begin with the last of 5 times of {tmp_path / f'first{suffix}'}"
+    assert boxes.model.notes[0] == f"the boxes begin with the last of 5 times of {tmp_path / f'first{suffix}'}"
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -65,7 +65,7 @@ def test_many_boxes_go_on(toy: ReactionNetwork, tmp_path: Path, suffix: str) -> 
     np.testing.assert_array_equal(second["TRACER"][0], first["TRACER"][-1])
     np.testing.assert_allclose(second["pressure"], whole["pressure"][-3:])
     np.testing.assert_allclose(second["TRACER"], whole["TRACER"][-3:], rtol=1e-5)
-    assert "the last of 5 times" in boxes.notes[0]
+    assert "the last of 5 times" in boxes.model.notes[0]
 
 
 def test_a_data_set_of_one_box_goes_on(toy: ReactionNetwork) -> None:

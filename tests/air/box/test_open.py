@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.air.box.toy import CLOSED, write_toy
 
-from airshed.air.box import BoxConditions, BoxRun, integrate_box
+from airshed.air.box import BoxConditions
 from airshed.air.box.forcing import BoxForcing
+from airshed.air.box.run import BoxRun, box
 from airshed.core.errors import CaseError
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
@@ -51,7 +52,7 @@ def toy_conditions(**sections: dict) -> BoxConditions:
 def test_rates_and_fixed_species_are_given(toy: ReactionNetwork, method: str) -> None:
     """No air is needed: nothing depends on it, and the result does not tell of it."""
     solver = {"method": method, "step": "5 s", "relative_tolerance": 1e-8}
-    series = integrate_box(toy, toy_conditions(solver=solver, deposition={"TRACER": "0 1/s"}))
+    series = box(toy, toy_conditions(solver=solver, deposition={"TRACER": "0 1/s"}))
     exact = 1e9 * np.exp(-(1e-4 + 2e-4) * 3600.0)
     assert float(series["A"][-1]) == pytest.approx(exact, rel=1e-7 if method == "rodas4" else 1e-3)
     assert set(series.data_vars) == set(toy.names)
@@ -59,24 +60,24 @@ def test_rates_and_fixed_species_are_given(toy: ReactionNetwork, method: str) ->
 
 def test_formulas_name_other_rates_and_the_air(toy: ReactionNetwork) -> None:
     rates = {"j_A": "1e-4*SUN", "k_AX": "2e-5*j_A*T/298", "SUN": 1.0}
-    series = integrate_box(toy, toy_conditions(rates=rates, environment={"temperature": "298 K"}))
+    series = box(toy, toy_conditions(rates=rates, environment={"temperature": "298 K"}))
     assert float(series["A"][-1]) == pytest.approx(1e9 * np.exp(-(1e-4 + 2e-9 * 1e5) * 3600.0), rel=1e-5)
 
 
 def test_a_fixed_species_as_a_part_of_air(toy: ReactionNetwork) -> None:
     given = toy_conditions(fixed={"X": "4e-15 mol/mol", "M": "2.5e19 molecules/cm3"})
-    assert BoxRun(toy, given).forcing.at([0.0])["X"].item() == pytest.approx(1e5)
+    assert BoxRun(toy, given).model.forcing.at([0.0])["X"].item() == pytest.approx(1e5)
 
 
 def test_oxygen_is_a_constant_part_of_air_and_steps_are_not_endless_by_gauss_seidel(toy: ReactionNetwork) -> None:
     fixed = {"M": "2.5e19 molecules/cm3", "O2": "5e18*(1 + t/1e6)", "X": "0 molecules/cm3"}
     given = {"fixed": fixed, "deposition": {"TRACER": "0 1/s"}, "solver": {"method": "gauss-seidel"}}
     with pytest.raises(CaseError, match=r"fixed\.O2 must be a constant fraction of M with gauss-seidel"):
-        integrate_box(toy, toy_conditions(**given))
+        box(toy, toy_conditions(**given))
     with pytest.raises(CaseError, match="takes more than 20000000 steps"):
-        integrate_box(toy, toy_conditions(**{**given, "solver": {"method": "gauss-seidel", "step": "1 us"}}))
+        box(toy, toy_conditions(**{**given, "solver": {"method": "gauss-seidel", "step": "1 us"}}))
     fixed["O2"] = "0.2*M"
-    integrate_box(toy, toy_conditions(**given))
+    box(toy, toy_conditions(**given))
 
 
 FAULTS = {
@@ -158,9 +159,9 @@ def test_the_light_of_a_place_is_followed_through_dusk_and_dawn(tmp_path: Path) 
         }
         run = BoxRun(network, BoxConditions.from_dict(given))
         series = run.run()
-        assert run.notes == []
+        assert run.model.notes == []
         times = np.linspace(0.0, 86400.0, 200_001)
-        light = run.forcing.at(times)
+        light = run.model.forcing.at(times)
         rate = 1e-4 * light["daylight"][0] * np.exp(-0.3 * light["sec_zenith"][0])
         integral = float(np.sum(0.5 * (rate[1:] + rate[:-1])) * 86400.0 / 200_000)
         assert float(series["A"][-1] / series["M"][-1]) == pytest.approx(1e-9 * np.exp(-integral), rel=1e-7)
@@ -179,8 +180,8 @@ def test_functions_in_python(tmp_path: Path) -> None:
     (tmp_path / "boxes.rates.toml").write_text('j_A = { python = "light.py:j" }\n', encoding="utf-8")
     network = load_mechanism(path, allow_code=True)
     given = {"rates": {"k_AX": "0 cm3/s", "k_grow": "0 cm3/s"}, "environment": {"temperature": "300 + t/60"}}
-    series = integrate_box(network, conditions(**given, solver={"relative_tolerance": 1e-8}))
+    series = box(network, conditions(**given, solver={"relative_tolerance": 1e-8}))
     integral = 1e-6 * (100.0 * 3600.0 + 3600.0**2 / 120.0)
     assert float(series["A"][-1]) == pytest.approx(1e9 * np.exp(-integral), rel=1e-7)
     given["rates"]["j_A"] = "0 1/s"
-    assert float(integrate_box(network, conditions(**given))["A"][-1]) == 1e9
+    assert float(box(network, conditions(**given))["A"][-1]) == 1e9

@@ -11,8 +11,9 @@ from tests.air.box.toy import CLOSED, write_toy
 from typer.testing import CliRunner
 
 import airshed
-from airshed.air.box import BoxConditions, BoxRun, states_of
+from airshed.air.box import BoxConditions, states_of
 from airshed.air.box.conditions import PROCESSES
+from airshed.air.box.run import BoxRun
 from airshed.air.processes.settling import settling_velocity
 from airshed.air.solar import cos_zenith
 from airshed.cli.program import app
@@ -143,7 +144,7 @@ def test_a_chain_decays_as_bateman_says_and_settles(make: Run, solver: str) -> N
         process=[of_users("decay_chain", half_lives=half_lives, diameters=diameters)], initial={"PB": "0 ppb"},
         solver=settings,
     )  # fmt: skip
-    assert [reaction.label for reaction in run.network.reactions][3:] == [
+    assert [reaction.label for reaction in run.model.network.reactions][3:] == [
         "decay_chain_decays_1",
         "decay_chain_decays_2",
     ]
@@ -330,7 +331,7 @@ def test_all_together_by_gauss_seidel(make: Run, declare: Any) -> None:
             "friction_velocity": "0.3 + 0.1*sin(t/3600) m/s",
         },
     )  # fmt: skip
-    assert [reaction.label for reaction in run.network.reactions][3:] == [
+    assert [reaction.label for reaction in run.model.network.reactions][3:] == [
         "decay_chain_decays_1",
         "decay_chain_decays_2",
     ]
@@ -370,7 +371,7 @@ def test_nothing_changes_a_bit_where_no_process_acts(make: Run) -> None:
 
 def test_what_acts_between_cells_is_passed_over(make: Run) -> None:
     run = make(convection={"mass_flux": True}, horizontal_diffusion={"diffusivity": "10 m2/s"})
-    assert run.notes == [
+    assert run.model.notes == [
         f"{name} does nothing in a box: it acts between cells" for name in ("horizontal_diffusion", "convection")
     ]
     np.testing.assert_array_equal(shares(run.run(), "RN")[-1:], shares(make().run(), "RN")[-1:])
@@ -519,8 +520,8 @@ def test_the_replay_of_a_failure_has_the_processes_too(declare: Any, tmp_path: P
 
 def test_conditions_are_what_they_were_when_they_are_read_again(make: Run) -> None:
     run = make(wet_deposition=WASHED, weather={"precipitation": LINEAR_RAIN})
-    again = BoxConditions.from_dict(run.conditions.to_dict())
-    assert again.to_toml() == run.conditions.to_toml()
+    again = BoxConditions.from_dict(run.model.conditions.to_dict())
+    assert again.conditions_file() == run.model.conditions.conditions_file()
     assert "[settling]" not in again.to_toml()
     assert set(PROCESSES) >= {"wet_deposition", "settling", "convection", "horizontal_diffusion"}
     assert not set(PROCESSES) & {"deposition", "emissions", "transport", "chemistry"}

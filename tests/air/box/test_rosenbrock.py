@@ -10,7 +10,8 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 from tests.air.box.toy import CLOSED, INERT
 
-from airshed.air.box import BoxConditions, BoxRun, integrate_box
+from airshed.air.box import BoxConditions
+from airshed.air.box.run import BoxRun, box
 from airshed.core.constants import BOLTZMANN
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
@@ -39,18 +40,16 @@ def test_emep_reaches_the_published_state() -> None:
     """Each of 64 species to 1e-6, with the conditions as they are shipped; a loose tolerance does not."""
     conditions = BoxConditions.load(resource("cases/emep-box") / "conditions.toml")
     emep = load_mechanism("emep")
-    assert emep_error(integrate_box(emep, conditions)) < 1e-7
+    assert emep_error(box(emep, conditions)) < 1e-7
     loose = conditions.to_dict()
     loose["solver"] |= {"relative_tolerance": 1e-3, "absolute_tolerance": "100 molecules/cm3"}
-    assert 1e-6 < emep_error(integrate_box(emep, BoxConditions.from_dict(loose))) < 1e-2
+    assert 1e-6 < emep_error(box(emep, BoxConditions.from_dict(loose))) < 1e-2
 
 
 def test_jumps_that_are_not_listed_are_found(emep: ReactionNetwork, problem: Problem) -> None:
     solver = {"relative_tolerance": 1e-6}
-    listed = integrate_box(emep, problem(solver=solver, time__length="24 h", time__output_every="24 h"))
-    found = integrate_box(
-        emep, problem(solver=solver, time__length="24 h", time__output_every="24 h", time__restarts=[])
-    )
+    listed = box(emep, problem(solver=solver, time__length="24 h", time__output_every="24 h"))
+    found = box(emep, problem(solver=solver, time__length="24 h", time__output_every="24 h", time__restarts=[]))
     assert np.allclose(found["O3"], listed["O3"], rtol=1e-7)
     assert not found.identical(listed)
 
@@ -59,7 +58,7 @@ def test_jumps_that_are_not_listed_are_found(emep: ReactionNetwork, problem: Pro
 @pytest.mark.compiles
 def test_pollu_reaches_the_published_state() -> None:
     conditions = BoxConditions.load(resource("cases/pollu-box") / "conditions.toml")
-    series = integrate_box(load_mechanism("pollu"), conditions)
+    series = box(load_mechanism("pollu"), conditions)
     ends = reference("pollu-box", "end [ppm]")
     error = {name: abs(float(1e6 * series[name][-1] / series["M"][-1]) / end - 1.0) for name, end in ends.items()}
     assert len(error) == 20
@@ -78,7 +77,7 @@ def test_day_of_kpp() -> None:
         "initial": {name: f"{network.initial[name]} molecules/cm3" for name in network.names},
         "solver": TIGHT,
     }
-    series = integrate_box(network, BoxConditions.from_dict(conditions))
+    series = box(network, BoxConditions.from_dict(conditions))
     assert float(series["M"][0]) == air["M"]  # the mechanism's own, where nothing is told of the air
 
     def change(t: float, y: np.ndarray) -> np.ndarray:
@@ -93,7 +92,7 @@ def test_day_of_kpp() -> None:
 def tracer_end(toy: ReactionNetwork, length: str, **sections: dict) -> float:
     data = {"time": {"length": length, "output_every": length}, **AIR, **sections, "rates": CLOSED}
     data["fixed"] = {"X": "0 molecules/cm3", **data["fixed"]}
-    return float(integrate_box(toy, BoxConditions.from_dict(data))["TRACER"][-1])
+    return float(box(toy, BoxConditions.from_dict(data))["TRACER"][-1])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_noise_is_followed_as_well_as_it_goes(toy: ReactionNetwork) -> None:
     run = BoxRun(toy, BoxConditions.from_dict(data))
     end = float(run.run()["TRACER"][-1])
     assert end == pytest.approx(1e6 * 3600.0 * (3.0 - np.cos(1.0)), rel=1e-7)
-    assert run.notes == ["emission.TRACER is not smooth: it is followed to a relative error of 1e-07 at worst"]
+    assert run.model.notes == ["emission.TRACER is not smooth: it is followed to a relative error of 1e-07 at worst"]
 
 
 def test_air_that_expands(toy: ReactionNetwork) -> None:
@@ -149,7 +148,7 @@ def test_air_that_expands(toy: ReactionNetwork) -> None:
     }
     for restarts in (["2 h"], []):
         data["time"]["restarts"] = restarts
-        series = integrate_box(toy, BoxConditions.from_dict(data))
+        series = box(toy, BoxConditions.from_dict(data))
         density = series["pressure"] / (BOLTZMANN * series["temperature"]) * 1e-6
         assert np.allclose(series["M"], density, rtol=1e-13)
         assert np.allclose(series["TRACER"] / series["M"], 40e-9, rtol=1e-9)
@@ -172,7 +171,7 @@ def test_methods_agree(emep: ReactionNetwork, problem: Problem) -> None:
         conditions = problem(solver=solver, time__start="10 h", time__length="1 h")
         run = BoxRun(emep, conditions)
         ends.append(float(run.run()["O3"][-1]))
-        assert run.steps > 5
+        assert run.model.cells.steps > 5
     assert np.allclose(ends, ends[-1], rtol=1e-5)
     assert len(set(ends)) == 4
 
@@ -208,7 +207,7 @@ def test_a_column_of_a_file(toy: ReactionNetwork, tmp_path: Path) -> None:
     series = run.run()
     assert float(series["TRACER"][-1]) == pytest.approx(0.5 * 5.0 * 3.6e9, rel=1e-9)
     assert series["temperature"].values.tolist() == [283.15, 288.15]
-    assert run.forcing.kinks == [5400.0]
+    assert run.model.forcing.kinks == [5400.0]
     for old, new, message in (
         ('"5 h"', '"6 h"', r"goes from 0 s to 18000 s, but t = 2.* s is needed"),
         ('column = "E"', 'column = "F"', r"has no column 'F'; known are E, T, hour"),

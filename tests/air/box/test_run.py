@@ -10,8 +10,7 @@ from tests.air.box.toy import INERT, write_toy
 from typer.testing import CliRunner
 
 import airshed
-from airshed.air.box import BoxRun
-from airshed.air.box.run import run_box
+from airshed.air.box.run import BoxRun, run_box
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError, OutputError
 from airshed.core.files import resource
@@ -170,7 +169,7 @@ def test_what_is_refused_before_it_begins(
 
 def test_a_stop_leaves_nothing(tracers: list[str], tmp_path: Path) -> None:
     def stop(run: BoxRun) -> None:
-        run.request_stop()
+        run.simulation.request_stop()
 
     with pytest.raises(KeyboardInterrupt):
         run_box(tracers[1], Path(tracers[3]), tmp_path / "box.nc", started=stop)

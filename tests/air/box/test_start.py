@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from tests.air.box.toy import CLOSED, write_toy
 
-from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box import BoxConditions
 from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.gauss_seidel import GaussSeidelCells
+from airshed.air.box.run import BoxRun
 from airshed.air.box.states import CellStates
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.files import resource
@@ -58,9 +59,9 @@ def test_a_result_says_which_species_the_mechanism_begins(tmp_path: Path) -> Non
     run = BoxRun(load_mechanism(file), BoxConditions.from_dict(data))
     series = run.run()
     assert float(series["A"][0]) == 20.0
-    assert "1 species start at the initial values of the mechanism's file" in run.notes[0]
-    assert series.attrs["comment"] == "; ".join(run.notes)
-    assert run.notes[0].endswith(": A")
+    assert "1 species start at the initial values of the mechanism's file" in run.model.notes[0]
+    assert series.attrs["comment"] == "; ".join(run.model.notes)
+    assert run.model.notes[0].endswith(": A")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_a_series_holds_nothing_that_is_not_finite(
     tracer_run: Callable[..., BoxRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tracer_run({})
-    lost = np.full((len(run.network.names), 1), np.inf)
+    lost = np.full((len(run.model.network.names), 1), np.inf)
     monkeypatch.setattr(GaussSeidelCells, "concentrations", lambda cells: lost)
     with pytest.raises(NumericalError, match="A is no longer finite at t = 0 s"):
         run.run()

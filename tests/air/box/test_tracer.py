@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.air.box.toy import CLOSED
 
-from airshed.air.box import BoxConditions, BoxRun, integrate_box
+from airshed.air.box import BoxConditions
+from airshed.air.box.run import BoxRun, box
 from airshed.air.solar import cos_zenith
 from airshed.core.constants import BOLTZMANN
 from airshed.mechanism import ReactionNetwork
@@ -143,7 +144,7 @@ def test_sun_by_its_cosine(emep: ReactionNetwork, problem: Callable[..., BoxCond
 
 def test_humidity_is_relative_to_saturation(emep: ReactionNetwork, problem: Callable[..., BoxConditions]) -> None:
     run = sun(emep, problem)
-    water = run.forcing.at(np.array([0.0]))["H2O"]
+    water = run.model.forcing.at(np.array([0.0]))["H2O"]
     assert float(np.ravel(water)[0]) == pytest.approx(0.5 * 3169.0 / (BOLTZMANN * 298.15) * 1e-6, rel=0.01)
 
 
@@ -164,6 +165,6 @@ def test_any_division_into_steps(
             "solver": {"method": "gauss-seidel", "step": f"{step} s"},
         }
     )
-    series = integrate_box(toy, conditions)
+    series = box(toy, conditions)
     assert float(series["time"][-1]) == length
     assert np.allclose(series["TRACER"], 1e6 * series["time"], rtol=1e-9)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from tests.air.box.toy import CLOSED
 
-from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box import BoxConditions
+from airshed.air.box.run import BoxRun
 from airshed.mechanism import ReactionNetwork
 
 pytestmark = pytest.mark.standard
@@ -31,17 +32,17 @@ def decayed(toy: ReactionNetwork, start: str, **more: Any) -> tuple[float, BoxRu
 def test_small_numbers_are_accurate(toy: ReactionNetwork, start: str) -> None:
     found, run = decayed(toy, start)
     assert found == pytest.approx(float(start.split()[0]) * exp(-5.0), rel=1e-5)
-    assert any(TOLD in note for note in run.notes)
+    assert any(TOLD in note for note in run.model.notes)
 
 
 def test_a_tolerance_of_the_conditions_stays(toy: ReactionNetwork) -> None:
     """Negative control: that of molecules lets numbers of one size be anything."""
     found, run = decayed(toy, "1.2 molecules/cm3", solver={"absolute_tolerance": "1 molecules/cm3"})
     assert found != pytest.approx(1.2 * exp(-5.0), rel=1e-2)
-    assert not any(TOLD in note for note in run.notes)
+    assert not any(TOLD in note for note in run.model.notes)
 
 
 def test_gases_have_the_tolerance_of_molecules(toy: ReactionNetwork) -> None:
     _, run = decayed(toy, "1e9 molecules/cm3")
-    assert run.conditions.solver.absolute_tolerance.value == 1.0
-    assert not any(TOLD in note for note in run.notes)
+    assert run.model.conditions.solver.absolute_tolerance.value == 1.0
+    assert not any(TOLD in note for note in run.model.notes)

@@ -7,7 +7,8 @@ the rate 0.
 from pathlib import Path
 from typing import Any, Final
 
-from airshed.air.box import BoxConditions, BoxRun
+from airshed.air.box import BoxConditions
+from airshed.air.box.run import BoxRun
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 TEXT: Final = """

@@ -1,21 +1,15 @@
-"""The conditions of a box of air, read from a file or a dictionary, checked, immutable."""
+"""The conditions of boxes of air: the case of the box model, read from a file or a dictionary, checked, immutable."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
+from math import ceil
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    create_model,
-    field_validator,
-    model_validator,
-)
+import numpy as np
+from pydantic import BeforeValidator, Field, create_model, field_validator, model_validator
 
 from airshed.air import processes
 from airshed.air.asked import ProcessSection
@@ -33,8 +27,9 @@ from airshed.air.box.values import (
     Temperature,
     Value,
 )
-from airshed.case.messages import explain
-from airshed.case.toml import KeyPath, key_lines, read_toml, write_toml
+from airshed.case.case import RunCase
+from airshed.case.sections import Due, OutputSection, RestartSection
+from airshed.case.toml import read_toml, write_toml
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
@@ -45,6 +40,9 @@ from airshed.process.discovery import processes_of, sections_of
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 """Rosenbrock methods, which choose their own steps."""
+
+SECONDS_PER_DEGREE: Final = 240.0
+"""Difference of local time by longitude [s/degree]."""
 
 _FINEST_SINGLE: Final = 1e-5
 
@@ -71,14 +69,24 @@ Day = Annotated[date, BeforeValidator(_day)]
 
 
 class BoxTime(Section):
-    """When the box begins and ends; times are local ones, counted from midnight of the first day."""
+    """When the box begins and ends, in local time from midnight of the first day."""
 
     start: ClockTime = setting("0 h", "Local time at which it begins.")
     length: Time = setting(..., "How long it lasts.")
     output_every: Time = setting("1 h", "Time between outputs; the start and the end are always there.")
     restarts: tuple[TimeOfDay, ...] = setting(
-        (), "Times of day, each day, at which conditions jump: the integration begins anew there.", unit="s"
+        (), "Times of day, each day, at which conditions jump: the integration restarts there.", unit="s"
     )
+
+    @property
+    def whole(self) -> float:
+        """How long is simulated [s]."""
+        return self.length.value
+
+    @property
+    def parts(self) -> str:
+        """The setting of :attr:`whole`, in words."""
+        return "time.length"
 
     @model_validator(mode="after")
     def _within_a_day(self) -> Self:
@@ -152,11 +160,27 @@ A section that is written by hand belongs to the three-dimensional model: its wi
 """
 
 
-class _FixedConditions(Section):
-    """Everything that a box needs to know besides its mechanism; `docs/box.md` lists it."""
+_NO_DATE: Final = np.datetime64("2000-01-01", "s")
+"""First day of boxes without a location."""
+
+_RESTARTS: Final = 6 * 3600.0
+"""Least time [s] between two restarts where the conditions give none."""
+
+_OF_RUNS: Final = ("model", "mechanism", "states", "output", "restart", "run")
+"""Settings that `airshed box` takes from its options; `airshed run` requires the first two."""
+
+
+class _FixedConditions(RunCase):
+    """All that a box needs besides its mechanism; `docs/box.md` lists it."""
+
+    own_before = ""
+    what = "the conditions"
 
     title: str = setting("Airshed box", "What the box is called in files.")
-    time: BoxTime
+    model: Literal["box"] = setting("box", "The model that runs the case.")
+    mechanism: str = setting("", "For `airshed run`: a shipped mechanism or a reaction file.")
+    states: str = setting("", "For `airshed run`: a file with the state of each of many boxes at the start.")
+    time: BoxTime  # type: ignore[assignment]  # local time, not UTC
     environment: BoxEnvironment = Field(default_factory=BoxEnvironment)
     initial: Mapping[str, Concentration] = setting(
         {}, "Species at the start; those not named are as the mechanism's file has them, else 0.", unit=CONCENTRATION
@@ -168,7 +192,7 @@ class _FixedConditions(Section):
     emission: Mapping[str, Source] = setting({}, "Sources of species.", unit=f"{CONCENTRATION}/s")
     deposition: Mapping[str, LossRate] = setting({}, "Loss rates of species.", unit="1/s")
     weather: Mapping[str, OfWeather] = setting(
-        {}, "Fields of the weather that processes ask for, each in the unit that they declare."
+        {}, "Fields of the weather that processes require, each in the unit that they declare."
     )
     process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
     solver: BoxSolver = Field(default_factory=BoxSolver)
@@ -176,7 +200,7 @@ class _FixedConditions(Section):
     @field_validator("rates", mode="before")
     @classmethod
     def _dotted(cls, rates: object) -> object:
-        """Take `PHOTO.jNO2 = ...`, which TOML reads as a table in a table, for the name with a dot that it is."""
+        """Read `PHOTO.jNO2 = ...`, which TOML reads as a table in a table, as a name with a dot."""
         if not isinstance(rates, Mapping):
             return rates
         flat: dict[str, object] = {}
@@ -185,41 +209,12 @@ class _FixedConditions(Section):
             flat |= {f"{name}.{key}" if key else name: each for key, each in inner.items()}
         return flat
 
-    _name: str = PrivateAttr(default="box")
-    _folder: Path = PrivateAttr(default_factory=Path)
-    _file: Path | None = PrivateAttr(default=None)
-
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
         """Read a conditions file; raises CaseError with file, line and key for everything that is wrong with it."""
-        file = Path(path)
-        data, text = read_toml(file)
-        lines = key_lines(text)
-
-        def locate(key: KeyPath) -> str:
-            known = next((key[:n] for n in range(len(key), 0, -1) if key[:n] in lines), ())
-            return f"{file.name}:{lines[known]}" if known else ""
-
-        conditions = cls._build(data, locate, file)
-        conditions._name, conditions._folder, conditions._file = file.stem, file.parent, file
-        return conditions
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], folder: Path | None = None) -> Self:
-        """Build conditions from nested dictionaries with the keys of a conditions file; raises CaseError.
-
-        folder  from which paths go, by default the present one
-        """
-        conditions = cls._build(data, lambda key: "", None)
-        conditions._folder = folder or Path()
-        return conditions
-
-    @classmethod
-    def _build(cls, data: Mapping[str, Any], locate: Any, file: Path | None) -> Self:
-        try:
-            return cls.model_validate(dict(data))
-        except ValidationError as error:
-            raise CaseError(explain(error, cls, data, locate, file, "the conditions")) from error
+        if not Path(path).exists():
+            read_toml(Path(path))  # raises
+        return super().load(path, overrides)
 
     @model_validator(mode="after")
     def _one_of_each(self) -> Self:
@@ -229,19 +224,32 @@ class _FixedConditions(Section):
             raise refuse("rates.sec_zenith and rates.SUN say the same thing: give one of them")
         return self
 
-    @property
-    def name(self) -> str:
-        """The name of the file without its suffix; "box" without a file."""
-        return self._name
+    @model_validator(mode="after")
+    def _usual_records(self) -> Self:
+        """Write output every `time.output_every`, and restarts with some of it, unless the conditions say otherwise."""
+        every = self.time.output_every
+        seconds = ceil(_RESTARTS / every.value) * every.value
+        usual = {
+            "output": (OutputSection.model_construct(every=every),),
+            "restart": RestartSection.model_construct(every=Quantity(f"{seconds!r} s", seconds, "s")),
+        }
+        vars(self).update({name: value for name, value in usual.items() if name not in self.model_fields_set})
+        return self
+
+    def _due(self) -> Due:
+        """Return what is due repeatedly; `time.output_every` has a limit of its own."""
+        given = {"output": "output.", "restart": "restart."}
+        prefixes = tuple(prefix for name, prefix in given.items() if name in self.model_fields_set)
+        return [each for each in super()._due() if each[0].startswith(prefixes)]
 
     @property
-    def file(self) -> Path | None:
-        """The file that they were read from, if any."""
-        return self._file
+    def start(self) -> np.datetime64:
+        """The start, UTC; without a location local time is that of 2000-01-01, UTC."""
+        return midnight(self.environment.location) + np.timedelta64(round(self.time.start.value * 1e3), "ms")
 
     @contextmanager
     def naming_file(self, other: str = "states") -> Iterator[None]:
-        """Have a CaseError of what the conditions turn out to be name their file, unless it begins with another's."""
+        """Put the name of the file before messages of a CaseError, unless they start with it or another one."""
         try:
             yield
         except CaseError as error:
@@ -251,29 +259,41 @@ class _FixedConditions(Section):
 
     @property
     def folder(self) -> Path:
-        """The folder of the file, from which paths in it go; the present one without a file."""
-        return self._folder
+        """The folder that paths are relative to."""
+        return self._base if self._file is None else self._file.parent
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the conditions as plain values, defaults included, without the processes that they do not ask for."""
+        """Return the settings as plain values, defaults included, without sections of processes that are not given."""
         unasked = set(PROCESSES) - self.model_fields_set | ({"process"} if not self.process else set())
-        return {name: value for name, value in super().to_dict().items() if name not in unasked}
+        plain = {name: _plain(value) for name, value in super().to_dict().items() if name not in unasked}
+        return {name: value for name, value in plain.items() if value != ""}
 
-    def to_toml(self, folder: Path | None = None) -> str:
-        """Return the conditions, all defaults filled in, as the text of a conditions file to stand in `folder`."""
-        data = self.to_dict()
+    def conditions(self) -> dict[str, Any]:
+        """Return :meth:`to_dict` without the settings of runs, as `airshed box` needs it."""
+        return {name: value for name, value in self.to_dict().items() if name not in _OF_RUNS}
 
-        def moved(path: str) -> str:
-            return path if folder is None else relpath(self.folder / path, folder)
+    def conditions_file(self, folder: Path | None = None) -> str:
+        """Return :meth:`conditions` as the text of a file; its paths are relative to `folder`."""
+        data = self.conditions()
+        columns = [each for table in data.values() if isinstance(table, dict) for each in table.values()]
+        paths = [(each, "csv") for each in columns if isinstance(each, dict) and "csv" in each]
+        for table, key in [*paths, *((each, "file") for each in data.get("process", ()))]:
+            table[key] = table[key] if folder is None else relpath(self.folder / table[key], folder)
+        return write_toml(data)
 
-        def plain(value: object) -> object:
-            return {**value.to_dict(), "csv": moved(value.csv)} if isinstance(value, FromCsv) else value
 
-        tables = {
-            key: {k: plain(v) for k, v in value.items()} for key, value in data.items() if isinstance(value, dict)
-        }
-        files = [{**each, "file": moved(each["file"])} for each in data.get("process", ())]
-        return write_toml(data | tables | ({"process": files} if files else {}))
+def midnight(location: Location | None) -> np.datetime64:
+    """Return local midnight of the first day, UTC."""
+    if location is None:
+        return _NO_DATE
+    return np.datetime64(location.date, "s") - np.timedelta64(round(SECONDS_PER_DEGREE * location.lon), "s")
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting with columns of files as tables."""
+    if isinstance(value, FromCsv):
+        return value.to_dict()
+    return {key: _plain(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 if TYPE_CHECKING:

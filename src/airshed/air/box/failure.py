@@ -64,7 +64,8 @@ class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, w
 
     def keep(self, folder: Path, case: Any) -> "ChemistryFailure":
         """Write it for a run; see :class:`ReplayableError`."""
-        return self.write(folder / FAILED_CELL, case.mechanism, [each.file for each in case.process])
+        without = [] if case.model == self.conditions.model else [each.file for each in case.process]
+        return self.write(folder / FAILED_CELL, case.mechanism, without)
 
     def write(self, path: Path, mechanism: str, without: Sequence[str] = ()) -> "ChemistryFailure":
         """Write a conditions file that replays the failure; return the failure, which then names it.
@@ -85,7 +86,7 @@ class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, w
             + "\n"
         )
         with write_whole(path) as part:
-            part.write_text(text + self.conditions.to_toml(path.parent), encoding="utf-8")
+            part.write_text(text + self.conditions.conditions_file(path.parent), encoding="utf-8")
         self.args = (f"{self}; to replay it: {command}{code}",)
         return self
 
@@ -125,15 +126,14 @@ def replay_conditions(
 
 
 def at_start_of(
-    conditions: BoxConditions, forcing: BoxForcing, cell: int | None, state: Array, start: float, end: float
+    conditions: BoxConditions, forcing: BoxForcing, cell: int, state: Array, start: float, end: float
 ) -> BoxConditions:
     """Return the conditions of one box in one interval [s] of its time, from the state (species,) it began with."""
-    data = conditions.to_dict()
+    data = conditions.conditions()
     names = forcing.network.names
     data["time"] |= {"start": f"{start!r} s", "length": f"{end - start!r} s", "output_every": f"{end - start!r} s"}
     data["initial"] = {name: f"{value!r} {_UNIT}" for name, value in zip(names, state.tolist(), strict=True)}
-    if cell is not None:
-        _put(data, forcing.own_values(cell), forcing.network)
+    _put(data, forcing.own_values(cell), forcing.network)
     return BoxConditions.from_dict(data, conditions.folder)
 
 

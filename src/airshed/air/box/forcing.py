@@ -95,12 +95,14 @@ class BoxForcing:
         self.network = _without_given_rates(network, conditions.rates)
         self._processes = processes or BoxProcesses(network)
         self.cells = states.cells if states else 1
+        self._first = states.first if states else 0
         self._states = states
         self._conditions = conditions
         self._location = conditions.environment.location
         self._keys: dict[str, str] = {}
         self._told: dict[str, str] = {}
         self._constants: dict[str, Array] = {}
+        self._own: dict[str, Array] = {}
         self._formulas: dict[str, Formula] = {}
         self._knots: dict[str, Knots] = {}
         self.initial = _by_species("initial", conditions.initial, network)
@@ -148,7 +150,7 @@ class BoxForcing:
             values |= self._acted(values, t, clock)
         for name in AIR_GASES if "M" in values else ():
             self._check_part(name, values, t)
-        self._check_rates(values, t, np.arange(self.cells, dtype=np.float64)[chosen])
+        self._check_rates(values, t, (self._first + np.arange(self.cells, dtype=np.float64))[chosen])
         return values
 
     def _acted(self, values: Mapping[str, Array], times: Array, clock: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
@@ -235,10 +237,13 @@ class BoxForcing:
         """Return the key of the conditions file that gives a value, or the process, for messages."""
         return ", ".join(each[name] for each in (self._keys, self._told) if name in each) or name
 
+    def number(self, cell: int) -> int | None:
+        """Return the number of a cell of this rank among all cells, for messages; None where there is but one."""
+        return self._first + cell if self.cells > 1 or self._first else None
+
     def own_values(self, cell: int) -> dict[str, float]:
         """Return what a cell has of its own: names of formulas -> values."""
-        given = self._states.values if self._states else {}
-        return {name: float(values[cell]) for name, (values, _) in given.items()}
+        return {name: float(values[cell]) for name, values in self._own.items()}
 
     @property
     def air_changes(self) -> bool:
@@ -292,6 +297,7 @@ class BoxForcing:
         for other in (name, *{"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ())):
             for table in (self._constants, self._formulas, self._knots, self._keys):
                 table.pop(other, None)
+        self._own[name] = values
         self._keys[name] = f"{self._states.source if self._states else 'states'}: {name}"
         self._constants[name] = values[:, None]
 
@@ -431,7 +437,7 @@ class BoxForcing:
         formula = self._formulas.get(name)
         text = f" = {formula.text!r}" if formula is not None else ""
         time = f" at t = {times[first]:g} s" if wrong.shape[1] > 1 or formula is not None else ""
-        place = f" in cell {cell}" if self.cells > 1 and len(value) > 1 else ""
+        place = f" in cell {self._first + cell}" if self.cells > 1 and len(value) > 1 else ""
         wanted = "above 0" + " while daylight is not 0" * (name == "sec_zenith") if above else "not below 0"
         wanted = (
             f"{least:g} to {most:g} {unit}" if unit and 0.0 < value[cell, first] < np.inf else f"finite and {wanted}"
@@ -452,7 +458,7 @@ class BoxForcing:
             whose = "the mechanism's initial value" if name in self.by_mechanism else "its value at the start"
             where = f"initial.{name}: {whose}"
             if self._states is not None and number in self._states.species:
-                where = f"{self._states.source}: {name} in cell {cell}"
+                where = f"{self._states.source}: {name} in cell {self._first + cell}"
             raise CaseError(f"{where} is {part:.3g} of all air; it can be 1 at most")
 
     def _too_humid(self, value: Array, times: Array) -> CaseError:

@@ -1,38 +1,37 @@
-"""Integrates one box or many by the kernel of the three-dimensional model: columns of one level without transport."""
+"""Chemistry of boxes by the kernel of the three-dimensional model, two-step formula and Gauss-Seidel iteration.
 
-from collections.abc import Iterator, Sequence
+A kind of `cells` stage: boxes are columns of one level without transport.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
+from airshed.air.box.events import BoxStep, events
 from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
 from airshed.air.box.forcing import UNNEEDED, BoxForcing
-from airshed.air.box.steps import BoxStep, events
 from airshed.core.errors import CaseError
 from airshed.formula import trace
 from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.derivatives import Reverser
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
-from airshed.kernels.step.data import (
-    TERMS,
-    ColumnForcing,
-    Level,
-    StepConstants,
-    StepForcing,
-    TransportForcing,
-)
+from airshed.kernels.step.data import TERMS, ColumnForcing, Level, StepConstants, StepForcing, TransportForcing
 from airshed.kernels.step.operators import Operator, OperatorField
 from airshed.kernels.step.rates import REFERENCE_DENSITY
+from airshed.program.stage import Stage
 from airshed.program.weights import StageWeights, two_step_weights
+from airshed.runtime.model import Arrays
 
 Array = npt.NDArray[np.float64]
 
 _CLIPPED: Final = TERMS.index("clipped")
 _NUMBERS: Final = 4_000_000  # of conditions that are evaluated together
+_LARGEST_GROWTH: Final = 2.0  # of a step over the one before; the two-step formula is stable up to 1 + sqrt 2
 
 
 def compile_box(forcing: BoxForcing, precision: Literal["double", "single"]) -> StepKernel:
@@ -49,130 +48,170 @@ def _loss(species: Sequence[int]) -> Operator:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A step as it was taken, its weights, and the mixing ratios that it began with, as they lie in memory."""
+class StepRecord:
+    """A step as it ran: the time of its conditions, its weights, and mixing ratios at n-1 and n as they lie in memory."""
 
-    step: BoxStep
+    at: float
     weights: StageWeights
+    older: AnyArray
     q: AnyArray
 
 
 class GaussSeidelCells:
-    """The state of all cells and what advances them by steps of the two-step formula.
+    """The state of all cells, advanced by steps of the two-step formula.
 
-    The state is mixing ratios q = c / M, so that a box whose air density M changes expands and is compressed with its
-    content, and nothing flows in. A box of M molecules cm-3 holds M / REFERENCE_DENSITY mol of air.
+    The state is mixing ratios q = c / M: a box whose air density M changes expands and is compressed with its content,
+    and nothing flows in. A box of M molecules cm-3 holds M / REFERENCE_DENSITY mol of air.
 
-    clipped  (species,) [molecules cm-3] that was added to keep concentrations from getting negative, all cells together
-    tape     the steps that were taken, for adjoints; None where nobody asked for it
+    clipped  (species, cell) [molecules cm-3], in the first cell the sum of all, that was added to keep concentrations
+             from getting negative
+    records  whether :meth:`run` returns records
+    batch    of how many steps the conditions are evaluated together
     """
 
-    def __init__(self, kernel: StepKernel, forcing: BoxForcing, conditions: BoxConditions) -> None:
+    rejected = retried = 0
+
+    def __init__(self, kernel: StepKernel, forcing: BoxForcing, conditions: BoxConditions, start: float) -> None:
         self.kernel, self.forcing, self.conditions = kernel, forcing, conditions
-        start = conditions.time.start.value
         air = forcing.at([start])
         density = air.get("M", np.full((1, 1), UNNEEDED["M"]))
         self.layout = kernel.layout(1, forcing.cells)
         self._stepper = self._make_stepper(air)
         self._packed = PackedConditions(self.layout, forcing, self._stepper)
-        self.clipped = np.zeros(len(kernel.network.species))
-        self.steps = 0
-        self.tape: list[Taken] | None = None
-        state = self._stepper.state
-        state.q[...] = state.q_other[...] = self.layout.pack((forcing.start(start, air) / density[:, 0])[:, None, None])
+        self.clipped = np.zeros((len(kernel.network.species), forcing.cells))
+        self.steps, self.records = 0, False
+        self.notes: list[str] = []
+        self._previous: float | None = None
+        self._older: AnyArray | None = None
+        rows = 12 + len(forcing.emitted) + len(forcing.deposited) + len(kernel.network.parameters)
+        self.batch = max(1, min(1024, _NUMBERS // (rows * forcing.cells)))
+        self._numbers: dict[BoxStep, int] = {}
         self._packed.load(air, 1)
         self._packed.set(0)
-        self._kept = start, self.concentrations()
+        self._set_mixing_ratios(forcing.start(start, air) / density[:, 0])
+        self._stored = start, self.concentrations()
 
-    def chunk(self) -> int:
-        """Return of how many steps the conditions are evaluated together."""
-        forcing = self.forcing
-        rows = 12 + len(forcing.emitted) + len(forcing.deposited) + len(self.kernel.network.parameters)
-        return max(1, min(1024, _NUMBERS // (rows * forcing.cells)))
+    def load(self, steps: Sequence[BoxStep]) -> None:
+        """Evaluate the conditions of the next steps, at most :attr:`batch`."""
+        self._packed.load(self.forcing.at([step.at for step in steps]), len(steps))
+        self._numbers = {step: number for number, step in enumerate(steps)}
 
-    def advance(self, steps: Sequence[BoxStep]) -> Iterator[BoxStep]:
-        """Take steps, so few as :meth:`chunk` says; yield each when it is done.
+    def run(self, number: int, stage: Stage, given: BoxStep) -> StepRecord | None:
+        """Take a step that was loaded; return its record where records are made.
 
         Raises ChemistryFailure where a cell's state is no longer finite.
         """
-        self._packed.load(self.forcing.at(np.array([step.at for step in steps])), len(steps))
-        for number, step in enumerate(steps):
-            self._packed.set(number)
-            weights = two_step_weights(step.length, step.previous)
-            if self.tape is not None:
-                self.tape.append(Taken(step, weights, self._kept_state()))
-            sums = self._stepper.step(weights, self._packed.transport, self._packed.column)
-            # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
-            if not np.isfinite(sums[_CLIPPED]).all():
-                raise self._failure(step, np.asarray(~np.isfinite(sums[_CLIPPED])))
-            self.clipped += REFERENCE_DENSITY * sums[_CLIPPED]
-            self.steps += 1
-            if step.output:
-                self._keep(step)
-            yield step
-
-    def back(self) -> Iterator[tuple[StepForcing, list[Level]]]:
-        """Yield the steps of the tape from the last one to the first: what each was given, and levels n-1, n, n+1."""
-        tape, newest = self.tape or [], self._kept_state()
-        for number in reversed(range(len(tape))):
-            taken, older = tape[number], tape[max(number - 1, 0)].q
-            self._packed.load(self.forcing.at([taken.step.at]), 1)
-            self._packed.set(0)
-            forcing = StepForcing(taken.weights, self._packed.transport, self._packed.column)
-            yield forcing, [Level(each, self._stepper.state.air) for each in (older, taken.q, newest)]
-            newest = taken.q
-
-    def _kept_state(self) -> AnyArray:
-        copy = aligned_zeros(self._stepper.state.q.shape, self._stepper.state.q.dtype)
-        copy[...] = self._stepper.state.q
-        return copy
-
-    def reverser(self) -> Reverser:
-        """Return what takes adjoints back over the steps, compiled when it is first asked for."""
-        return self.kernel.reversed().reverser(self.layout, self._constants)
+        self._packed.set(self._numbers[given])
+        length = given.end.at - given.begin
+        grows = self._previous is None or length > _LARGEST_GROWTH * self._previous
+        weights = two_step_weights(length, None if grows else self._previous)
+        record = self._recorded(given.at, weights) if self.records else None
+        sums = self._stepper.step(weights, self._packed.transport, self._packed.column)
+        # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
+        if not np.isfinite(sums[_CLIPPED]).all():
+            raise self._failure(given, np.asarray(~np.isfinite(sums[_CLIPPED])))
+        self.clipped[:, 0] += REFERENCE_DENSITY * sums[_CLIPPED]
+        self.steps += 1
+        self._previous = None if given.end.jump else length
+        if given.end.output:
+            self._store(given)
+        return record
 
     def concentrations(self) -> Array:
         """Return the state (species, cell) [molecules cm-3]."""
         return self._concentrations(self._stepper.state.q)
 
-    def _concentrations(self, mixing_ratios: AnyArray) -> Array:
-        air = self._stepper.state.air[:, :, None]
-        return REFERENCE_DENSITY * self.layout.unpack(mixing_ratios * air)[:, 0, 0]
+    def set_concentrations(self, concentrations: Array) -> None:
+        """Replace the state (species, cell) [molecules cm-3]; the next step is an Euler start."""
+        self._set_mixing_ratios(
+            concentrations / (REFERENCE_DENSITY * self.layout.unpack(self._stepper.state.air)[0, 0])
+        )
+
+    def save(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return arrays, cells first, and plain values from which :meth:`restore` continues with the same bits."""
+        state, stored = self._stepper.state, self._stored
+        levels = {"q": state.q, "q_other": state.q_other}
+        arrays = {name: self.layout.unpack(each)[:, 0, 0].T for name, each in levels.items()}
+        air = self.layout.unpack(state.air)[0, 0]
+        arrays |= {"air": air, "clipped": self.clipped.T, "stored": stored[1].T}
+        return arrays, {"steps_of_cells": self.steps, "previous": self._previous, "stored_at": stored[0]}
+
+    def restore(self, arrays: Arrays, values: dict[str, Any]) -> None:
+        """Take over what :meth:`save` returned."""
+        state = self._stepper.state
+        for name, target in (("q", state.q), ("q_other", state.q_other)):
+            target[...] = self.layout.pack(np.asarray(arrays[name]).T[:, None, None])
+        state.air[...] = state.air_other[...] = self.layout.pack(np.asarray(arrays["air"])[None, None])
+        self.clipped[...] = arrays["clipped"].T
+        self._stored = values["stored_at"], np.array(arrays["stored"]).T
+        self.steps, self._previous = values["steps_of_cells"], values["previous"]
+
+    def forcing_of(self, record: StepRecord, newest: AnyArray) -> tuple[StepForcing, list[Level]]:
+        """Return what a step was given, and time levels n-1, n, n+1; `newest` is the last one."""
+        self._packed.load(self.forcing.at([record.at]), 1)
+        self._packed.set(0)
+        forcing = StepForcing(record.weights, self._packed.transport, self._packed.column)
+        return forcing, [Level(each, self._stepper.state.air) for each in (record.older, record.q, newest)]
+
+    def mixing_ratios(self) -> AnyArray:
+        """Return a copy of the mixing ratios as they lie in memory."""
+        copy = aligned_zeros(self._stepper.state.q.shape, self._stepper.state.q.dtype)
+        copy[...] = self._stepper.state.q
+        return copy
+
+    def air(self) -> AnyArray:
+        """Return the air of boxes at the end of the last step [mol]."""
+        return self._stepper.state.air
+
+    def reverser(self) -> Reverser:
+        """Return the adjoint of the step, compiled on first use."""
+        return self.kernel.reversed().reverser(self.layout, self._constants)
 
     def close(self) -> None:
         """End the threads."""
         self._stepper.close()
 
-    def _keep(self, step: BoxStep) -> None:
-        """Keep the state at an output, from which a failure is replayed; raise ChemistryFailure where it is none."""
+    def _recorded(self, at: float, weights: StageWeights) -> StepRecord:
+        q = self.mixing_ratios()
+        older, self._older = q if self._older is None else self._older, q
+        return StepRecord(at, weights, older, q)
+
+    def _set_mixing_ratios(self, q: Array) -> None:
+        state = self._stepper.state
+        state.q[...] = state.q_other[...] = self.layout.pack(q[:, None, None])
+        self._previous = None
+
+    def _concentrations(self, mixing_ratios: AnyArray) -> Array:
+        air = self._stepper.state.air[:, :, None]
+        return REFERENCE_DENSITY * self.layout.unpack(mixing_ratios * air)[:, 0, 0]
+
+    def _store(self, step: BoxStep) -> None:
+        """Store the state at an output, from which a failure is replayed; raises ChemistryFailure where it is none."""
         state = self.concentrations()
         if not np.isfinite(state).all():
             raise self._failure(step, np.asarray(~np.isfinite(state).all(axis=1)))
-        self._kept = step.end, state
+        self._stored = step.end.at, state
 
     def _failure(self, step: BoxStep, lost: npt.NDArray[np.bool_]) -> ChemistryFailure:
         """Return the failure of the first cell whose state is not finite after a step that lost some species.
 
-        Where the kernel has put zeros in the place of what was none, it is the cell with most in it before.
+        Where the kernel has replaced such numbers by zeros, it is the cell with the largest concentration before.
         """
         names = self.kernel.network.names
-        begun, kept = self._kept
+        begun, stored = self._stored
         state, before = self.concentrations(), self._concentrations(self._stepper.state.q_other)
         wrong = ~np.isfinite(state).all(axis=0)
         cell = int(np.argmax(wrong if wrong.any() else np.nan_to_num(before, nan=np.inf).max(axis=0)))
-        where = cell if self.forcing.cells > 1 else None
-        end = self._next_output(begun)
-        replay = at_start_of(self.conditions, self.forcing, where, kept[:, cell], begun, end)
+        where = self.forcing.number(cell)
+        outputs = (event.at for event in events(self.conditions, self.forcing.kinks) if event.output)
+        end = next(time for time in outputs if time > begun)
+        replay = at_start_of(self.conditions, self.forcing, cell, stored[:, cell], begun, end)
         listed = ", ".join(names[species] for species in np.flatnonzero(lost)[:3])
         return ChemistryFailure(
-            self.kernel.network, Stopped(where, step.end - step.length, (begun, end), before[:, cell]), replay,
-            tried=f"where a step of {step.length:.6g} s leaves no finite numbers of {listed}",
+            self.kernel.network, Stopped(where, step.begin, (begun, end), before[:, cell]), replay,
+            tried=f"where a step of {step.end.at - step.begin:.6g} s leaves no finite numbers of {listed}",
             remedy="shorten solver.step, or take a Rosenbrock method",
         )  # fmt: skip
-
-    def _next_output(self, begun: float) -> float:
-        times = (event.at for event in events(self.conditions, self.forcing.kinks) if event.output)
-        return next(time for time in times if time > begun)
 
     def _make_stepper(self, air: dict[str, Array]) -> Stepper:
         species = len(self.kernel.network.species)

@@ -1,28 +1,31 @@
-"""Integrates the chemistry of one box or many by a Rosenbrock method, with conditions that are exact in time.
+"""Chemistry of boxes by a Rosenbrock method, with conditions that are exact in time: a kind of `cells` stage.
 
-Between two events all that depends on time is a Chebyshev series, see :mod:`airshed.air.box.smooth`. Where a formula
+Between two events all that depends on time is a Chebyshev series, see :mod:`airshed.air.box.series`. Where a formula
 jumps or bends the interval is cut there, found by halving. A cell's result does not depend on the others.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
+from airshed.air.box.events import BoxStep
 from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
 from airshed.air.box.forcing import INPUTS, BoxForcing
-from airshed.air.box.smooth import TOLERANCE, Series, fit, times_in
-from airshed.air.box.steps import Event
-from airshed.air.box.tape import Expansion, Leg, Tape, table_of
+from airshed.air.box.interval import Expansion, Interval, table_of
+from airshed.air.box.series import TOLERANCE, Series, fit, times_in
 from airshed.core.errors import CaseError
+from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.cell_backend import CellKernel, CellSolver
 from airshed.kernels.chemistry import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
 from airshed.kernels.chemistry.data import Besides, Concentrations
 from airshed.kernels.memory import aligned_zeros
+from airshed.program.stage import Stage
+from airshed.runtime.model import Arrays
 
 Array = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.intp]
@@ -34,29 +37,41 @@ _ROUGH: Final = 1e-7  # error of a series that is still good enough where none i
 _FIRST_RETRY, _MORE_STEPS = 1e-6, 10
 
 
+@dataclass(frozen=True)
+class _Inputs:
+    """Inputs of the kernel over intervals [s].
+
+    numbers  of intervals, by their start and end;  good  where all series are good, (cell or 1, interval)
+    """
+
+    numbers: dict[tuple[float, float], int]
+    rows: list[Series]
+    good: npt.NDArray[np.bool_]
+
+
 class RosenbrockCells:
-    """The state of all cells and what advances them from event to event.
+    """The state of all cells, advanced from event to event.
 
     y        (species, cell) [molecules cm-3]
     clipped  (species, cell) [molecules cm-3] that was added to keep concentrations from getting negative
-    notes    what a reader of the result should know
+    notes    remarks on the result
     steps    that counted, of all cells;  rejected  those that were not accurate enough
     keys     what conditions call the inputs of the kernel
-    retried  how many times a cell had to begin an interval again with smaller steps
-    tape     what was done, for adjoints; None where nobody asked for it
+    retried  how many times a cell had to restart an interval with smaller steps
     """
 
-    def __init__(self, kernel: CellKernel, forcing: BoxForcing, conditions: BoxConditions, threads: int) -> None:
+    batch = 1
+
+    def __init__(
+        self, kernel: CellKernel, forcing: BoxForcing, conditions: BoxConditions, edges: Sequence[float], threads: int
+    ) -> None:
         self.kernel, self.forcing, self.conditions = kernel, forcing, conditions
-        start = np.array([conditions.time.start.value])
-        air = forcing.at(start)
-        self.y = forcing.start(float(start[0]), air)
+        air = forcing.at(edges[:1])
+        self.y = forcing.start(edges[0], air)
         self.clipped = np.zeros_like(self.y)
         self.notes: list[str] = []
-        self.retried = 0
-        self.tape: Tape | None = None
+        self.steps, self.rejected, self.retried = 0, 0, 0
         cells = forcing.cells
-        self.steps, self.rejected = 0, 0
         self._step = np.zeros(cells)
         self._density = np.broadcast_to(air["M"][:, 0], cells).copy() if forcing.air_changes else None
         everything = tuple(range(len(kernel.network.species)))
@@ -67,43 +82,74 @@ class RosenbrockCells:
             *(forcing.key(f"emission {species}") for species in self._sources.emitted),
             *(forcing.key(f"deposition {species}") for species in self._sources.lost),
         ]
-        self._stopped: Callable[[], bool] = lambda: False
+        together = max(1, min(256, _SAMPLES // (64 * (self._solvers[0][1].inputs + 1) * cells)))
+        self._edges, self._together = list(edges), together
+        self._spans = Listed(self._edges[:-1:together] or self._edges)
+        self._timeline = Timeline[_Inputs](self._spans, self._read, keep=1)
+        self._record: list[Interval | Expansion] = []
 
-    def advance(self, begin: float, events: Sequence[Event], stopped: Callable[[], bool]) -> Iterator[Event]:
-        """Integrate from `begin` over some events, so few as :meth:`chunk` says; yield each when it is reached."""
-        self._stopped = stopped
-        edges = np.array([begin, *(event.at for event in events)])
-        rows = self._rows(edges[:-1], edges[1:], None)
-        good = _good(rows, len(events))
+    def run(self, number: int, stage: Stage, given: BoxStep) -> list[Interval | Expansion]:
+        """Integrate over a step; return what was done, in its order."""
+        start, end = given.begin, given.end.at
+        inputs = self._timeline.of(self._spans.begin_of(start))
+        if (start, end) not in inputs.numbers:
+            inputs = self._inputs([start, end])
+        self._record, here = [], inputs.numbers[start, end]
         everything = np.arange(self.forcing.cells)
-        for number, (start, end) in enumerate(pairwise(edges.tolist())):
-            fine = np.broadcast_to(good[:, number], len(everything))
-            self._integrate(everything[fine], start, end, [row.of(fine, number) for row in rows])
-            if not fine.all():
-                sizes = [row.size[:, min(number, row.size.shape[1] - 1)] for row in rows]
-                _Cutter(self, start, end, sizes).cross(everything[~fine])
-            if events[number].jump:
-                self._step[:] = 0.0
-            yield events[number]
+        fine = np.broadcast_to(inputs.good[:, here], len(everything))
+        self.integrate(everything[fine], start, end, [row.of(fine, here) for row in inputs.rows])
+        if not fine.all():
+            sizes = [row.size[:, min(here, row.size.shape[1] - 1)] for row in inputs.rows]
+            _Cutter(self, start, end, sizes).cross(everything[~fine])
+        if given.end.jump:
+            self._step[:] = 0.0
+        return self._record
 
-    def chunk(self) -> int:
-        """Return how many intervals are evaluated together."""
-        return max(1, min(256, _SAMPLES // (64 * (self._inputs + 1) * self.forcing.cells)))
+    def load(self, steps: Sequence[BoxStep]) -> None:
+        """Do nothing: inputs are read with the intervals around them."""
+
+    def concentrations(self) -> Array:
+        """Return the state (species, cell) [molecules cm-3]."""
+        return self.y
+
+    def set_concentrations(self, y: Array) -> None:
+        """Replace the state (species, cell) [molecules cm-3]."""
+        self.y[...] = y
+        self._step[:] = 0.0
+
+    def save(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return arrays, cells first, and plain values from which :meth:`restore` continues with the same bits."""
+        density = {} if self._density is None else {"density": self._density}
+        arrays = {"y": self.y.T, "clipped": self.clipped.T, "first_step": self._step, **density}
+        return arrays, {"counts": [self.steps, self.rejected, self.retried], "notes": list(self.notes)}
+
+    def restore(self, arrays: Arrays, values: dict[str, Any]) -> None:
+        """Take over what :meth:`save` returned."""
+        self.y[...], self.clipped[...], self._step[...] = arrays["y"].T, arrays["clipped"].T, arrays["first_step"]
+        if self._density is not None:
+            self._density[...] = arrays["density"]
+        self.steps, self.rejected, self.retried = values["counts"]
+        self.notes[:] = values["notes"]
 
     def close(self) -> None:
         """End the threads."""
         for _, solver in self._solvers:
             solver.close()
 
-    @property
-    def _inputs(self) -> int:
-        return self._solvers[0][1].inputs
+    def _read(self, begin: float) -> _Inputs:
+        first = self._edges.index(begin)
+        return self._inputs(self._edges[first : first + self._together + 1])
+
+    def _inputs(self, edges: Sequence[float]) -> _Inputs:
+        ends = np.array(edges)
+        rows = self.rows(ends[:-1], ends[1:], None)
+        return _Inputs({each: number for number, each in enumerate(pairwise(edges))}, rows, _good(rows, len(edges) - 1))
 
     def _make_solvers(self, air: dict[str, Array], threads: int) -> list[tuple[Array, CellSolver]]:
         """Return solvers, each with the cells (a mask) that are its own.
 
-        A tolerance that is a part of air goes by the power of two next to the air's density: so a few solvers do for
-        any number of cells, and which one a cell gets is its own affair.
+        A tolerance that is a part of air uses the power of two next to the air's density: a few solvers suffice for any
+        number of cells, and the solver of a cell does not depend on the others.
         """
         solver = self.conditions.solver
         absolute = np.full(self.forcing.cells, solver.absolute_tolerance.value)
@@ -120,7 +166,7 @@ class RosenbrockCells:
             for value in np.unique(absolute)
         ]  # fmt: skip
 
-    def _rows(self, starts: Array, ends: Array, cells: Cells | None) -> list[Series]:
+    def rows(self, starts: Array, ends: Array, cells: Cells | None) -> list[Series]:
         """Return all inputs of the kernel over intervals."""
         forcing = self.forcing
         times = times_in(starts, ends)
@@ -139,10 +185,8 @@ class RosenbrockCells:
         differences = {species: _difference(loss, growth) for species, loss in losses.items()}
         return [*rows, *(differences.get(species, other) for species in self._sources.lost)]
 
-    def _integrate(self, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
+    def integrate(self, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
         """Advance some cells over an interval in which all inputs are series, coefficients (cell, term)."""
-        if self._stopped():
-            raise KeyboardInterrupt
         self._expand(cells, rows[2], beginning=True)
         for own, solver in self._solvers:
             chosen = own[cells]
@@ -153,41 +197,37 @@ class RosenbrockCells:
 
     def _call(self, solver: CellSolver, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
         before, first, length = self.y[:, cells], self._step[cells], end - start
-        y, clipped, steps = self._run(solver, before, rows, length, first)
+        y, clipped, steps = self._solve(solver, before, rows, length, first)
         self._count(len(cells), steps)
         counted = steps.accepted.reshape(-1)[: len(cells)]
-        leg = Leg(solver, cells, length, rows, before, first, counted)
+        interval = Interval(solver, cells, length, rows, before, first, counted)
         failed = np.flatnonzero(unpack_cells(steps.reached, len(cells)) < length)
         if failed.size:
-            y[:, failed], clipped[:, failed] = self._retry(leg.of(failed), start, end)
+            y[:, failed], clipped[:, failed] = self._retry(interval.of(failed), start, end)
         fine = np.setdiff1d(np.arange(len(cells)), failed)
         self._step[cells[fine]] = unpack_cells(steps.step, len(cells))[fine]
         if fine.size:
-            self._note(leg.of(fine) if failed.size else leg)
+            self._record.append(interval.of(fine) if failed.size else interval)
         self.y[:, cells] = y
         self.clipped[:, cells] += clipped
 
-    def _retry(self, leg: Leg, start: float, end: float) -> tuple[Array, Array]:
-        """Return y and what was clipped of cells that begin again with smaller steps; raise ChemistryFailure."""
-        solver, count = leg.solver.with_more_steps(_MORE_STEPS), len(leg.cells)
-        first = np.full(count, _FIRST_RETRY * leg.length)
-        y, clipped, steps = self._run(solver, leg.y, list(leg.rows), leg.length, first)
+    def _retry(self, interval: Interval, start: float, end: float) -> tuple[Array, Array]:
+        """Return y and what was clipped of cells that restart with smaller steps; raise ChemistryFailure."""
+        solver, count = interval.solver.with_more_steps(_MORE_STEPS), len(interval.cells)
+        first = np.full(count, _FIRST_RETRY * interval.length)
+        y, clipped, steps = self._solve(solver, interval.y, list(interval.rows), interval.length, first)
         self.retried += count
         self._count(count, steps)
         reached = unpack_cells(steps.reached, count)
-        if np.any(reached < leg.length):
-            worst = int(np.argmax(reached < leg.length))
+        if np.any(reached < interval.length):
+            worst = int(np.argmax(reached < interval.length))
             time = start + float(reached[worst])
-            raise self._failure(int(leg.cells[worst]), start, end, time, leg.y[:, worst], y[:, worst])
-        self._step[leg.cells] = unpack_cells(steps.step, count)
-        self._note(replace(leg, solver=solver, first=first, accepted=steps.accepted.reshape(-1)[:count]))
+            raise self._failure(int(interval.cells[worst]), start, end, time, interval.y[:, worst], y[:, worst])
+        self._step[interval.cells] = unpack_cells(steps.step, count)
+        self._record.append(replace(interval, solver=solver, first=first, accepted=steps.accepted.reshape(-1)[:count]))
         return y, clipped
 
-    def _note(self, done: Leg | Expansion) -> None:
-        if self.tape is not None:
-            self.tape.append(done)
-
-    def _run(
+    def _solve(
         self, solver: CellSolver, y: Array, rows: list[Array], length: float, first: Array
     ) -> tuple[Array, Array, CellSteps]:
         species, count = y.shape
@@ -215,32 +255,32 @@ class RosenbrockCells:
         if beginning:
             factor = np.where(np.abs(factor - 1.0) > 1e-10, factor, 1.0)
             self.y[:, cells] *= factor
-            self._note(Expansion(cells, factor))
+            self._record.append(Expansion(cells, factor))
         self._density[cells] = density
 
     def _failure(
         self, cell: int, start: float, end: float, reached: float, before: Array, state: Array
     ) -> ChemistryFailure:
-        where = cell if self.forcing.cells > 1 else None
-        replay = at_start_of(self.conditions, self.forcing, where, before, start, end)
+        where = self.forcing.number(cell)
+        replay = at_start_of(self.conditions, self.forcing, cell, before, start, end)
         return ChemistryFailure(self.kernel.network, Stopped(where, reached, (start, end), state), replay)
 
 
 class _Cutter:
     """Crosses an interval in which some values are not smooth, in pieces in which they are."""
 
-    def __init__(self, run: RosenbrockCells, start: float, end: float, sizes: list[Array]) -> None:
-        self._run, self._start, self._end = run, start, end
-        self._cuts = np.zeros(run.forcing.cells, np.int64)
+    def __init__(self, boxes: RosenbrockCells, start: float, end: float, sizes: list[Array]) -> None:
+        self._boxes, self._start, self._end = boxes, start, end
+        self._cuts = np.zeros(boxes.forcing.cells, np.int64)
         self._floors = [_LEAST * size for size in sizes]
         self._tiny = max(1e-9, 16.0 * np.finfo(np.float64).eps * max(abs(start), abs(end)))
 
     def cross(self, cells: Cells, start: float | None = None, end: float | None = None) -> None:
         """Integrate cells over a part of the interval, by default all of it."""
         a, b = self._start if start is None else start, self._end if end is None else end
-        rows = self._run._rows(np.array([a]), np.array([b]), cells)
+        rows = self._boxes.rows(np.array([a]), np.array([b]), cells)
         if b - a <= 4.0 * self._tiny:
-            self._run._integrate(cells, a, b, [row.of(slice(None), 0)[:, :1] for row in rows])
+            self._boxes.integrate(cells, a, b, [row.of(slice(None), 0)[:, :1] for row in rows])
             return
         good = self._good(rows, cells, 1, b - a)[:, 0]
         self._cuts[cells[~good]] += 1
@@ -249,7 +289,7 @@ class _Cutter:
             self._accept(rows)
             good = good | rough
         if good.any():
-            self._run._integrate(cells[good], a, b, [row.of(good, 0) for row in rows])
+            self._boxes.integrate(cells[good], a, b, [row.of(good, 0) for row in rows])
         for group, edges in self._cut(cells[~good], a, b) if not good.all() else ():
             for left, right in pairwise(edges):
                 self.cross(group, left, right)
@@ -264,7 +304,7 @@ class _Cutter:
                 found.append((group, sorted({a, low, high, b})))
                 continue
             middle = 0.5 * (low + high)
-            rows = self._run._rows(np.array([low, middle]), np.array([middle, high]), group)
+            rows = self._boxes.rows(np.array([low, middle]), np.array([middle, high]), group)
             good = self._good(rows, group, 2, middle - low)
             halves = (~good[:, 0], low, middle), (good[:, 0] & ~good[:, 1], middle, high)
             groups += [(group[mask], left, right, edges | {middle}) for mask, left, right in halves if mask.any()]
@@ -288,7 +328,7 @@ class _Cutter:
         """Take series that are a little rough, with a note; raise CaseError for what no series follows."""
         errors = [float((row.miss / np.where(row.size > 0.0, row.size, 1.0)).max(initial=0.0)) for row in rows]
         worst = int(np.argmax(errors))
-        name = self._run.keys[worst]
+        name = self._boxes.keys[worst]
         span = f"between t = {self._start:.10g} s and {self._end:.10g} s"
         if errors[worst] > _ROUGH:
             raise CaseError(
@@ -296,8 +336,8 @@ class _Cutter:
                 "time.restarts, or shorten time.output_every"
             )
         note = f"{name} is not smooth: it is followed to a relative error of {_ROUGH:g} at worst"
-        if note not in self._run.notes:
-            self._run.notes.append(note)
+        if note not in self._boxes.notes:
+            self._boxes.notes.append(note)
 
 
 def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:

@@ -1,5 +1,6 @@
 """Runs boxes of air from conditions to a data set, a file and a report."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,20 +11,30 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from airshed.air.box import BoxConditions, BoxRun, CellStates, ChemistryFailure, load_states, states_of
-from airshed.air.box.conditions import METHODS
+from airshed.air.box.conditions import BoxConditions
+from airshed.air.box.failure import ChemistryFailure
+from airshed.air.box.model import BoxModel
+from airshed.air.box.states import CellStates, load_states, states_of
+from airshed.case.sections import RunSection
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import suggestion
+from airshed.core.version import __version__
 from airshed.mechanism import ReactionNetwork, atom_counts, load_mechanism
+from airshed.parallel.communicator import Alone
+from airshed.runtime.simulation import Simulation, StepInfo
 
 MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
 """Species that are shown where a mechanism has them, unless others are asked for."""
 
 _MOST_ROWS: Final = 12
+_ANY_NUMBER: Final = 10**9  # of steps in a batch
 _BALANCED: Final = 1e-9
 _SUFFIXES: Final = (".nc", ".csv")
+
+Observer = Callable[[float], None]
+"""Receives the part of the time that is done, 0 to 1."""
 
 Conditions = BoxConditions | Mapping[str, Any] | str | Path
 States = CellStates | xr.Dataset | str | Path
@@ -56,6 +67,55 @@ class BoxOutcome:
 _PLAIN: Final = BoxOptions()
 
 
+class BoxRun:
+    """A simulation of boxes in memory, and the time series of it.
+
+    simulation  on the runtime;  model  of it;  seconds  wall time of the integration
+    allow_code  whether processes in files may run, which the conditions name
+    """
+
+    def __init__(
+        self, network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None,
+        threads: int = 1, allow_code: bool = False,
+    ) -> None:  # fmt: skip
+        case = conditions.model_copy(update={"run": RunSection(threads=threads)})
+        case = case.allowing_code() if allow_code else case
+        self.simulation = Simulation(case, network, states, ranks=Alone())
+        self.model: BoxModel = self.simulation.model
+        self.seconds = 0.0
+
+    def run(self, observer: Observer | None = None, *, close: bool = True) -> xr.Dataset:
+        """Integrate from the start to the end and return the time series, see :func:`box`.
+
+        Raises CaseError for conditions that turn out not to be numbers, NumericalError, KeyboardInterrupt after
+        `simulation.request_stop()`.
+        """
+        began, model = time.perf_counter(), self.model
+        times: list[float] = []
+        values: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in model.fields}
+
+        def record(fraction: float) -> None:
+            if model.present.output:
+                times.append(model.present.at)
+                for name, each in values.items():
+                    each.append(model.view(name))
+                if observer is not None:
+                    observer(fraction)
+
+        def observe(info: StepInfo) -> None:
+            record(info.fraction)
+
+        record(0.0)
+        self.simulation.run(observer=observe, stride=_ANY_NUMBER)
+        if model.next_change() < np.inf:
+            raise KeyboardInterrupt
+        series = _dataset(model, times, values)
+        if close:
+            self.simulation.close()
+        self.seconds = time.perf_counter() - began
+        return series
+
+
 def box(
     mechanism: ReactionNetwork | str | Path,
     conditions: Conditions,
@@ -63,7 +123,7 @@ def box(
     *,
     threads: int = 1,
     allow_code: bool = False,
-    observer: Callable[[float], None] | None = None,
+    observer: Observer | None = None,
 ) -> xr.Dataset:
     """Integrate a mechanism in one box of air, or in many at once, and return the time series.
 
@@ -73,7 +133,7 @@ def box(
     conditions  a conditions file, or nested dictionaries with the same keys
     states      for many boxes the state of each at the start: a netCDF or CSV file, or a data set along `cell`, with
                 species [molecules/cm3 or mol/mol], and where boxes differ in them temperature [K], pressure [Pa] ...
-    threads     to compute with;  observer  is told the part that is done, 0 to 1
+    threads     to compute with;  observer  receives the part that is done, 0 to 1
     allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
     returns     each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
                 as far as the conditions tell them, over time [s since local midnight] (and cell)
@@ -86,7 +146,7 @@ def box(
 
 def run_box(
     mechanism: str, conditions: Path, output: Path, options: BoxOptions = _PLAIN, *,
-    started: Callable[[BoxRun], None] | None = None, observer: Callable[[float], None] | None = None,
+    started: Callable[[BoxRun], None] | None = None, observer: Observer | None = None,
 ) -> BoxOutcome:  # fmt: skip
     """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
 
@@ -99,7 +159,7 @@ def run_box(
     if not output.parent.is_dir():
         raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
     run = prepare(mechanism, conditions, options.states, options.threads, allow_code=options.allow_code)
-    chosen = choose_species(run.network, options.species)
+    chosen = choose_species(run.model.network, options.species)
     if started is not None:
         started(run)
     with ExitStack() as stack:
@@ -167,42 +227,43 @@ def prepare(
         return BoxRun(network, conditions, states=states, threads=threads, allow_code=allow_code)
 
 
-def _series(run: BoxRun, observer: Callable[[float], None] | None) -> xr.Dataset:
-    with run.conditions.naming_file(run.states_source):
+def _series(run: BoxRun, observer: Observer | None) -> xr.Dataset:
+    with run.model.conditions.naming_file(run.model.source):
         return run.run(observer)
 
 
+def _dataset(model: BoxModel, times: list[float], values: Mapping[str, Any]) -> xr.Dataset:
+    """Return the time series of the fields of a model."""
+    conditions, variables = model.conditions, {}
+    for name, each in values.items():
+        spec = model.fields[name]
+        attributes = {"units": spec.unit, "long_name": spec.text}
+        attributes |= {"standard_name": spec.standard_name} if spec.standard_name else {}
+        variables[name] = (("time", *spec.dims), np.array(each), attributes)
+    clock = {"units": "s", "long_name": "local time since midnight of the first day"}
+    attributes = {
+        "title": conditions.title, "Conventions": "CF-1.11", "source": f"Airshed {__version__}",
+        "mechanism": model.network.name, "precision": conditions.solver.precision,
+        "airshed_conditions": conditions.conditions_file(),
+    }  # fmt: skip
+    notes = {"comment": "; ".join(model.notes)} if model.notes else {}
+    return xr.Dataset(variables, {"time": ("time", np.array(times), clock)}, attributes | notes)
+
+
 def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]) -> Report:
-    network, time, solver = run.network, run.conditions.time, run.conditions.solver
+    model = run.model
+    network, length, start = model.network, model.conditions.time.length, model.conditions.time.start
     facts: dict[str, Cell] = {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
-        "simulated": f"{time.length.text} from {time.start.text}",
+        "simulated": f"{length.text} from {start.text}",
     }
     if network.renamed:
         facts["other names than in its file"] = network.renaming
-    if run.many:
+    if model.many:
         facts["cells"] = series.sizes["cell"]
-    if solver.method in METHODS:
-        tolerances = f"{solver.relative_tolerance:g} relative, {solver.absolute_tolerance.text} absolute"
-        facts["method"] = f"{solver.method}, tolerance {tolerances}"
-        facts["steps"] = f"{run.steps} taken, {run.rejected} rejected"
-    else:
-        facts["method"] = f"gauss-seidel, {solver.sweeps} sweeps in each step"
-        facts["steps"] = f"{run.steps} of at most {solver.step.text}"
-    if run.processes.names:
-        facts["processes"] = ", ".join(run.processes.names)
-    if run.retried:
-        facts["begun again with smaller steps"] = f"{run.retried} times"
-    worst = int(run.clipped.argmax())
-    facts |= {
-        "wall time [s]": run.seconds,
-        "compile time [s]": run.compile_seconds,
-        "added to stay above 0": f"at most {run.clipped[worst]:.3g} molecules/cm3, of {network.names[worst]}",
-        **{"note" if number == 0 else f"note {number + 1}": note for number, note in enumerate(run.notes)},
-        "output": str(output),
-    }
-    tables = [_concentrations(series, chosen, many=run.many)]
-    atoms = _atoms(run, series)
+    facts |= {**model.facts(run.seconds), "output": str(output)}
+    tables = [_concentrations(series, chosen, many=model.many)]
+    atoms = _atoms(model, series)
     return Report("Box of air", [*tables, *([atoms] if atoms.rows else [])], facts)
 
 
@@ -219,9 +280,9 @@ def _concentrations(series: xr.Dataset, chosen: Sequence[str], *, many: bool) ->
     return Table(f"Concentrations{of}", columns, rows)
 
 
-def _atoms(run: BoxRun, series: xr.Dataset) -> Table:
+def _atoms(model: BoxModel, series: xr.Dataset) -> Table:
     """Return the change of each element's atoms, where nothing but chemistry touches it."""
-    network, rows = run.network, []
+    network, rows = model.network, []
     air = series["M"].values[[0, -1]] if "M" in series else np.ones((2, 1))
     ends = np.stack([series.variables[name].values[[0, -1]] for name in network.names], axis=1).reshape(
         2, len(network.names), -1
@@ -234,7 +295,7 @@ def _atoms(run: BoxRun, series: xr.Dataset) -> Table:
         first, last = np.einsum("i,tic->tc", weights, parts)
         change = (last - first) / np.where(first > 0.0, first, 1.0)
         rows.append(
-            (element, float(change[np.argmax(np.abs(change))]), _openings(network, weights, run.forcing.opened))
+            (element, float(change[np.argmax(np.abs(change))]), _openings(network, weights, model.forcing.opened))
         )
     note = "Of all atoms in variable species, over the whole time; of many cells the largest."
     return Table("Atoms", ("element", "relative change", "what changes them"), rows, note)

@@ -37,6 +37,7 @@ class CellStates:
     source   the file that they are from, for messages
     last     for states at the last time of a time series, as a run writes it, what to say of it; else empty
     single   whether that is the series of one box, which has no dimension `cell`
+    first    the number of the first cell, for messages
     """
 
     cells: int
@@ -45,6 +46,13 @@ class CellStates:
     source: str = "states"
     last: str = ""
     single: bool = False
+    first: int = 0
+
+    def part(self, first: int, last: int) -> "CellStates":
+        """Return the states of the cells from one number to another."""
+        species = {number: (each[first:last], unit) for number, (each, unit) in self.species.items()}
+        values = {name: (each[first:last], unit) for name, (each, unit) in self.values.items()}
+        return replace(self, cells=last - first, species=species, values=values, first=first)
 
 
 def load_states(path: Path, network: ReactionNetwork) -> CellStates:

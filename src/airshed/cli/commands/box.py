@@ -13,8 +13,7 @@ from airshed.cli.options import AllowCode, AsJson, Threads
 if TYPE_CHECKING:
     import xarray as xr
 
-    from airshed.air.box import BoxRun
-    from airshed.air.box.run import BoxOptions
+    from airshed.air.box.run import BoxOptions, BoxRun
     from airshed.core.report import Report
 
 
@@ -114,7 +113,7 @@ class _Stopper:
         """Ask the run to stop; without one, stop at once."""
         if self._run is None:
             raise KeyboardInterrupt
-        self._run.request_stop()
+        self._run.simulation.request_stop()
 
 
 def _cores(threads: int | None) -> int:

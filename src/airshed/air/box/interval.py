@@ -1,7 +1,7 @@
-"""What boxes did on their way by a Rosenbrock method, kept so that adjoints can be taken back over it.
+"""Records of steps of boxes by a Rosenbrock method, from which adjoints are made.
 
-Of each interval there is the state at its beginning, the inputs, and the step that was tried first: from these the same
-steps come out again, to be recorded one by one when adjoints cross the interval.
+The record of an interval is the state at its start, the inputs, and the step that was tried first. The same steps
+follow from these, and are recorded one by one when an adjoint crosses the interval.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.box.smooth import degree_of
+from airshed.air.box.series import degree_of
 from airshed.core.errors import NumericalError
 from airshed.kernels.cell_backend import CellSolver
 from airshed.kernels.chemistry import AcceptedSteps, CellSteps, list_of_cells, pack_cells
@@ -23,15 +23,15 @@ Cells = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Expansion:
-    """Cells whose content was multiplied by factors, as the density of their air jumped."""
+    """Cells whose content was multiplied by factors where the density of their air jumped."""
 
     cells: Cells
     factor: Array
 
 
 @dataclass(frozen=True)
-class Leg:
-    """An interval of some length [s] that cells crossed in one call.
+class Interval:
+    """An interval of some length [s] over which cells were integrated in one call.
 
     rows      inputs of the kernel, emissions and loss rates as series, coefficients (cell or 1, term)
     y         (species, cell) [molecules cm-3] at its beginning
@@ -46,31 +46,28 @@ class Leg:
     first: Array
     accepted: npt.NDArray[np.int32]
 
-    def of(self, chosen: Cells) -> "Leg":
-        """Return the leg of some of its cells, by their number in it."""
+    def of(self, chosen: Cells) -> "Interval":
+        """Return the interval of some of its cells, by their number in it."""
         rows = [row if len(row) == 1 else row[chosen] for row in self.rows]
         parts = self.cells[chosen], self.length, rows, self.y[:, chosen], self.first[chosen], self.accepted[chosen]
-        return Leg(self.solver, *parts)
+        return Interval(self.solver, *parts)
 
     def recorded(self) -> AcceptedSteps:
-        """Take its steps once more and return them."""
+        """Repeat its steps and return them."""
         kernel = self.solver.kernel
         width, count = kernel.shape.width, len(self.cells)
         packed = pack_cells(self.y, width, kernel.dtype)
         steps = CellSteps.zeros(len(packed), width)
         steps.step[...] = pack_cells(self.first, width)
-        room = np.zeros((len(packed), width), np.int32)
-        room.reshape(-1)[:count] = self.accepted
-        record = AcceptedSteps.room_for(room, len(self.y), kernel.dtype)
+        counts = np.zeros((len(packed), width), np.int32)
+        counts.reshape(-1)[:count] = self.accepted
+        record = AcceptedSteps.room_for(counts, len(self.y), kernel.dtype)
         state = Concentrations(packed, packed, list_of_cells(count, len(self.y), width))
         inputs = table_of(self.rows, count, width)
         self.solver.advance(state, inputs, steps, 0.0, self.length, Besides(record=record))
         if not np.array_equal(steps.accepted.reshape(-1)[:count], self.accepted):
             raise NumericalError("a box takes other steps the second time: there is no adjoint of the first ones")
         return record
-
-
-Tape = list[Leg | Expansion]
 
 
 def table_of(rows: Sequence[Array], count: int, width: int) -> AnyArray:

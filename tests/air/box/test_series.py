@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.air.box.smooth import Series, degree_of, fit, times_in
+from airshed.air.box.series import Series, degree_of, fit, times_in
 
 START, END = np.array([100.0, 500.0]), np.array([500.0, 800.0])
 TIMES = times_in(START, END)
