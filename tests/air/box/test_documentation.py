@@ -31,7 +31,7 @@ def test_python_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_conditions_example(emep: ReactionNetwork) -> None:
-    example, _ = blocks("toml")
+    example, *_ = blocks("toml")
     run = BoxRun(emep, BoxConditions.from_dict(tomllib.loads(example)))
     series = run.run()
     assert set(series["daylight"].values) == {0.0, 1.0}
@@ -43,7 +43,7 @@ def test_processes_example(emep: ReactionNetwork, tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "adding-a-process.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "washout.py").write_text(code, encoding="utf-8")
-    _, example = blocks("toml")
+    _, example, _ = blocks("toml")
     given = tomllib.loads(example) | {
         "time": {"start": "6 h", "length": "3 h"}, "rates": {"SUN": 0.0},
         "initial": {"HNO3": "1 ppb", "O3": "40 ppb", "HCHO": "1 ppb"},
@@ -53,6 +53,16 @@ def test_processes_example(emep: ReactionNetwork, tmp_path: Path) -> None:
     series = run.run()
     left = {name: float(series[name][-1] / series[name][0]) for name in ("HNO3", "O3", "HCHO")}
     assert left["HNO3"] < 0.1 < 0.8 < left["HCHO"] < left["O3"]
+
+
+def test_case_example(emep: ReactionNetwork) -> None:
+    """The settings of a run, with the conditions of the first example, without states."""
+    conditions, _, run = (tomllib.loads(each) for each in blocks("toml"))
+    given = {**conditions, **run, "time": {"length": "2 h"}, "states": ""}
+    simulation = airshed.Simulation(BoxConditions.from_dict(given))
+    simulation.run("30 min")
+    assert simulation.case.output[0].fields == ("O3", "NO2")
+    assert simulation["O3"].dims == ()
 
 
 def test_states_example(tmp_path: Path) -> None:
@@ -68,6 +78,6 @@ def test_states_example(tmp_path: Path) -> None:
 def test_every_setting_is_there() -> None:
     sections = set(BoxConditions.model_fields) - {"title", "description", "model", "mechanism", "states"}
     assert all(f"[{section}]" in TEXT for section in sections)
-    example, _ = blocks("toml")
+    example, *_ = blocks("toml")
     keys = {*BoxTime.model_fields, *BoxEnvironment.model_fields, *BoxSolver.model_fields} - {"most_steps"}
     assert all(f"\n{key} = " in example for key in keys)

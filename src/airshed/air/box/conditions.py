@@ -231,7 +231,7 @@ class _FixedConditions(RunCase):
         seconds = ceil(_RESTARTS / every.value) * every.value
         usual = {
             "output": (OutputSection.model_construct(every=every),),
-            "restart": RestartSection.model_construct(every=Quantity(f"{seconds!r} s", seconds, "s")),
+            "restart": RestartSection.model_construct(every=Quantity(f"{seconds:.15g} s", seconds, "s")),
         }
         vars(self).update({name: value for name, value in usual.items() if name not in self.model_fields_set})
         return self

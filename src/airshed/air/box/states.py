@@ -52,7 +52,7 @@ class CellStates:
         """Return the states of the cells from one number to another."""
         species = {number: (each[first:last], unit) for number, (each, unit) in self.species.items()}
         values = {name: (each[first:last], unit) for name, (each, unit) in self.values.items()}
-        return replace(self, cells=last - first, species=species, values=values, first=first)
+        return replace(self, cells=last - first, species=species, values=values, first=self.first + first)
 
 
 def load_states(path: Path, network: ReactionNetwork) -> CellStates:

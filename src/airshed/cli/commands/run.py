@@ -118,9 +118,10 @@ def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool
         return
     speaks = world().rank == 0
     quiet = quiet or not speaks
+    start = case.start.astype("datetime64[us]").item()
     with (
         _kept(),
-        progress_for(case.time.start, quiet=quiet, verbose=verbose) as progress,
+        progress_for(start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, **use) as simulation,
     ):
         if speaks:
@@ -130,7 +131,7 @@ def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool
         summary = simulation.summary(brief=not verbose)
         has_map = simulation.has_map
     if simulation.seconds < simulation.end:
-        at = instant(case.time.start, simulation.seconds)
+        at = instant(start, simulation.seconds)
         if not speaks:
             raise typer.Exit(INTERRUPTED)
         say(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
