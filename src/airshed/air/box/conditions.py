@@ -20,7 +20,6 @@ from airshed.air.box.values import (
     Factor,
     FromCsv,
     LossRate,
-    OfWeather,
     Pressure,
     Rate,
     Source,
@@ -191,7 +190,7 @@ class _FixedConditions(RunCase):
     rates: Mapping[str, Rate] = setting({}, "What the mechanism leaves open by name; SUN, sec_zenith, daylight.")
     emission: Mapping[str, Source] = setting({}, "Sources of species.", unit=f"{CONCENTRATION}/s")
     deposition: Mapping[str, LossRate] = setting({}, "Loss rates of species.", unit="1/s")
-    weather: Mapping[str, OfWeather] = setting(
+    weather: Mapping[str, Any] = setting(
         {}, "Fields of the weather that processes require, each in the unit that they declare."
     )
     process: tuple[ProcessSection, ...] = Field(default_factory=tuple)

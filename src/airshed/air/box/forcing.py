@@ -8,11 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.box.acting import Moment
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.csv_file import Knots, read_knots
 from airshed.air.box.needs import Needs
-from airshed.air.box.processes import BoxProcesses
+from airshed.air.box.processes import BoxProcesses, Moment
 from airshed.air.box.states import CellStates, refuse_touched, set_sums
 from airshed.air.box.sun import cosine_at, kpp_kinks
 from airshed.air.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, FromCsv, Value, spellings, value_of
@@ -158,7 +157,9 @@ class BoxForcing:
         sun = np.asarray(clock["cos_zenith"]) if self._sun_of_location else values.get("SUN")
         weather = {name: values[f"weather {name}"] for name in self._processes.weather}
         found: dict[str, Array] = {}
-        for section, species, rate in self._processes.rates(Moment(times, values, weather, sun)):
+        moment = Moment(times, values, weather, sun)
+        rates = [rate for process in self._processes.acting for rate in process.rates(moment)]
+        for section, species, rate in rates:
             name = f"{section} {species}"
             before = found.get(name, values.get(name))
             found[name] = rate if before is None else before + rate

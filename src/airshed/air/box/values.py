@@ -85,11 +85,6 @@ def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     return replace(column, units=tuple(units))
 
 
-def read_now(value: Value, units: Sequence[str], *, where: str) -> Value:
-    """Return a value that :class:`ReadLater` has left as it stands, its unit being known now; raises CaseError."""
-    return value_of(value.to_dict() if isinstance(value, FromCsv) else value, units, where=where)
-
-
 def _column(value: Mapping[Any, Any], where: str) -> FromCsv:
     """Return a column of a file in any unit; raises CaseError for a key that is unknown, missing or no text."""
     unknown = [str(key) for key in value if key not in _KEYS]
@@ -158,27 +153,6 @@ class GivenIn:
         return core_schema.no_info_plain_validator_function(self)
 
 
-class ReadLater:
-    """Annotates a field that holds a value of which others tell the unit: until then it has none."""
-
-    def __call__(self, value: object) -> Value:
-        """Return the value, nothing in it read but the keys of a column of a file; raises the validator's error."""
-        if isinstance(value, Mapping):
-            try:
-                return _column(value, KEY)
-            except CaseError as error:
-                raise refuse(str(error)) from error
-        if isinstance(value, Given | FromCsv):
-            return value
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise refuse(f"{KEY} must be a number with its unit, or a formula, in quotes, not {shown(value)}")
-        return Given(str(value), float("nan"), "")
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Make pydantic validate the field by this object alone."""
-        return core_schema.no_info_plain_validator_function(self)
-
-
 Temperature = Annotated[Value, GivenIn(("K",))]
 Pressure = Annotated[Value, GivenIn(("Pa",))]
 Factor = Annotated[Value, GivenIn(("1",))]
@@ -186,7 +160,6 @@ Concentration = Annotated[Value, GivenIn((CONCENTRATION, "mol/mol"))]
 Rate = Annotated[Value, GivenIn(RATE_UNITS)]
 Source = Annotated[Value, GivenIn((f"{CONCENTRATION}/s",))]
 LossRate = Annotated[Value, GivenIn(("1/s",))]
-OfWeather = Annotated[Value, ReadLater()]
 
 
 def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) -> tuple[Array, str]:
