@@ -49,7 +49,7 @@ def _loss(species: Sequence[int]) -> Operator:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A step as it ran: the time of its conditions, its weights, and mixing ratios at n-1 and n as they lie in memory."""
+    """A step as it ran: the time of its conditions, its weights, and mixing ratios of levels n-1 and n."""
 
     at: float
     weights: StageWeights
@@ -272,7 +272,7 @@ class PackedConditions:
             if rows:
                 table = self._table(rows, count)
                 target[...] = table[0]
-                if len(table) > 1 and np.any(table != table[0]):
+                if len(table) > 1:
                     self._changing.append((target, table))
 
     def set(self, number: int) -> None:

@@ -58,6 +58,7 @@ RECORDED: Final = {
 
 _STANDARD_NAMES: Final = {"temperature": "air_temperature", "pressure": "air_pressure"}
 _OWN_NAMES: Final = frozenset({"time", "cell", *(name for name, _, _ in RECORDED.values())}) - {"M"}
+_NO_VALUES: Final[Any] = None  # a program of one stage copies none
 _MOST_NAMED: Final = 12
 _NO_GAS: Final = 1e4  # molecules cm-3: where nothing is above this, nothing is a gas of the air
 _OF_LARGEST: Final = 1e-10  # of the largest value: absolute tolerance of a mechanism without units
@@ -156,7 +157,7 @@ class BoxModel(PlainModel):
             begin = steps[-1].end.at
         self.cells.load(steps)
         for end, step in zip(ends, steps, strict=True):
-            record = walk_forwards(self.program, {"cells": self.cells}, self, [step])
+            record = walk_forwards(self.program, {"cells": self.cells}, _NO_VALUES, [step])
             if self.records is not None:
                 self.records.append(record)
             self.seconds, self.steps, self._shown = end, self.steps + 1, {}
@@ -177,18 +178,6 @@ class BoxModel(PlainModel):
 
     def _next_event(self) -> int:
         return bisect_right(self._times, self.seconds + self._tolerance)
-
-    def copy(self) -> Array:
-        """Return a copy of the state; see :class:`airshed.program.execute.Values`."""
-        return self.cells.concentrations().copy()
-
-    def put(self, value: Array) -> None:
-        """Replace the state."""
-        self.cells.set_concentrations(value)
-
-    def add_up(self, coefficients: Sequence[float], values: Sequence[Array]) -> None:
-        """Replace the state by a linear combination."""
-        self.put(np.tensordot(coefficients, values, 1))
 
     def record(self) -> None:
         """Make records of steps from now on, for adjoints; raises CaseError where there are none."""

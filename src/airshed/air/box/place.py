@@ -43,10 +43,9 @@ def place_of(
     about       what processes may request by name, see :func:`about_mechanism`
     sun_height  cosine of the sun's zenith angle (lat, lon) at a time [s]
     """
-    location, height = environment.location, environment.height
-    grid = Grid(
-        np.linspace(0.0, 1.0, columns + 1), np.array([-0.5, 0.5]), np.array([0.0, height.value if height else _ANY_HEIGHT])
-    )
+    location = environment.location
+    top = _ANY_HEIGHT if environment.height is None else environment.height.value
+    grid = Grid(np.linspace(0.0, 1.0, columns + 1), np.array([-0.5, 0.5]), np.array([0.0, top]))
     lon, lat = (location.lon, location.lat) if location else (nan, nan)
     vars(grid).update(lon=np.full(columns, lon), lat=np.full(1, lat), cell_area=np.ones((1, 1)))
     land = np.full((1, columns), nan if environment.land_fraction is None else environment.land_fraction)

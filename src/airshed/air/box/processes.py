@@ -197,8 +197,8 @@ class BoxProcess:
         shape = np.broadcast_shapes((1, moment.times.size if clock else 1), *(each.shape for each in given.values()))
         whole = {name: np.broadcast_to(each, shape) for name, each in given.items()}
         if not free:
-            seconds = np.broadcast_to(moment.times[None] if clock else 0.0, shape).reshape(-1)
-            found = self._in_columns({name: each.reshape(-1) for name, each in whole.items()}, seconds if clock else 0.0)
+            seconds = np.broadcast_to(moment.times[None], shape).reshape(-1) if clock else 0.0
+            found = self._in_columns({name: each.reshape(-1) for name, each in whole.items()}, seconds)
             return {name: each.reshape(*each.shape[:-1], *shape) for name, each in found.items()}
         parts = [
             self._in_columns({name: each[:, number] for name, each in whole.items()}, time, shape[0])

@@ -198,7 +198,6 @@ class RosenbrockCells:
     def _call(self, solver: CellSolver, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
         before, first, length = self.y[:, cells], self._step[cells], end - start
         y, clipped, steps = self._solve(solver, before, rows, length, first)
-        self._count(len(cells), steps)
         counted = steps.accepted.reshape(-1)[: len(cells)]
         interval = Interval(solver, cells, length, rows, before, first, counted)
         failed = np.flatnonzero(unpack_cells(steps.reached, len(cells)) < length)
@@ -217,12 +216,13 @@ class RosenbrockCells:
         first = np.full(count, _FIRST_RETRY * interval.length)
         y, clipped, steps = self._solve(solver, interval.y, list(interval.rows), interval.length, first)
         self.retried += count
-        self._count(count, steps)
         reached = unpack_cells(steps.reached, count)
         if np.any(reached < interval.length):
             worst = int(np.argmax(reached < interval.length))
-            time = start + float(reached[worst])
-            raise self._failure(int(interval.cells[worst]), start, end, time, interval.y[:, worst], y[:, worst])
+            cell, time = int(interval.cells[worst]), start + float(reached[worst])
+            replay = at_start_of(self.conditions, self.forcing, cell, interval.y[:, worst], start, end)
+            where = Stopped(self.forcing.number(cell), time, (start, end), y[:, worst])
+            raise ChemistryFailure(self.kernel.network, where, replay)
         self._step[interval.cells] = unpack_cells(steps.step, count)
         self._record.append(replace(interval, solver=solver, first=first, accepted=steps.accepted.reshape(-1)[:count]))
         return y, clipped
@@ -239,11 +239,9 @@ class RosenbrockCells:
         inputs = table_of(rows, count, width)
         state = Concentrations(packed, packed, list_of_cells(count, species, width))
         solver.advance(state, inputs, steps, 0.0, length, Besides(clipped))
+        self.steps += int(steps.accepted.reshape(-1)[:count].sum())
+        self.rejected += int(steps.rejected.reshape(-1)[:count].sum())
         return unpack_cells(packed, count), unpack_cells(clipped, count), steps
-
-    def _count(self, cells: int, steps: CellSteps) -> None:
-        self.steps += int(steps.accepted.reshape(-1)[:cells].sum())
-        self.rejected += int(steps.rejected.reshape(-1)[:cells].sum())
 
     def _expand(self, cells: Cells, air: Array, *, beginning: bool) -> None:
         """Where the air's density has jumped, expand or compress what is in it; note the density at the end."""
@@ -257,13 +255,6 @@ class RosenbrockCells:
             self.y[:, cells] *= factor
             self._record.append(Expansion(cells, factor))
         self._density[cells] = density
-
-    def _failure(
-        self, cell: int, start: float, end: float, reached: float, before: Array, state: Array
-    ) -> ChemistryFailure:
-        where = self.forcing.number(cell)
-        replay = at_start_of(self.conditions, self.forcing, cell, before, start, end)
-        return ChemistryFailure(self.kernel.network, Stopped(where, reached, (start, end), state), replay)
 
 
 class _Cutter:
