@@ -31,7 +31,7 @@ from airshed.adjoint.chance import random_direction
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.differences import differences
 from airshed.adjoint.direction import EMISSION, RATES, Direction
-from airshed.adjoint.dot_products import dot_products
+from airshed.adjoint.dot_products import DotProducts, dot_products
 from airshed.adjoint.programs.cells import CellsAdjoint
 from airshed.adjoint.programs.formulas import FormulaAdjoint
 from airshed.adjoint.programs.values import AdjointValues
@@ -46,6 +46,7 @@ from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.step.operators import Kind, Shape
 from airshed.process.discovery import processes_of
+from airshed.program.stage import HALF, STATE, Program, add, cells, move
 
 NOT_IN_THE_CASE = {"Convection"}
 """Processes whose weather no case without data has: `test_convection` covers it, and its kind has another operator."""
@@ -131,6 +132,42 @@ def test_gradients_agree_with_central_differences(runs: Runs, scheme: str) -> No
         adjoint = replay.backward()
         found = {kind: differences(replay, adjoint, direction.only(kind), sizes) for kind in kinds_of(run)}
     assert {kind: each for kind, each in found.items() if not each.error(each.best) < 1e-6} == {}
+
+
+# Programs that are no integrator of the product.
+
+
+THIRD = 1.0 / 3.0
+
+PROGRAMS = {
+    "three branches": Program("three branches", 1, (
+        cells(0, HALF, writes="a"), move(0, 1, "a", "a"), cells(HALF, 1, "a", "a"), move(0, HALF, writes="b"),
+        cells(0, 1, "b", "b"), move(HALF, 1, "b", "b"), move(0, 1), cells(0, 1),
+        add([(THIRD, "a"), (THIRD, "b"), (THIRD, STATE)]),
+    )),
+    "extrapolation": Program("extrapolation", 1, (
+        move(0, 1, writes="whole"), cells(0, 1, "whole", "whole"), move(0, HALF), cells(0, HALF), move(HALF, 1),
+        cells(HALF, 1), add([(2.0, STATE), (-1.0, "whole")]),
+    )),
+    "additive halves": Program("additive halves", 1, tuple(
+        stage for begin, end in ((0, HALF), (HALF, 1)) for stage in (
+            cells(begin, end, writes="a"), move(begin, end, writes="b"), add([(1, "a"), (1, "b"), (-1, STATE)])
+        )
+    )),
+}  # fmt: skip
+
+
+def dot_products_of(program: Program, folder: Path, monkeypatch: pytest.MonkeyPatch) -> DotProducts:
+    """Return the dot products of two steps of the small case by a program."""
+    monkeypatch.setattr(airshed.Case, "program", lambda self, network: program)
+    return dot_products(record(folder, {"chemistry": {"integrator": "strang"}}, steps=2))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_dot_products_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    found = dot_products_of(PROGRAMS[name], tmp_path, monkeypatch)
+    assert found.worst < 1e-13
+    assert abs(found.by_adjoint["initial"]) > 1e-6
 
 
 # Discovery: what the product has, the laws have.
