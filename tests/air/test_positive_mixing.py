@@ -42,7 +42,7 @@ def test_what_is_washed_out_fast_makes_no_mass(tmp_path: Path, monkeypatch: pyte
     with airshed.Simulation(case, initial=acid(case)) as run:
         assert made_by_clipping(run, "HNO3", "10 min") < 1e-4
         assert "clipping of negative values" not in str(run.summary())
-    monkeypatch.setattr(one_step.Mover, "_clips_much", lambda mover, sums: False)
+    monkeypatch.setattr(one_step.OneStepRunner, "_clips_much", lambda runner, sums: False)
     with airshed.Simulation(case, initial=acid(case)) as run:
         assert made_by_clipping(run, "HNO3", "10 min") > 1e-2
         assert "clipping of negative values made" in str(run.summary())
@@ -100,6 +100,6 @@ def test_a_spike_that_mixes_fast_makes_no_mass(
     initial = xr.Dataset({"TRACER": (("level",), puff)})
     with airshed.Simulation(case, meteorology=air, initial=initial) as run:
         assert made_by_clipping(run, "TRACER", "1 h") < 1e-4
-    monkeypatch.setattr(one_step.Mover, "_clips_much", lambda mover, sums: False)
+    monkeypatch.setattr(one_step.OneStepRunner, "_clips_much", lambda runner, sums: False)
     with airshed.Simulation(case, meteorology=air, initial=initial) as run:
         assert (made_by_clipping(run, "TRACER", "1 h") > 1e-3) == (diffusivity * step / thickness**2 in (6, 12))

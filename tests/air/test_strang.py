@@ -65,10 +65,10 @@ def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(
 
 
 def move(model, key, seconds):
-    """Run the mover of a stage from the start of the case."""
-    mover = model.executor.runners[key].mover
-    for piece in mover.pieces(0.0, seconds):
-        mover.move(*piece)
+    """Run a stage from the start of the case."""
+    runner = model.executor.runners[key]
+    for piece in runner.pieces(0.0, seconds):
+        runner.move(*piece)
 
 
 def uniform(folder, **sections):
@@ -216,7 +216,7 @@ def test_transport_is_cut_into_pieces_where_the_wind_asks_for_it(tmp_path):
             assert length >= 600.0
             assert len(calls) // 2 == np.ceil(length * rate / 0.05) > 1
             calls.clear()
-        pieces = simulation.model.executor.runners["transport+column"].mover.pieces(begin := 1000.0, begin + length)
+        pieces = simulation.model.executor.runners["transport+column"].pieces(begin := 1000.0, begin + length)
         assert len(pieces) > 1
         for start, step in pieces:
             assert start == pytest.approx(begin)
@@ -417,7 +417,7 @@ def test_columns_and_planes_have_pieces_of_their_own(tmp_path):
     chosen = {"time": {"step": "15 min", "courant": 0.02}, "chemistry": {"integrator": "strang"}, "transport": APART}
     with airshed.Simulation(small_case(tmp_path, **chosen), changing_weather()) as simulation:
         model = simulation.model
-        planes, columns = (model.executor.runners[key].mover for key in ("transport", "column"))
+        planes, columns = (model.executor.runners[key] for key in ("transport", "column"))
         rates = [each._outflow_rate(0.0) for each in (planes, columns)]
         together = model.forcing.outflow_rate(0.0)
         assert max(rates) < together <= sum(rates)

@@ -13,11 +13,12 @@ from tests.runtime.test_batches import WINDS, make
 from tests.started import python
 
 import airshed
+from airshed.air.estimate import describe
 from airshed.air.groups import make_groups, only_transports
 from airshed.air.model import AirModel
 from airshed.air.programs.one_step import OneStepRunner
 from airshed.air.programs.records import MoveRecord
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, ProgramError
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import State
 from airshed.parallel.communicator import Alone
@@ -25,6 +26,8 @@ from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import Exchange
 from airshed.parallel.groups import Groups
 from airshed.parallel.redistribution import make_plan, simulate
+from airshed.program.integrators import strang
+from airshed.program.placement import device, placed
 from airshed.program.stage import COLUMN
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
@@ -251,6 +254,21 @@ def test_more_ranks_than_species_are_refused_before_anything_is_compiled(monkeyp
         AirModel(tracers(apart), groups=groups(24, 1))
     with pytest.raises(CaseError, match="25 ranks cannot share the transport of 2 species in 12 levels"):
         AirModel(tracers(apart), groups=groups(25, 1))
+
+
+def test_a_stage_on_a_device_is_refused_before_anything_is_compiled(monkeypatch):
+    on_device = placed(strang(), {"cells": device("cuda")})
+    monkeypatch.setattr("airshed.air.case.case.integrator", lambda *_, **__: on_device)
+    with pytest.raises(ProgramError, match="the device 'cuda'; there is none but the processor"):
+        AirModel(tracers())
+
+
+def test_show_prints_where_stages_run():
+    placements = [row[-1] for row in describe(case()).tables[0].rows]
+    assert placements == [
+        "chemistry ranks", "chemistry ranks to transport ranks", "transport ranks",
+        "transport ranks to chemistry ranks", "chemistry ranks",
+    ]  # fmt: skip
 
 
 def after_a_step(factor, **settings):

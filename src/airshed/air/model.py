@@ -43,6 +43,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.parallel.groups import Groups
 from airshed.process.settable import Settable
+from airshed.program.placement import check_devices
 from airshed.program.stage import EVERYTHING
 from airshed.runtime.model import CASE_HASH, Pace, Saved, Snapshot, Timings
 
@@ -85,6 +86,7 @@ class AirModel:
         )
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
         self.program = case.program(self.network)
+        check_devices(self.program, backend().devices)
         fused = self.program.stages[0].kernel == EVERYTHING
         self.kernel = self._compiled(self.network if fused else without_reactions(self.network))
         _, rows, columns = self.grid.shape

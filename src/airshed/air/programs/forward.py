@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.air.cell_chemistry import CellCounts
 from airshed.air.programs.cells import CellsRunner
 from airshed.air.programs.context import AirContext, RunnerState, StageRunner, StoredRunnerState
-from airshed.air.programs.one_step import Mover, OneStepRunner, sums_of, used_lanes, without_reactions
+from airshed.air.programs.one_step import OneStepRunner, sums_of, used_lanes, without_reactions
 from airshed.air.programs.records import OnStep, StepRecord, SumRecord
 from airshed.air.programs.two_step import TwoStepRunner
 from airshed.air.stepping import make_chemistry, step_constants
@@ -22,7 +22,6 @@ from airshed.kernels.step.data import Directions, OtherRanks, State
 from airshed.parallel.balance import Balance
 from airshed.program.check import check
 from airshed.program.execute import walk_forwards
-from airshed.program.placement import check_devices
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, Program
 
 Array = npt.NDArray[np.float64]
@@ -166,7 +165,7 @@ class ForwardExecutor:
     def steppers(self) -> list[Stepper]:
         """The steppers of all stages that advance the state."""
         runners = [each for each in self.runners.values() if isinstance(each, OneStepRunner)]
-        steppers = [each.mover.stepper for each in runners if each.context is self._context]
+        steppers = [each.stepper for each in runners if each.context is self._context]
         return list(dict.fromkeys([self._context.stepper, *steppers]))
 
     def wall(self) -> dict[str, float]:
@@ -199,7 +198,6 @@ def make_executor(
 
     families  elements whose atoms are counted where reactions make or lose them
     """
-    check_devices(program, backend().devices)
     runners: dict[str, StageRunner] = {}
     for stage in (each for each in program.stages if each.placement == program.home):
         if stage.kernel == CELLS and stage.key not in runners:
@@ -210,7 +208,7 @@ def make_executor(
             runners[stage.key] = TwoStepRunner(context)
         elif stage.operators and stage.key not in runners:
             stepper = _column_stepper(context, threads) if stage.kernel == COLUMN else context.stepper
-            runners[stage.key] = OneStepRunner(context, Mover(context, stepper))
+            runners[stage.key] = OneStepRunner(context, stepper)
     return ForwardExecutor(program, context, runners)
 
 

@@ -22,11 +22,11 @@ from airshed.air.light import PackedLight
 from airshed.air.programs.context import AirContext, Span, StageRunner
 from airshed.air.programs.forward import ELSEWHERE, ForwardExecutor, PackedValues
 from airshed.air.programs.gathered import GatheredFields, GatheredForcing, GatheredSources
-from airshed.air.programs.one_step import Mover, OneStepRunner, without_reactions
+from airshed.air.programs.one_step import OneStepRunner, without_reactions
 from airshed.air.programs.records import FormulaStep, StageRecord
 from airshed.air.stepping import step_constants
 from airshed.core.report import Table
-from airshed.kernels.backend import Stepper, backend
+from airshed.kernels.backend import backend
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import StepConstants
 from airshed.kernels.step.operator_fields import of_some_species
@@ -132,37 +132,30 @@ class RedistributionRunner(StageRunner):
             self._here.close()
 
 
-class PlanesMover(Mover):
-    """Moves the species and levels of a transport rank; their sums are those of all transport ranks."""
-
-    def __init__(self, context: AirContext, stepper: Stepper, groups: Groups) -> None:
-        super().__init__(context, stepper)
-        self._groups, self._planes = groups, (len(context.parts.network.species), context.parts.whole.shape[0])
-
-    def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], ...]:
-        """Move the state over a piece, see :meth:`Mover.move`."""
-        return tuple((each, self._groups.gather_sums(sums, *self._planes)) for each, sums in super().move(begin, step))
-
-    def _clips_much(self, sums: Array) -> bool:
-        """Return whether clipping made much of a species of any transport rank."""
-        return bool(self._groups.own.total(np.array([int(super()._clips_much(sums))]))[0])
-
-
 class TransportRunner(OneStepRunner):
-    """Runs the stages of transport on a transport rank."""
+    """Runs the stages of transport on a transport rank; the sums of its species are those of all transport ranks."""
 
-    def __init__(self, context: AirContext, mover: Mover, exchange: Exchange) -> None:
-        super().__init__(context, mover)
-        self._exchange = exchange
+    def __init__(self, context: AirContext, groups: Groups, exchange: Exchange) -> None:
+        super().__init__(context, context.stepper)
+        self._groups, self._exchange = groups, exchange
+        self._planes = len(context.parts.network.species), context.parts.whole.shape[0]
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
         """Advance the state by a stage, and prefetch the weather and emission that follow."""
         began, ((begin, _),) = time.perf_counter(), given
         records = super().run(number, stage, given)
         for each in (self.context.forcing, self.context.sources):
-            each.read_ahead(begin, self.context.stepper.pool)
+            each.read_ahead(begin, self.stepper.pool)
         self._exchange.moving += time.perf_counter() - began
         return records
+
+    def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], ...]:
+        """Move the state over a piece, see :meth:`OneStepRunner.move`."""
+        return tuple((each, self._groups.gather_sums(sums, *self._planes)) for each, sums in super().move(begin, step))
+
+    def _clips_much(self, sums: Array) -> bool:
+        """Return whether clipping made much of a species of any transport rank."""
+        return bool(self._groups.own.total(np.array([int(super()._clips_much(sums))]))[0])
 
 
 class TransportRank:
@@ -184,7 +177,7 @@ class TransportRank:
         self._own_exchange = exchange is None
         self._exchange = exchange or make_exchange(parts, groups, self.context.stepper.layout)
         self.values = {TRANSPORT_RANKS: PackedValues(self.context)}
-        runner = TransportRunner(self.context, PlanesMover(self.context, self.context.stepper, groups), self._exchange)
+        runner = TransportRunner(self.context, groups, self._exchange)
         transport = [each for each in self.program.stages if each.placement == TRANSPORT_RANKS]
         self.runners: dict[str, StageRunner] = {each.key: runner for each in transport}
 

@@ -55,27 +55,58 @@ def sums_of(packed: AnyArray, amounts: Array) -> Array:
     return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns)[..., 0])
 
 
-class Mover:
-    """Moves the packed state of a :class:`Stepper` without reactions, in the directions of its kernel."""
+class OneStepRunner(StageRunner):
+    """Advances the state by stages of transport, columns, or both, and adds what they did to the budget.
+
+    stepper  of the state, without reactions; its kernel determines the directions of transport
+    """
+
+    stepper: Stepper
 
     def __init__(self, context: AirContext, stepper: Stepper) -> None:
-        self.stepper, self._context, self._shape = stepper, context, stepper.kernel.shape
+        self.context, self.stepper, self._shape = context, stepper, stepper.kernel.shape
         self._forcing, self._sources = context.forcing, context.sources
         self._light = context.light if context.parts.processes.ask_for(LIGHT) else None
         self._dark = stepper.layout.zeros(2)
 
+    def longest_step(self, seconds: float, until: float) -> float:
+        """Return the step [s] of the case, or the longest one."""
+        return self.context.longest_split_step(seconds, until)
+
+    def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
+        """Advance the state by a stage, piece by piece."""
+        ((begin, end),) = given
+        steps: list[FormulaStep] = []
+        for start, length in self.pieces(begin, end):
+            emission = self.emitted(start, length)
+            for step, sums in self.move(start, length):
+                self.add_to_budget(step.forcing.weights, sums, emission)
+                steps.append(step.detached() if self.recording else step)
+        return [MoveRecord(tuple(steps))]
+
+    def add_to_budget(self, weights: StageWeights, sums: Array, emission: Array) -> None:
+        """Add an application of the formula: its sums, and what was emitted [mol/s] (species,)."""
+        budget = self.context.budget
+        by_species = sums if sums.ndim == 2 else sums.sum(axis=2)
+        terms = dict(zip(self.stepper.kernel.terms, by_species, strict=True)) | {"emitted": emission}
+        budget.add(weights, terms, np.zeros_like(budget.imbalance))
+
+    def set_outside(self, ghosts: Array, top: Array) -> None:
+        """Change the mixing ratios outside the area and above it."""
+        self.stepper.set_outside(ghosts, top)
+
     def pieces(self, begin: float, end: float) -> list[tuple[float, float]]:
         """Return the starts and lengths [s] of the pieces of a stage."""
-        courant = self._context.parts.case.time.courant
+        courant = self.context.parts.case.time.courant
         count = max(1, ceil((end - begin) * self._outflow_rate(begin) / courant - 1e-9))
         step = (end - begin) / count
         return [(begin + number * step, step) for number in range(count)]
 
     def emitted(self, begin: float, step: float) -> Array:
         """Return the emission of each species [mol/s] in a piece: zero where no column is solved."""
-        emission = np.zeros(len(self._context.parts.network.species))
+        emission = np.zeros(len(self.context.parts.network.species))
         if self._shape.vertical:
-            emission[self._context.emitted] = self._sources.at(begin + 0.5 * step)[1]
+            emission[self.context.emitted] = self._sources.at(begin + 0.5 * step)[1]
         return emission
 
     def _outflow_rate(self, seconds: float) -> float:
@@ -126,36 +157,3 @@ class Mover:
             interval.pair("temperature"), interval.pair("water"), weight, emission, sun,
             fields=interval.fields(self._forcing.processes.implicit_fields), numbers=self._forcing.processes.changed,
         )  # fmt: skip
-
-
-class OneStepRunner(StageRunner):
-    """Advances the state by stages of transport, columns, or both, and adds what they did to the budget."""
-
-    def __init__(self, context: AirContext, mover: Mover) -> None:
-        self.context, self.mover, self.stepper = context, mover, mover.stepper
-
-    def longest_step(self, seconds: float, until: float) -> float:
-        """Return the step [s] of the case, or the longest one."""
-        return self.context.longest_split_step(seconds, until)
-
-    def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
-        """Advance the state by a stage, piece by piece."""
-        ((begin, end),) = given
-        steps: list[FormulaStep] = []
-        for start, length in self.mover.pieces(begin, end):
-            emission = self.mover.emitted(start, length)
-            for step, sums in self.mover.move(start, length):
-                self.add_to_budget(step.forcing.weights, sums, emission)
-                steps.append(step.detached() if self.recording else step)
-        return [MoveRecord(tuple(steps))]
-
-    def add_to_budget(self, weights: StageWeights, sums: Array, emission: Array) -> None:
-        """Add an application of the formula: its sums, and what was emitted [mol/s] (species,)."""
-        budget = self.context.budget
-        by_species = sums if sums.ndim == 2 else sums.sum(axis=2)
-        terms = dict(zip(self.mover.stepper.kernel.terms, by_species, strict=True)) | {"emitted": emission}
-        budget.add(weights, terms, np.zeros_like(budget.imbalance))
-
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area and above it."""
-        self.mover.stepper.set_outside(ghosts, top)
