@@ -12,7 +12,7 @@ from airshed.air.programs.records import CellsRecord, MoveRecord
 from airshed.air.programs.reference import ReferenceExecutor, reference_of
 from airshed.core.errors import ProgramError
 from airshed.program.integrators import SPLITTINGS
-from airshed.program.stage import Program, Stage, cells
+from airshed.program.stage import HALF, Program, Stage, add, cells, move
 from airshed.verify.convergence import make_problem
 
 INTEGRATORS = ("imex", *SPLITTINGS)
@@ -56,6 +56,29 @@ def repeated(folder, integrator, *, steps=3, change=lambda record: record, **sec
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_a_recorded_run_repeats_in_numpy(tmp_path, integrator):
     assert repeated(tmp_path, integrator) < ROUNDING
+
+
+EXTRAPOLATED = (
+    move(0, 1, writes="whole"), cells(0, 1, "whole", "whole"), move(0, HALF), cells(0, HALF), move(HALF, 1),
+    cells(HALF, 1), add([(2, "q"), (-1, "whole")]),
+)  # fmt: skip
+"""Lie splitting in one step and in two, extrapolated."""
+THIRDS = (cells(0, 0.25), move(0, HALF), cells(0.25, 0.75), move(HALF, 1), cells(0.75, 1))
+BRANCHES = (
+    cells(0, 1, writes="a"), move(0, 1, writes="b"), add([(1, "a"), (1, "b"), (-1, "q")], "c"),
+    move(0, 1, "a", "a"), cells(0, 1, "b", "b"), add([(0.5, "c"), (0.25, "a"), (0.25, "b")]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "program",
+    [Program("extrapolated", 2, EXTRAPOLATED), Program("thirds", 2, THIRDS), Program("branches", 1, BRANCHES)],
+    ids=lambda program: program.name,
+)
+def test_a_program_that_is_no_integrator_repeats_in_numpy(tmp_path, monkeypatch, program):
+    """A list alone makes an integrator: all executors run it."""
+    monkeypatch.setitem(SPLITTINGS, "strang", lambda apart: program)
+    assert repeated(tmp_path, "strang", steps=2) < ROUNDING
 
 
 @pytest.mark.thorough
