@@ -45,7 +45,7 @@ class Told(Watcher):
     def __init__(self):
         self.lines = []
 
-    def noticed(self, line):
+    def on_notice(self, line):
         self.lines.append(line)
 
 

@@ -24,7 +24,7 @@ LINES = []
 
 
 class Told(Watcher):
-    def noticed(self, line):
+    def on_notice(self, line):
         LINES.append(line)
 
 

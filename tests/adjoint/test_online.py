@@ -80,7 +80,7 @@ def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_pat
     monkeypatch.setitem(asked, "room_of", beside)
 
     class Told(Watcher):
-        def planned(self, line):
+        def on_plan(self, line):
             lines.append(line)
 
     def found(**adjoint):

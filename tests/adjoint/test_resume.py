@@ -63,7 +63,7 @@ class Told(Watcher):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def noticed(self, line: str) -> None:
+    def on_notice(self, line: str) -> None:
         self.lines.append(line)
 
 

@@ -191,7 +191,7 @@ def test_plans_give_the_same_bits(folder: Path, found: xr.Dataset, adjoint: dict
     told: list[str] = []
 
     class Told(Watcher):
-        def planned(self, line: str) -> None:
+        def on_plan(self, line: str) -> None:
             told.append(line)
 
     again = sensitivity(small(folder, adjoint=adjoint), RECEPTOR, options=Options(watcher=Told()))
@@ -259,7 +259,7 @@ def test_a_receptor_lies_in_the_area_whatever_turn_its_longitude_has() -> None:
 class Looking(Watcher):
     """Looks at the adjoint fields at every step."""
 
-    def passed(self, seconds: float, worth: Callable[[], Any]) -> None:
+    def on_step(self, seconds: float, worth: Callable[[], Any]) -> None:
         worth()
 
 

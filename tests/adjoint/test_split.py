@@ -74,7 +74,7 @@ class Passing(Watcher):
     def __init__(self):
         self.worth = {}
 
-    def passed(self, seconds, worth):
+    def on_step(self, seconds, worth):
         self.worth[seconds] = worth()
 
 

@@ -14,7 +14,7 @@ from airshed.adjoint.cost import time_at
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.programs.derivatives import Derivatives
 from airshed.adjoint.programs.steps import AdjointOptions, ReverseStep
-from airshed.adjoint.read import Instants, Read
+from airshed.adjoint.read import FieldInstants, ReadSensitivities
 from airshed.adjoint.trajectory import Trajectory
 from airshed.air.model import AirModel
 from airshed.air.programs.records import StepRecord
@@ -48,7 +48,7 @@ class Adjoints:
     outside: Array
     top: Array
     reactions: Array | None
-    read: Read | None
+    read: ReadSensitivities | None
 
 
 class Backward:
@@ -67,7 +67,7 @@ class Backward:
             model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
         )
         self._executor = derivatives.adjoint(self._options)
-        self._area, self._instants = derivatives.area, Instants(model, derivatives.area)
+        self._area, self._instants = derivatives.area, FieldInstants(model, derivatives.area)
         self._sources: dict[float, AnyArray] = {}
         self._changed: dict[float, int] = {}  # steps that were left when a source was added to last
         self._left = 0

@@ -16,11 +16,11 @@ from airshed.adjoint.backward import Adjoints, Backward
 from airshed.adjoint.choice import make_plan, make_stores, plan_from_step, room_of
 from airshed.adjoint.commits import NOWHERE, AnyCommits, Commits, Problem, committing
 from airshed.adjoint.cost import Cost, times_of
+from airshed.adjoint.cost_observer import CostObserver, WatcherState
 from airshed.adjoint.fingerprints import fingerprints
 from airshed.adjoint.online import as_executed
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.programs.derivatives import Derivatives, simulation_of
-from airshed.adjoint.seen import Noted, Seen
 from airshed.adjoint.trajectory import Trajectory, steps_expected
 from airshed.air.case import Case
 from airshed.air.model import AirModel
@@ -76,7 +76,7 @@ def gradient(
             closing(make_stores(simulation.case.adjoint, Path(folder), model.subdomain.ranks)) as stores,
         ):
             for line in stores.notices:
-                options.watcher.noticed(line)
+                options.watcher.on_notice(line)
             return _gradient(simulation, Trajectory(model, stores), cost, options, progress)
 
 
@@ -92,18 +92,18 @@ def _gradient(
     asked = cost if not callable(cost) else cost(simulation.model)
     with committing(_commits(simulation, asked, options), keep=options.keep) as commits:
         for line in commits.notices:
-            options.watcher.noticed(line)
-        back = run_forward(simulation, trajectory, asked, progress, options.watcher.planned, commits)
+            options.watcher.on_notice(line)
+        back = run_forward(simulation, trajectory, asked, progress, options.watcher.on_plan, commits)
         with _backward(simulation.model, trajectory.derivatives, asked, options) as backward:
-            noted = Noted(asked, options.watcher)
+            watcher = WatcherState(asked, options.watcher)
             if trajectory.left is not None:
-                noted.resume(commits)
+                watcher.resume(commits)
                 backward.resume(commits, trajectory)
             commits.add(backward)
-            commits.add(noted)
+            commits.add(watcher)
             shown = partial(progress, "backward")
-            found = backward.run(trajectory, back, shown, options.watcher.passed, commits.offer)
-        options.watcher.found(simulation.model, found)
+            found = backward.run(trajectory, back, shown, options.watcher.on_step, commits.offer)
+        options.watcher.on_adjoints(simulation.model, found)
     return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
@@ -142,18 +142,18 @@ def run_forward(
     times = times_of(cost, simulation.end)
     if times[-1] <= first + INSTANT:
         raise CaseError(f"a cost at the beginning of the run, {first:g} s, depends on no step; give a later time")
-    seen, room = Seen(model, cost, times, keeps=commits.keeps), room_of(section, trajectory.sizes)
+    observer, room = CostObserver(model, cost, times, keeps=commits.keeps), room_of(section, trajectory.sizes)
     expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
     first_plan, plan = (plan_from_step(section.plan, room, expected) for _ in range(2))
     if commits.note is not None:
         trajectory.resume(commits)
-        seen.resume(commits)
+        observer.resume(commits)
     commits.add(trajectory)
-    commits.add(seen)
+    commits.add(observer)
 
     def look() -> None:
         progress("forward", (model.seconds - first) / max(times[-1] - first, 1.0))
-        seen.look()
+        observer.observe()
         commits.offer()
 
     if trajectory.left is None:

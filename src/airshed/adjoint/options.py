@@ -1,4 +1,4 @@
-"""How a gradient is computed, and what may look at it meanwhile."""
+"""Options of a gradient, and callbacks while it is computed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,43 +17,43 @@ Array = npt.NDArray[np.float64]
 
 
 class Watcher:
-    """Is told what a gradient comes by; this one takes no notice."""
+    """Callbacks of a gradient; these do nothing."""
 
-    def planned(self, line: str) -> None:
-        """Take note of the checkpoint plan, a line, once it is known: before the way back."""
+    def on_plan(self, line: str) -> None:
+        """Receive the checkpoint plan, a line, before the backward pass."""
 
-    def passed(self, seconds: float, worth: Callable[[], Array]) -> None:
-        """Take note of a time [s] on the way back; worth: of a jump of the mixing ratios (species, level, lat, lon)."""
+    def on_step(self, seconds: float, worth: Callable[[], Array]) -> None:
+        """Receive a time [s] of the backward pass.
 
-    def noticed(self, line: str) -> None:
-        """Take note of a line on the beginning: where a gradient goes on, what is damaged, or not as asked for."""
-
-    def kept(self) -> Mapping[str, Mapping[str, Array]]:
-        """Return arrays of what was noted on the way back, by names of letters, digits and -, to be committed.
-
-        What was returned under a name does not change any more.
+        worth  returns the adjoint of a jump of the mixing ratios then (species, level, lat, lon)
         """
+
+    def on_notice(self, line: str) -> None:
+        """Receive a line at the start: where a gradient continues, what is damaged, or differs from the options."""
+
+    def save(self) -> Mapping[str, Mapping[str, Array]]:
+        """Return arrays to be committed, by names of letters, digits and -; those of a name do not change later."""
         return {}
 
-    def resumed(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
-        """Take over what was kept when a gradient goes on."""
+    def restore(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
+        """Restore what was saved, when a gradient continues."""
 
-    def found(self, model: AirModel, adjoints: "Adjoints") -> None:
-        """Take note of the adjoints while the model is still open."""
+    def on_adjoints(self, model: AirModel, adjoints: "Adjoints") -> None:
+        """Receive the adjoints while the model is still open."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a gradient is computed.
+    """Options of a gradient.
 
-    source_levels  lowest levels into which sources are asked for; 0 for all that something is emitted into
-    reactions      whether factors on the rates of reactions are asked for; with `read` a sixth of the time of a step in
-                   reverse, which is saved only where neither is asked for
-    frozen         whether limiters of the transport stay as they were, rather than change with the mixing ratios
-    read           whether fields and numbers that processes read in steps are asked for
-    watcher        is told what is come by
-    resume         folder in which the state is committed from time to time, see `adjoint.commit` of the case: one of
-                   the same case and cost that was killed there goes on, to the same bits; None for nowhere
+    source_levels  number of lowest levels with adjoints of sources; 0 for all that have emission
+    reactions      compute adjoints of factors on reaction rates; with `read` a sixth of the time of a reversed step,
+                   which is saved only where neither is computed
+    frozen         take limiters of the transport as constant
+    read           compute adjoints of fields and numbers that processes read in steps
+    watcher        its callbacks
+    resume         folder in which the state is committed from time to time, see `adjoint.commit` of the case; a killed
+                   gradient of the same case and cost continues from there, to the same bits; None for nowhere
     keep           whether the commits stay at the end, until :func:`airshed.adjoint.commits.remove_commits`
     """
 

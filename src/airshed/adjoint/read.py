@@ -1,4 +1,4 @@
-"""What fields and numbers that processes read are worth to a cost.
+"""Sensitivities of a cost to fields and numbers that processes read.
 
 Numbers act in steps, or on fields at instants of the forcing, or both:
 
@@ -28,11 +28,11 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadSensitivities:
     """Adjoints of what processes read.
 
     fields   dJ/dfield at instants [s], by name: (species, level, lat, lon) without what a field has not
-    relative by name what a change of a field at all times by a factor is worth, sum of field * dJ/dfield over instants
+    relative by name the sensitivity to a factor on a field at all times, sum of field * dJ/dfield over instants
     numbers  dJ/dp of the numbers that can be set while a model runs, by the names of :class:`Settable`
     """
 
@@ -41,8 +41,8 @@ class Read:
     numbers: Mapping[str, float]
 
 
-class Instants:
-    """Knows at which instants the packed fields are that steps read.
+class FieldInstants:
+    """The instants of packed fields that steps read.
 
     There is one array of each, by its name and instant, also where steps that are made again read another one like it:
     so adjoints add up in one order under every plan.
@@ -75,7 +75,7 @@ class Instants:
         return found
 
     def parts(self, reads: Sequence[SummedReads]) -> dict[str, Part]:
-        """Return what fields are worth so far, those of an instant together."""
+        """Return the adjoints of fields so far, those of an instant together."""
         together: defaultdict[tuple[int, float], list[tuple[FieldAdjoint, int]]] = defaultdict(list)
         for which, each, last in _with_last(reads):
             together[which, self._when[id(each.field)]].append((each, last))
@@ -90,7 +90,7 @@ class Instants:
         return {"read": fields, "passes": [read.passes for read in reads]}
 
     def resume(self, reads: Sequence[SummedReads], commits: AnyCommits) -> None:
-        """Take over what fields were worth at a commit."""
+        """Restore the adjoints of fields of a commit."""
         assert commits.note is not None
         said = commits.note["read"]
         places = dict.fromkeys((which, seconds) for which, _, seconds, _ in said)
@@ -103,7 +103,7 @@ class Instants:
         for read, fields, passes in zip(reads, kept, commits.note["passes"], strict=True):
             read.take_up(fields, passes)
 
-    def read(self, found: ReadAdjoints) -> Read:
+    def read(self, found: ReadAdjoints) -> ReadSensitivities:
         """Return what was found by name and instant, and what follows for numbers."""
         fields: defaultdict[str, dict[float, Array]] = defaultdict(dict)
         relative: dict[str, Array] = {}
@@ -114,7 +114,7 @@ class Instants:
             at, seconds = fields[each.name], self._when[id(each.field)]
             at[seconds] = at[seconds] + adjoint if seconds in at else adjoint
             relative[each.name] = relative.get(each.name, 0.0) + field * adjoint
-        return Read(fields, relative, self._numbers(found.numbers, fields))
+        return ReadSensitivities(fields, relative, self._numbers(found.numbers, fields))
 
     def _numbers(self, found: Mapping[str, Array], fields: Mapping[str, Mapping[float, Array]]) -> dict[str, float]:
         model, totals = self._model, {}

@@ -1,4 +1,4 @@
-"""One simulation that runs again and again from its beginning, each time with other inputs, and is taken back."""
+"""One simulation that runs repeatedly from its start, each time with other inputs, and is reversed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -29,7 +29,7 @@ Force = Callable[[int], Array]
 
 
 class RepeatedRun:
-    """Runs a simulation that has not begun, as often as is asked for.
+    """Runs a simulation that has not begun, any number of times.
 
     times     [s] since the start of the case, rising: fields are shown there, and steps end there
     species   that are shown, in the order of the fields
@@ -42,16 +42,16 @@ class RepeatedRun:
         self._simulation, self._model, self.progress = simulation, simulation.model, progress
         self._times, self._species = [float(time) for time in times], tuple(species)
         self._beginning = {name: np.array(array) for name, array in as_arrays(self._model.save()).items()}
-        self._kept: KeptRun | None = None
+        self._kept: ReversibleRun | None = None
 
-    def forward(self, change: Callable[[], None], see: See) -> "KeptRun":
-        """Run from the beginning with what ``change`` changes there; return the run, kept until the next one begins."""
+    def forward(self, change: Callable[[], None], see: See) -> "ReversibleRun":
+        """Run from the start, where ``change`` is called; return the run, which exists until the next one starts."""
         self.close()
         self._model.restore(as_snapshot({name: array.copy() for name, array in self._beginning.items()}))
         change()
-        self._kept = kept = KeptRun(self._model, self._times, self._species)
+        self._kept = kept = ReversibleRun(self._model, self._times, self._species)
         try:
-            shown = _Shown(self._times, self._species, see)
+            shown = _ForwardCost(self._times, self._species, see)
             kept.actions = list(run_forward(self._simulation, kept.trajectory, shown, self.progress))
         except BaseException:
             self.close()
@@ -59,14 +59,14 @@ class RepeatedRun:
         return kept
 
     def close(self) -> None:
-        """Give up what is kept of a run."""
+        """Discard the stored run."""
         if self._kept is not None:
             self._kept.close()
         self._kept = None
 
 
-class KeptRun:
-    """A run that can be taken back once: afterwards, and when another run begins, it is no longer there."""
+class ReversibleRun:
+    """A run that can be reversed once, before another run starts."""
 
     def __init__(self, model: AirModel, times: Sequence[float], species: Sequence[str]) -> None:
         self._model, self._times, self._species = model, times, species
@@ -74,16 +74,16 @@ class KeptRun:
         self._stores: Stores = make_stores(model.case.adjoint, Path(self._folder.name), model.subdomain.ranks)
         self.trajectory = Trajectory(model, self._stores)
         self.actions: list[Action] = []
-        self.there = True
+        self.is_available = True
 
-    def back(self, force: Force, source_levels: int, progress: Progress, *, reactions: bool = False) -> Adjoints:
-        """Take the run back, and give it up.
+    def reverse(self, force: Force, source_levels: int, progress: Progress, *, reactions: bool = False) -> Adjoints:
+        """Reverse the run, and discard it.
 
-        force          is asked for the gradient at each time, the last one first
-        source_levels  lowest levels into which sources are asked for
-        reactions      whether factors on the rates of reactions are
+        force          returns the gradient at each time, the last one first
+        source_levels  number of lowest levels with adjoints of sources
+        reactions      compute adjoints of factors on reaction rates
         """
-        costs = costs_of(_Forced(self._times, self._species, force), self._model)
+        costs = costs_of(_BackwardCost(self._times, self._species, force), self._model)
         options = Options(source_levels=source_levels, read=False, reactions=reactions)
         try:
             with closing(Backward(self._model, self.trajectory.derivatives, costs, options)) as backward:
@@ -92,16 +92,16 @@ class KeptRun:
             self.close()
 
     def close(self) -> None:
-        """Give up its stores."""
-        if self.there:
-            self.there = False
+        """Discard its stores."""
+        if self.is_available:
+            self.is_available = False
             self._stores.close()
             self._folder.cleanup()
 
 
 @dataclass
-class _Shown:
-    """Shows fields on the way forward, as a :class:`airshed.adjoint.cost.Cost`."""
+class _ForwardCost:
+    """Callback for fields of the forward run, as a :class:`airshed.adjoint.cost.Cost`."""
 
     times: Sequence[float]
     species: Sequence[str]
@@ -113,13 +113,13 @@ class _Shown:
         self.show(self.times.index(seconds), np.stack([fields(name) for name in self.species]))
 
     def gradient(self, seconds: float) -> Mapping[str, Array]:
-        """Return nothing: it has no way back."""
+        """Return nothing: it is not reversed."""
         return {}
 
 
 @dataclass
-class _Forced:
-    """Gives gradients on the way back, as a :class:`airshed.adjoint.cost.Cost`."""
+class _BackwardCost:
+    """Gradients for the backward pass, as a :class:`airshed.adjoint.cost.Cost`."""
 
     times: Sequence[float]
     species: Sequence[str]
@@ -127,7 +127,7 @@ class _Forced:
     value: float = 0.0
 
     def see(self, seconds: float, fields: Fields) -> None:
-        """See nothing: it has no way forward."""
+        """Do nothing: it only reverses."""
 
     def gradient(self, seconds: float) -> Mapping[str, Array]:
         """See :class:`airshed.adjoint.cost.Cost`."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.adjoint.programs.derivatives import derivatives_of
-from airshed.adjoint.repeated import KeptRun, RepeatedRun, See
+from airshed.adjoint.repeated import RepeatedRun, ReversibleRun, See
 from airshed.adjoint.run_inputs import AirAbove, AirBeside, EmissionFactors, InitialAir, Inputs, ReactionRates
 from airshed.adjoint.run_options import Outputs, asked_inputs, asked_outputs, with_countries_apart
 from airshed.air.case import Case
@@ -74,7 +74,7 @@ class RunFunction:
         self._times = sorted({time for times in self._times_of.values() for time in times})
         self._species = list(self._times_of)
         self._runs = RepeatedRun(self._simulation, self._times, self._species, lambda part, done: None)
-        self._last: tuple[dict[Key, Array], KeptRun] | None = None
+        self._last: tuple[dict[Key, Array], ReversibleRun] | None = None
         self._use = threading.Lock()
         self._end = weakref.finalize(self, _give_up, self._runs, self._simulation)
         self._end.atexit = False  # the system frees all then
@@ -110,20 +110,20 @@ class RunFunction:
             levels = max(each.source_levels for each in self._kinds.values())
             kept = self._run_of(values)
             reactions = any(each.reactions for each in self._kinds.values())
-            found = kept.back(force, levels, lambda part, done: None, reactions=reactions)
+            found = kept.reverse(force, levels, lambda part, done: None, reactions=reactions)
             return {
                 (kind, name): np.asarray(adjoint)
                 for kind, each in self._kinds.items()
                 for name, adjoint in each.adjoints(_of_kind(kind, values), found).items()
             }
 
-    def _run_of(self, values: dict[Key, Array]) -> KeptRun:
+    def _run_of(self, values: dict[Key, Array]) -> ReversibleRun:
         """Return the run with these inputs: the last one where that can still be taken back."""
-        if self._last is not None and self._last[1].there and _same(self._last[0], values):
+        if self._last is not None and self._last[1].is_available and _same(self._last[0], values):
             return self._last[1]
         return self._forward(values, lambda k, fields: None)
 
-    def _forward(self, values: dict[Key, Array], see: See) -> KeptRun:
+    def _forward(self, values: dict[Key, Array], see: See) -> ReversibleRun:
         if not self._end.alive:
             raise CaseError("this run was closed; make a new one")
 

@@ -81,30 +81,30 @@ class _Watched(Watcher):
         self._model, self._initial = model, model.subdomain.whole(model.mixing_ratios())
         self._next = float("inf")
 
-    def planned(self, line: str) -> None:
+    def on_plan(self, line: str) -> None:
         """Pass the plan on."""
-        self._other.planned(line)
+        self._other.on_plan(line)
 
-    def passed(self, seconds: float, worth: Callable[[], Array]) -> None:
+    def on_step(self, seconds: float, worth: Callable[[], Array]) -> None:
         """Keep the fields at the last step that begins at, or before, each time that is asked for."""
-        self._other.passed(seconds, worth)
+        self._other.on_step(seconds, worth)
         if self._fields and seconds <= self._next:
             whole = worth()
             rows = [self._model.network.index(name) for name in self._fields]
             self._note(AdjointFields(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
 
-    def noticed(self, line: str) -> None:
+    def on_notice(self, line: str) -> None:
         """Pass the line on."""
-        self._other.noticed(line)
+        self._other.on_notice(line)
 
-    def kept(self) -> Mapping[str, Mapping[str, Array]]:
+    def save(self) -> Mapping[str, Mapping[str, Array]]:
         """Return the fields in time so far, each time by itself."""
         own = {f"time-{n}": {**each.fields, _SECONDS: np.array(each.seconds)} for n, each in enumerate(self._passed)}
-        return {**self._other.kept(), **own}
+        return {**self._other.save(), **own}
 
-    def resumed(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
+    def restore(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
         """Take over the fields in time."""
-        self._other.resumed(kept)
+        self._other.restore(kept)
         for number in range(sum(name.startswith("time-") for name in kept)):
             fields = dict(kept[f"time-{number}"])
             self._note(AdjointFields(float(fields.pop(_SECONDS)), fields))
@@ -113,9 +113,9 @@ class _Watched(Watcher):
         self._passed.append(passed)
         self._next = (np.ceil(passed.seconds / self._every) - 1.0) * self._every
 
-    def found(self, model: AirModel, adjoints: Adjoints) -> None:
+    def on_adjoints(self, model: AirModel, adjoints: Adjoints) -> None:
         """Work out the contributions."""
-        self._other.found(model, adjoints)
+        self._other.on_adjoints(model, adjoints)
         self._contributions: Contributions = contributions(model, adjoints, self._initial)
 
     def dataset(self, found: Gradient, receptor: Receptor) -> "xr.Dataset":

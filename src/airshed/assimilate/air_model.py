@@ -9,7 +9,7 @@ import numpy.typing as npt
 from airshed.adjoint.backward import Adjoints
 from airshed.adjoint.factored import Factors, factored, gradient_by_factors
 from airshed.adjoint.gradient import Progress
-from airshed.adjoint.repeated import KeptRun, RepeatedRun
+from airshed.adjoint.repeated import RepeatedRun, ReversibleRun
 from airshed.air.model import AirModel
 from airshed.assimilate.initial import InitialControls
 from airshed.assimilate.seam import Controls, Force, See
@@ -56,9 +56,9 @@ class AirFieldModel:
                 see(k, np.full(self._shape[1:], np.nan))
 
         def reverse(force: Force) -> Controls:
-            run = first if first and first.kept.there else self._forward(kept, lambda k, fields: None)
+            run = first if first and first.kept.is_available else self._forward(kept, lambda k, fields: None)
             levels = max((source.levels for source in self._sources), default=1)
-            return self._gradient(run, run.kept.back(force, levels, self._runs.progress))
+            return self._gradient(run, run.kept.reverse(force, levels, self._runs.progress))
 
         return reverse
 
@@ -101,4 +101,4 @@ class _Run:
 
     controls: Controls
     before: list[Array]
-    kept: KeptRun
+    kept: ReversibleRun

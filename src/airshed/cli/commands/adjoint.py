@@ -197,11 +197,11 @@ def _teller(*, told: bool) -> "Watcher":
     from airshed.cli.render import say
 
     class Teller(Watcher):
-        def planned(self, line: str) -> None:
+        def on_plan(self, line: str) -> None:
             if told:
                 say(f"Checkpoints: {line}", err=True)
 
-        def noticed(self, line: str) -> None:
+        def on_notice(self, line: str) -> None:
             if told or ("damaged" in line and is_first()):
                 say(f"airshed: {line}", err=True)
 

@@ -1,4 +1,4 @@
-"""What a cost and a watcher have seen, kept so that a gradient that goes on knows it, too."""
+"""The fields that a cost has observed and the state of a watcher, committed for a gradient that continues."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,11 +18,11 @@ _NOTED: Final = "noted-"
 Array = npt.NDArray[np.float64]
 
 
-class Seen:
-    """Shows a cost what it asks for when its times have come.
+class CostObserver:
+    """Evaluates a cost at its times.
 
     times  [s] of the cost
-    keeps  whether what it was shown is kept: each rank keeps its own part
+    keeps  store the fields that the cost requested: each rank its own part
     """
 
     def __init__(self, model: AirModel, cost: Cost, times: Sequence[float], *, keeps: bool = False) -> None:
@@ -30,15 +30,15 @@ class Seen:
         self._shown: list[dict[str, Array]] = []
         self._count = 0
 
-    def look(self) -> None:
-        """Show the cost the model, at each of its times that has come since the last call."""
+    def observe(self) -> None:
+        """Evaluate the cost at each of its times that the model has reached since the last call."""
         while self._count < len(self._times) and self._model.seconds >= self._times[self._count]:
             shown: dict[str, Array] = {}
             self._show(partial(self._now, shown))
             self._shown.append(shown)
 
     def resume(self, commits: AnyCommits) -> None:
-        """Show the cost again what it was shown before a commit; raises CaseError where it asks for something else."""
+        """Repeat evaluations from before a commit; raise CaseError where the cost requests other fields."""
         assert commits.note is not None
         for number in range(commits.note["seen"]):
             shown = dict(commits.get(f"seen-{number}"))
@@ -69,29 +69,29 @@ class Seen:
         self._count += 1
 
 
-class Noted:
-    """What a watcher noted on the way back, and the value of the cost, by which another one is recognised."""
+class WatcherState:
+    """The state of a watcher, and the value of the cost, by which another cost is detected."""
 
     def __init__(self, cost: Cost, watcher: Watcher) -> None:
         self._value, self._watcher = repr(float(cost.value)), watcher
 
     def parts(self) -> Mapping[str, Part]:
         """See :class:`airshed.adjoint.commits.Committed`."""
-        return {_NOTED + name: Part(0, partial(dict, arrays)) for name, arrays in self._watcher.kept().items()}
+        return {_NOTED + name: Part(0, partial(dict, arrays)) for name, arrays in self._watcher.save().items()}
 
     def facts(self) -> Mapping[str, Any]:
         """See :class:`airshed.adjoint.commits.Committed`."""
-        return {"value": self._value, "noted": list(self._watcher.kept())}
+        return {"value": self._value, "noted": list(self._watcher.save())}
 
     def resume(self, commits: AnyCommits) -> None:
-        """Give the watcher back what it noted; raises CaseError where the cost has another value than it had."""
+        """Restore the watcher; raise CaseError where the cost has another value than before."""
         assert commits.note is not None
         said = commits.note
         if said["value"] != self._value:
             raise CaseError(
                 f"the gradient cannot go on with another cost: its value was {said['value']}, now is {self._value}"
             )
-        self._watcher.resumed({name: commits.get(_NOTED + name) for name in said["noted"]})
+        self._watcher.restore({name: commits.get(_NOTED + name) for name in said["noted"]})
 
 
 def species(model: AirModel, name: str) -> Array:
