@@ -35,6 +35,7 @@ PROGRAM = Path(__file__).with_name("two_phases.py")
 UNEVEN = Path(__file__).with_name("uneven.py")
 CASES = Path(__file__).parents[2] / "cases"
 TWO = ("TRACER", "TRACER2")
+SAME = {"transport": "same"}
 
 with_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 
@@ -179,7 +180,7 @@ def test_tiles_become_planes_and_come_back(transport, chemistry, apart):
     whole = np.arange(float(9 * 3 * 7 * 3 * 8)).reshape(9, 3, *rest)
     plan = make_plan(columns, planes)
     moved = simulate(plan, {rank: columns.take(whole, rank) for rank in columns.ranks})
-    own = [groups(transport, chemistry, rank).mine(7, 3, apart=apart) for rank in both.transport]
+    own = [groups(transport, chemistry, rank).own_planes(7, 3, apart=apart) for rank in both.transport]
     for rank, each in zip(both.transport, own, strict=True):
         np.testing.assert_array_equal(moved[rank], whole[:, :, each.species, each.levels])
     back = simulate(plan.inverse(), moved)
@@ -318,9 +319,42 @@ def test_horizontal_transport_alone_couples_neither_levels_nor_species(monkeypat
     np.testing.assert_array_equal(other, same)
 
 
+def on_one_rank(**parallel):
+    data = make("strang").to_dict() | {"parallel": parallel}
+    return airshed.Simulation(airshed.Case.from_dict(data), WINDS)
+
+
+def after_setting(value, **parallel):
+    with on_one_rank(**parallel) as simulation:
+        simulation.step()
+        if value is not None:
+            simulation["TRACER"] = value
+        simulation.step()
+        return simulation["TRACER"].values, simulation.model.budget.amounts
+
+
+def test_a_species_that_is_set_reaches_the_transport_ranks():
+    groups, alone, unset = after_setting("3 ppb", groups=SAME), after_setting("3 ppb"), after_setting(None)
+    for one, other, control in zip(groups, alone, unset, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert (one != control).any()
+
+
+def test_numbers_of_processes_that_transport_ranks_do_not_receive_are_refused():
+    with on_one_rank(groups=SAME) as simulation:
+        model = simulation.model
+        saved = model.save()
+        model.restore(saved)
+        saved.metadata["settable"] = {"settling_diameters_TRACER": 1e-5}
+        with pytest.raises(CaseError, match="settling_diameters_TRACER cannot change while ranks are in groups"):
+            model.restore(saved)
+        model.settable = dict.fromkeys(saved.metadata["settable"])
+        with pytest.raises(CaseError, match="settling_diameters_TRACER cannot change while ranks are in groups"):
+            model.set("settling_diameters_TRACER", 1e-5)
+
+
 def test_groups_that_were_closed_are_not_asked_any_more():
-    data = make("strang").to_dict() | {"parallel": {"groups": {"transport": "same"}}}
-    with airshed.Simulation(airshed.Case.from_dict(data), WINDS) as simulation:
+    with on_one_rank(groups=SAME) as simulation:
         simulation["TRACER"]
     for ask in (lambda: simulation["TRACER"], simulation.budget, simulation.summary):
         with pytest.raises(CaseError, match="this simulation was closed"):

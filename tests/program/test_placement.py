@@ -171,6 +171,7 @@ def placed_programs(draw):
     return Program("any", 1, tuple(stages)), where
 
 
+@pytest.mark.standard
 @given(placed_programs())
 def test_placement_changes_no_result(drawn):
     program, where = drawn

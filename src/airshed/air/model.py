@@ -76,8 +76,7 @@ class AirModel:
         self.subdomain = self.parts.subdomain
         self.network, self.grid = self.parts.network, self.parts.grid
         if groups is not None:
-            planes = len(self.network.species), self.parts.whole.shape[0]
-            groups.check_species(*planes, apart=case.moves_planes)  # before anything is compiled
+            groups.check_species(len(self.network.species), self.whole.shape[0], apart=case.moves_planes)
         self.settable = Settable(self.parts.processes)
         self.fields = air_registry(
             [(species.name, species.text) for species in self.network.species],
@@ -209,13 +208,14 @@ class AirModel:
 
         What is set of a species counts in budgets as if it had been there at the beginning.
         """
-        if self._groups is not None:
-            raise CaseError(f"{name} cannot change while ranks are in groups (parallel.groups)")
         if name not in self.settable:
             self._set_species(name, value)
             self._check.forget()
             self.executor.restart()
-        elif self.settable.set(name, value):
+            return
+        if self._groups is not None:
+            self._groups.refuse_changes([name])
+        if self.settable.set(name, value):
             self.forcing.renew()
             self.executor.restart()
 
@@ -284,7 +284,10 @@ class AirModel:
         self._check.forget()
         if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # what is emitted or lost jumps
             self.executor.restart()
-        self.settable.restore(metadata.get("settable", {}))
+        changed = metadata.get("settable", {})
+        if self._groups is not None:
+            self._groups.refuse_changes(changed)
+        self.settable.restore(changed)
         self.forcing.renew()
         for source in self._vegetation:
             if "vegetation.middles" in whole:

@@ -14,7 +14,7 @@ from airshed.parallel.groups import Groups
 from airshed.parallel.redistribution import Plan, Redistribution, make_plan, measure
 from airshed.parallel.redistribution.costs import Prediction, predict, predictions
 from airshed.parallel.redistribution.distribution import Distribution
-from airshed.parallel.redistribution.mover import messages_of
+from airshed.parallel.redistribution.redistribution import messages_of
 from airshed.parallel.waiting import all_of
 
 Array = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ C90-T3D heterogeneous system). The two distributions of the packed mixing ratios
 data for ``parallel.redistribution``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, cast
 
@@ -78,11 +78,11 @@ class Groups:
         return self.chemistry == self.transport
 
     @property
-    def moves(self) -> bool:
+    def transports(self) -> bool:
         """Whether this is a transport rank."""
         return self.world.rank in self.transport
 
-    def mine(self, species: int, levels: int, *, apart: bool) -> Planes:
+    def own_planes(self, species: int, levels: int, *, apart: bool) -> Planes:
         """Return the planes of this rank, of so many species and levels."""
         everything = [planes for span in self._cut(species, levels, apart) for planes in span]
         return everything[self.transport.index(self.world.rank)]
@@ -94,7 +94,7 @@ class Groups:
         bits add up exactly.
         """
         pairs = (species, levels)[: sums.ndim - 1]
-        own = self.mine(species, levels, apart=sums.ndim == 3)
+        own = self.own_planes(species, levels, apart=sums.ndim == 3)
         whole = np.zeros((len(sums), *pairs))
         whole[(slice(None), own.species, own.levels)[: sums.ndim]] = sums
         return self.own.total(whole.ravel().view(np.int64)).view(np.float64).reshape(whole.shape)
@@ -152,6 +152,11 @@ class Groups:
         raise CaseError(
             f"parallel.groups: {len(self.transport)} ranks cannot share the transport of {what}, {why}; {remedy}{more}"
         )
+
+    def refuse_changes(self, names: Collection[str]) -> None:
+        """Raise CaseError for numbers of processes that have changed, which transport ranks do not receive."""
+        if names:
+            raise CaseError(f"{', '.join(names)} cannot change while ranks are in groups (parallel.groups)")
 
     def _cut(self, species: int, levels: int, apart: bool) -> list[list[Planes]]:
         self.check_species(species, levels, apart=apart)

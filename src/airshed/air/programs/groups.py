@@ -49,7 +49,7 @@ def transport_remotely(executor: ForwardExecutor, context: AirContext, meteorolo
     exchange = make_exchange(context.parts, groups, context.stepper.layout)
     here = None
     contexts = {CHEMISTRY_RANKS: context}
-    if groups.moves:
+    if groups.transports:
         here = TransportRank(context.parts.case, meteorology, groups, context.stepper.threads, exchange)
         contexts |= {TRANSPORT_RANKS: here.context}
         executor.runners |= here.runners
@@ -201,7 +201,7 @@ class TransportRank:
 def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgather) -> AirContext:
     """Return the context of the stages of transport: some species and levels in the whole area."""
     case, names = parts.case, parts.network.names
-    own = groups.mine(len(names), parts.whole.shape[0], apart=case.moves_planes)
+    own = groups.own_planes(len(names), parts.whole.shape[0], apart=case.moves_planes)
     network = without_reactions(parts.network, own.species)
     kernel = backend().compile_mechanism(
         network, own.levels.stop - own.levels.start, case.chemistry.precision,

@@ -3,8 +3,8 @@
 from airshed.core.errors import LinkError, RedistributionError
 from airshed.parallel.redistribution.distribution import Distribution
 from airshed.parallel.redistribution.measure import Choice, choose, measure
-from airshed.parallel.redistribution.mover import Redistribution, Transport
 from airshed.parallel.redistribution.plan import STRATEGIES, Hop, Message, Plan, Strategy, make_plan, possible_plans
+from airshed.parallel.redistribution.redistribution import Redistribution, Transport
 from airshed.parallel.redistribution.simulator import simulate
 
 __all__ = [

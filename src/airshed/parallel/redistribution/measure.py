@@ -18,8 +18,8 @@ from airshed.kernels.host import usable_cores
 from airshed.parallel.redistribution.costs import FREE, Costs, Line, Prediction, predictions
 from airshed.parallel.redistribution.distribution import Distribution
 from airshed.parallel.redistribution.messages import converted_copy
-from airshed.parallel.redistribution.mover import Redistribution, Transport
 from airshed.parallel.redistribution.plan import Plan, make_plan
+from airshed.parallel.redistribution.redistribution import Redistribution, Transport
 
 LENGTHS: Final = (8, 1024, 16 * 1024, 128 * 1024, 1024 * 1024)
 """Bytes of the messages that a line is fitted to."""
