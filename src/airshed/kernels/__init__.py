@@ -1,4 +1,4 @@
-"""Generated SIMD code and its slow NumPy twin; knows terms and layouts, no chemistry names.
+"""Generated SIMD code and its slow reference implementation; knows terms and layouts, no chemistry names.
 
 Reading order: ``backend`` and ``cell_backend`` (what a model asks), ``layout`` (arrays in memory), ``step`` (what all
 backends share: what a step is given, in which order species are solved, rate constants, operators), ``cpu`` (one

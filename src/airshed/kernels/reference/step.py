@@ -1,4 +1,4 @@
-"""One whole time step in plain NumPy: the twin of ``Stepper.step``, the same inputs in and the same state out.
+"""Reference implementation of ``Stepper.step`` in plain NumPy: the same inputs, the same state.
 
 It is its own tangent: with inputs x + i h d, h so small that h^2 is nothing, the imaginary part of the result over h is
 the derivative in the direction d, to round-off (complex step). Choices look at real parts.
@@ -68,7 +68,7 @@ class Box:
 class Stepped:
     """The state after a step, and its sums: (term, species) as the kernel's terms; imbalance (family,) [mol/s].
 
-    turnover  chemical production plus loss (species,) [mol/s]; only the twin tells it, else 0
+    turnover  chemical production plus loss (species,) [mol/s]; 0 from the compiled step
     """
 
     fields: Fields
