@@ -69,6 +69,13 @@ def test_a_result_may_go_where_an_argument_lies() -> None:
     kernel, a, b = CellFormulas(trace(lambda a, b: (a + b, a - b))), np.arange(5.0), np.full(5, 2.0)
     kernel({"a": a, "b": b}, [a, b])
     assert (a.tolist(), b.tolist()) == ([2.0, 3.0, 4.0, 5.0, 6.0], [-2.0, -1.0, 0.0, 1.0, 2.0])
+    for levels, width in ((5, 8), (5, 3)):  # a species of a packed state: in chunks of whole packs, and in others
+        state = np.random.default_rng(5).normal(size=(3, 2, 4, levels, width))
+        before, (first, second) = state.copy(), (state[:, :, 1], state[:, :, 3])
+        CellFormulas(trace(lambda a, b: (a + b, a - b)), steady="ab")({"a": first, "b": second}, [first, second])
+        np.testing.assert_array_equal(first, before[:, :, 1] + before[:, :, 3])
+        np.testing.assert_array_equal(second, before[:, :, 1] - before[:, :, 3])
+        np.testing.assert_array_equal(state[:, :, ::2], before[:, :, ::2])
 
 
 def test_what_is_no_number_stays_none_as_in_numpy() -> None:

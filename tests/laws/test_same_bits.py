@@ -20,6 +20,7 @@ from tests.laws.ways import (
     PLAIN,
     SCHEMES,
     SERVED,
+    UPDATES,
     cost_of,
     found_in,
     make_cases,
@@ -43,6 +44,13 @@ ROWS += [
     for model, ranks, edges in (
         ("apart", GROUPS, "none"), ("apart", "3: [3, 1]", "messages"), ("concurrent", GROUPS, "none"),
         ("imex", "2: [1, 2]", "no package"),
+    )
+]  # fmt: skip
+ROWS += [
+    normal(PLAIN | {"model": UPDATES} | some)
+    for some in (
+        {"threads": "2", "batch": "3", "restart": "same ranks"},
+        {"ranks": "2: [2, 1]", "edges": "messages", "restart": "other ranks", "strategy": "zarr"},
     )
 ]  # fmt: skip
 STEERED = normal(PLAIN | {"model": "imex", "observer": "steering", "ranks": "2: [1, 2]", "edges": "messages"})
@@ -70,7 +78,7 @@ def cases(tmp_path_factory):
 def plain(cases, tmp_path_factory):
     """Return the digests of the plain run of each model, one rank, one thread, single steps, and of a steered one."""
     folder = tmp_path_factory.mktemp("plain")
-    rows = {model: PLAIN | {"model": model} for model in (*FACTORS["model"], *SCHEMES)}
+    rows = {model: PLAIN | {"model": model} for model in (*FACTORS["model"], *SCHEMES, UPDATES)}
     rows["steered"] = STEERED | {"ranks": "1"}
     return {name: found_in(row, cases, folder / name, lambda size: Alone()) for name, row in rows.items()}
 

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -56,7 +57,10 @@ SCHEMES = {
 MEANS = "means"
 """The model "imex" with means over time in its output, at times within steps, for which it makes single steps."""
 
-AIR = (*INTEGRATORS, MEANS, *SCHEMES)
+UPDATES = "updates"
+"""The model "strang" with the updates of `exposure.py`: a field of its own, and species that change."""
+
+AIR = (*INTEGRATORS, MEANS, *SCHEMES, UPDATES)
 COLUMNS = 20
 """Columns of air from west to east."""
 
@@ -106,7 +110,7 @@ def make_cases(folder: Path) -> None:
     from tests.laws.cases import small_case
     from tests.pasture.conftest import CASE, save_weather
 
-    for model in FACTORS["model"]:
+    for model in (*FACTORS["model"], UPDATES):
         (folder / model).mkdir()
     means = [{"every": "7 min", "fields": ["O3", "NO2"], "statistic": "mean"}]
     records = {"restart": {"every": "30 min"}, "output": [{"every": "10 min", "fields": ["O3", "NO2"]}]}
@@ -114,10 +118,14 @@ def make_cases(folder: Path) -> None:
         "grid": {"area": {"lon": [-30.0, -30.0 + 0.5 * COLUMNS], "lat": [40.0, 46.0]}},
         "time": {"start": "2022-06-21T09:40:00Z", "length": "40 min", "spinup": "10 min"},
     }
-    for model in (*INTEGRATORS, MEANS):
-        place, integrator = folder / model, model if model in INTEGRATORS else "imex"
+    for model in (*INTEGRATORS, MEANS, UPDATES):
+        place, integrator = folder / model, "strang" if model in ("strang", UPDATES) else "imex"
         data = small_case(place, **sections, chemistry={"integrator": integrator}).to_dict() | records
         data |= {"output": means} if model == MEANS else {}
+        if model == UPDATES:
+            shutil.copy(Path(__file__).with_name("exposure.py"), place)
+            data["process"] = [*data["process"], {"file": "exposure.py"}]
+            data["output"] = [{"every": "10 min", "fields": ["O3", "dose", "HNO3"]}]
         (place / "case.toml").write_text(airshed.Case.from_dict(data, base=place).to_toml())
     save_weather(folder / "pasture" / "inputs")
     text = (
@@ -134,7 +142,7 @@ def make_cases(folder: Path) -> None:
 def run_briefly(folder: Path) -> None:
     """Make a step of each case, so that all their libraries are compiled."""
     make_cases(folder)
-    for model in (*FACTORS["model"], *SCHEMES):
+    for model in (*FACTORS["model"], *SCHEMES, UPDATES):
         with airshed.Simulation(case_of(PLAIN | {"model": model}, folder, 1)) as simulation:
             simulation.step()
             digests(simulation)

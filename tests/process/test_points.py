@@ -12,12 +12,12 @@ from airshed.formula.tree import ZERO
 from airshed.kernels.cells import CellFormulas
 from airshed.process import (
     Process,
-    at_instant,
     flux,
     loss,
     number,
     per_species,
     quantity,
+    state,
     switch,
     update,
     weather,
@@ -198,10 +198,7 @@ WRONG = [
     (of("made", acts=lambda water: water, again=update("made")(lambda water: water), **MADE),
      "made is a flux, but two updates make it"),
     (of("water", acts=lambda water: water, f=number(1.0, "F.", settable=True)), "f is settable, but no function"),
-    (of("water", acts=lambda water: water, lost=loss(term="gone")(lambda light: light)),
-     r"acts\(\) is an update, of models of points, and lost is of models of the air"),
-    (of("water", acts=lambda water: water, at=at_instant("1")(lambda seconds: seconds)), "and at is of models of the"),
-    (of("water", acts=lambda water: water, k=per_species("1/s", "K.")), "and k is of models of the air"),
+    (of("water", acts=lambda water: water, kept=state("mm", "Kept.")), "kept is a state, but no update"),
 ]  # fmt: skip
 
 

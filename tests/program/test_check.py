@@ -13,7 +13,7 @@ from airshed.core.errors import ProgramError
 from airshed.program import check as simulator
 from airshed.program.check import ProgramMemory, check
 from airshed.program.execute import walk_forwards
-from airshed.program.integrators import SPLITTINGS, integrator
+from airshed.program.integrators import SPLITTINGS, integrator, with_updates
 from airshed.program.placement import on_groups
 from airshed.program.stage import (
     CELLS,
@@ -126,6 +126,16 @@ def test_placed_programs_are_accepted_and_without_a_redistribution_refused(name,
     for number in moves:
         with pytest.raises(ProgramError):
             check(replace(program, stages=program.stages[:number] + program.stages[number + 1 :]))
+
+
+def test_updates_of_a_formula_with_history_change_all_levels():
+    """They move the older level, so that no view of it lasts; with weights of their own they are refused."""
+    program = with_updates(integrator("imex"))
+    assert (program.order, check(program).lasting, check(integrator("imex")).lasting) == (1, 0, 1)
+    with pytest.raises(ProgramError, match="a formula with history beside stage 2"):
+        check(changed(program, 1, changes_history=False))
+    for name in SPLITTINGS:
+        check(with_updates(integrator(name)))
 
 
 @pytest.mark.parametrize("field", ["c0", "t0", "t1", "g"])

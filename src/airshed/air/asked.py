@@ -107,21 +107,12 @@ class OwnFiles:
                 f"--allow-code, or {self.how} in Python"
             )
         process = process_of_file(path)
-        self._check_kinds(where, entry, process)
         model = section_of(process)
         try:
             return Asked(where, process, model.model_validate(entry.given))
         except ValidationError as error:
             shown = f"{where}, {entry.file}"
             raise CaseError(explain(error, model, entry.given, partial(_always, shown), None)) from error
-
-    @staticmethod
-    def _check_kinds(where: str, entry: ProcessSection, process: type[Process]) -> None:
-        for name in process.declaration.updates:
-            raise CaseError(
-                f"{where}, {entry.file}: {name}() is an update, which models of points have; in the air a process acts "
-                "by loss, source, sinking, exchange and others, see docs/declaring.md"
-            )
 
 
 def _always(shown: str, _: Any) -> str:

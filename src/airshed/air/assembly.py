@@ -1,6 +1,6 @@
 """From a case to the parts of the air-quality model: one function for each section of the case."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +16,18 @@ from airshed.air.case_weather import Given, weather_of
 from airshed.air.emissions.kept import isoprene_notes, kept_notes
 from airshed.air.emissions.settings import InventorySettings
 from airshed.air.emissions.split import Split, split_of
+from airshed.air.fields import VOLUME, air_registry
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology.wrapped import OneAtATime
-from airshed.air.processes_of_case import place_of, processes_in, weather_needs
+from airshed.air.processes_of_case import (
+    fields_of_processes,
+    own_processes,
+    place_of,
+    processes_in,
+    weather_needs,
+    with_transported,
+)
 from airshed.air.species_map import (
     Needs,
     SpeciesMap,
@@ -35,6 +43,7 @@ from airshed.air.species_map.rates import air_notes, bind_rates
 from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError
 from airshed.core.text import printable, suggestion
+from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid import Grid
 from airshed.grid.grid import lonlat_axes
 from airshed.io.cf import own_names
@@ -44,6 +53,7 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.subdomain import Subdomain
+from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates
 from airshed.process.processes import Processes
 from airshed.process.release import Source, SourceOfAll
 
@@ -59,6 +69,7 @@ class Parts:
 
     whole       the grid of the case;  subdomain  this rank's part of it;  grid  the columns that are held here
     sources     what emits in the whole area;  own_sources  the same here
+    own_fields  that processes add to the state;  updates  what they do to cells
     attributes  what results must say of the input, see ``attribution``
     notes       part of the model, and what there is to say of it
     """
@@ -75,6 +86,8 @@ class Parts:
     boundary: BoundaryProfiles
     sources: tuple[Source, ...]
     own_sources: tuple[Source, ...]
+    own_fields: tuple[OwnField, ...]
+    updates: tuple[CellUpdate, ...]
     attributes: Mapping[str, str]
     notes: list[tuple[str, str]] = field(default_factory=list)
 
@@ -87,6 +100,14 @@ class Parts:
     def begin(self) -> float:
         """The first moment of the simulation [s since the start], negative by the spin-up."""
         return 0.0 - self.case.time.spinup.value
+
+    def fields(self, settable: Iterable[FieldSpec]) -> FieldRegistry:
+        """Return the fields of the model: species, weather, what processes add, and numbers that may be changed."""
+        species, own = self.network.species, (each.spec(VOLUME) for each in self.own_fields if not each.is_species)
+        return air_registry(
+            [(each.name, each.text) for each in species], {each.name: each.molar_mass for each in species},
+            [*settable, *own],
+        )  # fmt: skip
 
     def total(self, kernel: StepKernel) -> Callable[[Array], Array]:
         """Return what sums over the columns of all ranks, by the exact sums of a kernel."""
@@ -118,8 +139,11 @@ def assemble(
     subdomain = Subdomain.of(*whole.shape[1:], backend().width, ranks, tiles)
     grid = whole if subdomain.alone else whole.part(subdomain.window)
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
-    network = without_air(network, species_map)
+    asked = own_processes(case)
+    own_fields = fields_of_processes(asked)
+    network = with_transported(without_air(network, species_map), own_fields)
     names = network.names
+    species_map = species_map.with_own_species([each.name for each in own_fields if each.is_species])
     without = left_out(case, species_map, names)
     case = translated(case, species_map, names)
     inventory = _inventory_of(case)
@@ -127,7 +151,7 @@ def assemble(
     # A map that is missing is the cause of names that are: it is told first.
     needs = _needs(case, names, split)
     species_map = fit(species_map, network, needs, case.mechanism)
-    check_species(case, names)
+    check_species(case, names, further=[each.name for each in own_fields])
     notes_on_air = air_notes(network)
     network = bind_rates(network, species_map.rates, species_map.source)
     all_land = land_fraction(whole)
@@ -139,7 +163,7 @@ def assemble(
         "inventory": inventory, "split": split, "emission map": species_map.emissions,
         "countries apart": case.assimilation.tells_countries_apart,
     }  # fmt: skip
-    processes = processes_in(case, place_of(case, network, whole, subdomain, land, light, about))
+    processes = processes_in(case, place_of(case, network, whole, subdomain, land, light, about), asked)
     network = replace(network, reactions=processes.reactions)
     air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(processes))
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
@@ -155,7 +179,7 @@ def assemble(
     own = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
     return Parts(
         case, whole, subdomain, grid, network, land, air, light, processes, _boundary(case, names, species_map),
-        sources, own, attributes, notes,
+        sources, own, own_fields, cell_updates(processes, own_fields), attributes, notes,
     )  # fmt: skip
 
 
@@ -200,6 +224,9 @@ def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = No
     """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, the case's, then `given`."""
     case, names = parts.case, parts.network.names
     state = parts.boundary.initial(pressure)
+    for each in parts.own_fields:
+        if each.is_species:
+            state[names.index(each.name)] = each.field.start
     for name, value in case.initial.values.items():
         if name not in names:
             raise CaseError(f"initial.values: {name!r} is no species of the mechanism; {suggestion(name, names)}")

@@ -83,6 +83,19 @@ class Budget:
         self.amounts[self._row["clipped"]] += clipped
         self.imbalance = self.imbalance + imbalance
 
+    def add_amounts(
+        self, term: str, species: Sequence[int], made: Array, clipped: Array, *, all_levels: bool
+    ) -> None:  # fmt: skip
+        """Follow a change of some species in a term [mol], and what was clipped [mol].
+
+        all_levels  whether the older level of the state changed alike
+        """
+        changed = [self.amounts.copy(), self._previous.copy()]
+        for amounts in changed[: 2 if all_levels else 1]:
+            amounts[self._row[term], species] += made
+            amounts[self._row["clipped"], species] += clipped
+        self.amounts, self._previous = changed
+
     def copy(self) -> Array:
         """Return amounts and imbalance as they are now in one array, for :meth:`put` and :meth:`add_up`."""
         return np.concatenate([self.amounts.ravel(), self.imbalance])

@@ -111,20 +111,21 @@ def species_fields(
     )
 
 
-def mixing_ratios_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Array:
-    """Return mixing ratios of all cells that a species is to be set to; raises CaseError for what are none.
+def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Array:
+    """Return the values of all cells that a field is to be set to; raises CaseError for what are none.
 
-    value  an array of the whole domain, a number [mol/mol] for all cells, or a text with a unit
+    value  an array of the whole domain, a number in the unit of the field for all cells, or a text with a unit
     """
-    found = np.asarray(to(value, "mol/mol", where=spec.name) if isinstance(value, str) else value)
+    found = np.asarray(to(value, spec.unit, where=spec.name) if isinstance(value, str) else value)
     if found.dtype.kind not in "fiu":
-        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [mol mol-1], or a text with a unit")
+        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
     if found.ndim and found.shape != shape:
         raise CaseError(f"{spec.name} has the shape {shape}; values of {found.shape} cannot be set")
-    low, high = _FRACTION
-    strange = found[~((found >= low) & (found <= high))]
+    low, high = spec.valid or (-inf, inf)
+    strange = found[~((found >= low) & (found <= high) & np.isfinite(found))]
     if strange.size:
-        raise CaseError(f"{spec.name} cannot be {strange.flat[0]}: mixing ratios lie between {low:g} and {high:g}")
+        what = "mixing ratios lie" if spec.unit == "mol mol-1" else "its values lie"
+        raise CaseError(f"{spec.name} cannot be {strange.flat[0]}: {what} between {low:g} and {high:g}")
     return np.broadcast_to(found.astype(np.float64), shape)
 
 

@@ -85,6 +85,7 @@ def tell(model: AirModel) -> Told:
         **dict.fromkeys(species, "species"),
         **{spec.name: "weather" for spec in WEATHER},
         **{name: model.settable.place(name)[0].process.section for name in model.settable},
+        **{each.name: each.section for each in model.parts.own_fields},
     }
     keys = {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(_BY_SPECIES, species)}
     sections = dict.fromkeys(each.process.section for each in model.parts.processes)  # transport has two

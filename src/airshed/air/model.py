@@ -15,7 +15,7 @@ from airshed.air.budget import FAMILIES, Baseline, Budget
 from airshed.air.case import Case
 from airshed.air.case_weather import Given
 from airshed.air.cell_chemistry import CellCounts
-from airshed.air.fields import WEATHER, air_registry, mixing_ratios_of
+from airshed.air.fields import WEATHER, cell_values_of
 from airshed.air.forcing import Forcing, StepNeeds
 from airshed.air.light import PackedLight
 from airshed.air.meteorology import MetState
@@ -37,6 +37,7 @@ from airshed.grid.box import Box
 from airshed.grid.grid import lonlat_axes
 from airshed.kernels.backend import StepKernel, backend
 from airshed.kernels.layout import PackedView
+from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import OtherRanks
 from airshed.mechanism.network import ReactionNetwork
 from airshed.parallel.communicator import Communicator
@@ -78,13 +79,9 @@ class AirModel:
         if groups is not None:
             groups.check_species(len(self.network.species), self.whole.shape[0], apart=case.moves_planes)
         self.settable = Settable(self.parts.processes)
-        self.fields = air_registry(
-            [(species.name, species.text) for species in self.network.species],
-            {species.name: species.molar_mass for species in self.network.species},
-            self.settable.values(),
-        )
+        self.fields = self.parts.fields(self.settable.values())
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
-        self.program = case.program(self.network)
+        self.program = case.program(self.network, updates=bool(self.parts.updates))
         check_devices(self.program, backend().devices)
         fused = self.program.stages[0].kernel == EVERYTHING
         self.kernel = self._compiled(self.network if fused else without_reactions(self.network))
@@ -96,7 +93,7 @@ class AirModel:
         self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
         self.forcing = self._make_forcing()
         halo = make_halo(self.parts, self.layout) if groups is None else None
-        batch = batch_size(self.parts, self.kernel) if fused else 1
+        batch = batch_size(self.parts, self.kernel) if fused and len(self.program.stages) == 1 else 1
         self.seconds, self.steps = self.parts.begin, 0
         self._looked_ahead_until = -inf
         self._weather: tuple[float, MetState] | None = None
@@ -115,6 +112,7 @@ class AirModel:
         self.executor = make_executor(self.program, context, self.families, threads=threads)
         if groups is not None:
             transport_remotely(self.executor, context, meteorology, groups)
+        self.own_fields: dict[str, AnyArray] = {} if self.executor.updates is None else self.executor.updates.fields
         self._set_initial(initial)
 
     @property
@@ -179,12 +177,12 @@ class AirModel:
     def amounts(self) -> Array:
         """The amount of each species in the whole area [mol], (species,)."""
         self._check_ranks()
-        air = self.layout.unpack(self.stepper.state.air)
-        columns = [np.add.reduce(self._species(number) * air, axis=0) for number in range(len(self.network.species))]
+        air, unpack = self.layout.unpack(self.stepper.state.air), self.layout.unpack
+        columns = [np.add.reduce(unpack(self._packed(name)) * air, axis=0) for name in self.network.names]
         return self.subdomain.total_over_columns(np.array(columns))
 
     def value(self, name: str) -> Array:
-        """A field by its registered name: a species [mol/mol] (level, lat, lon), or a field of the weather."""
+        """A field by its registered name: of species [mol/mol] (level, lat, lon), of a process, or of the weather."""
         spec = self.fields.select([name], where="field")[0]
         if name in self.settable:
             return self.settable.value(name)
@@ -192,7 +190,7 @@ class AirModel:
             if spec.name in WINDS:
                 return winds(self.weather(), self.grid)[spec.name]
             return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
-        return self._species(self.network.index(name))
+        return self.layout.unpack(self._packed(name))
 
     def view(self, name: str) -> FieldView | Array:
         """A field as :meth:`value` gives it, but a species where it lies in the state."""
@@ -201,33 +199,35 @@ class AirModel:
             return self.weather().view(_WEATHER_VIEWS[name])
         if name in self.settable or self.fields.select([name], where="field")[0] in WEATHER:
             return self.value(name)
-        return PackedView(self.layout, self.stepper.state.q[:, :, self.network.index(name)])
+        return PackedView(self.layout, self._packed(name))
 
     def set(self, name: str, value: object) -> None:
-        """Change a species, or a settable number of a process; it acts from the next step on, see :class:`Settable`.
+        """Change a species, a field or a settable number of a process; it acts from the next step on.
 
         What is set of a species counts in budgets as if it had been there at the beginning.
         """
-        if name not in self.settable:
-            self._set_species(name, value)
-            self._check.forget()
-            self.executor.restart()
+        if name in self.settable:
+            if self._groups is not None:
+                self._groups.refuse_changes([name])
+            if self.settable.set(name, value):
+                self.forcing.renew()
+                self.executor.restart()
             return
-        if self._groups is not None:
-            self._groups.refuse_changes([name])
-        if self.settable.set(name, value):
-            self.forcing.renew()
-            self.executor.restart()
-
-    def _set_species(self, name: str, value: object) -> None:
-        spec, sizes = self.fields[name], self.domain.axes.sizes
-        values = mixing_ratios_of(spec, spec.shape(sizes), value)
-        before, state = self.amounts(), self.stepper.state
-        number = self.network.index(name)
+        spec = self.fields[name]
+        values = cell_values_of(spec, spec.shape(self.domain.axes.sizes), value)
         packed = self.layout.pack(self.domain.box.of(values))
+        if name in self.own_fields:
+            self.own_fields[name][...] = packed
+        else:
+            self._set_species(self.network.index(name), packed)
+
+    def _set_species(self, number: int, packed: AnyArray) -> None:
+        before, state = self.amounts(), self.stepper.state
         for levels in (state.q, state.q_other):
             levels[:, :, number] = packed
         self.baseline = replace(self.baseline, amounts=self.baseline.amounts + (self.amounts() - before))
+        self._check.forget()
+        self.executor.restart()
 
     def weather(self) -> MetState:
         """The meteorology at the present time, interpolated once for all fields of an output."""
@@ -317,8 +317,10 @@ class AirModel:
         if self._ranks_gone:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
-    def _species(self, number: int) -> Array:
-        return self.layout.unpack(self.stepper.state.q[:, :, number])
+    def _packed(self, name: str) -> AnyArray:
+        """A species, or a field that a process adds, where it lies."""
+        own = self.own_fields.get(name)
+        return self.stepper.state.q[:, :, self.network.index(name)] if own is None else own
 
     def _open_rates(self, met: MetState, seconds: float) -> Array:
         return open_rates(self.parts.rate_check, self.parts.light, met, seconds)

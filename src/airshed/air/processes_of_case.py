@@ -1,6 +1,7 @@
 """The processes that a case asks for: those of the package ``air.processes``, and the case's own files."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -16,8 +17,10 @@ from airshed.air.meteorology.state import UNITS, MetState, state_shapes
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
 from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import Species
 from airshed.parallel.subdomain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle
+from airshed.process.cell_updates import OwnField, own_fields
 from airshed.process.discovery import processes_of
 from airshed.process.place import MARGIN, Place
 from airshed.process.processes import Processes
@@ -25,16 +28,38 @@ from airshed.process.processes import Processes
 Array = npt.NDArray[np.float64]
 
 
-def processes_in(case: Case, place: Place) -> Processes:
-    """Return the processes that are on; raises CaseError for settings that do not fit the mechanism.
-
-    Those in files of the case run only where the user lets them.
-    """
-    built_in = [(each.section, each(getattr(case, each.section), place)) for each in processes_of(processes)]
-    files = OwnFiles(case.process, case.base, case.allow_code, "Case.allowing_code()")
-    asked = list(files.asked())
+def own_processes(case: Case) -> tuple[Asked, ...]:
+    """Return the processes in files of the case, which run only where the user lets them; raises CaseError."""
+    asked = tuple(OwnFiles(case.process, case.base, case.allow_code, "Case.allowing_code()").asked())
     _check_weather(asked)
     _check_names(asked)
+    return asked
+
+
+def fields_of_processes(asked: Sequence[Asked]) -> tuple[OwnField, ...]:
+    """Return the fields that processes of the package, and those of a case, add to the model."""
+    return own_fields([*processes_of(processes), *(each.process for each in asked)])
+
+
+def with_transported(network: ReactionNetwork, fields: Sequence[OwnField]) -> ReactionNetwork:
+    """Return a mechanism with the fields that the air carries as further species, without reactions."""
+    known = {name.casefold() for name in network.names}
+    for each in fields:
+        if each.name.casefold() in known:
+            raise CaseError(f"process {each.owner}: its field {each.name} is also a species of the case; rename it")
+        known |= {each.name.casefold()} if each.field.transported else set()
+    carried = tuple(
+        Species(each.name, each.field.atoms, each.field.text.rstrip(".")) for each in fields if each.is_species
+    )
+    return replace(network, species=(*network.species, *carried)) if carried else network
+
+
+def processes_in(case: Case, place: Place, asked: Sequence[Asked]) -> Processes:
+    """Return the processes that are on; raises CaseError for settings that do not fit the mechanism.
+
+    asked  those in files of the case
+    """
+    built_in = [(each.section, each(getattr(case, each.section), place)) for each in processes_of(processes)]
     own = [(each.where, each.at(place, case.chemistry.mechanism)) for each in asked]
     for where, each in (*built_in, *own):
         refuse_idle(where, each)

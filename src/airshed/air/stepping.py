@@ -91,8 +91,8 @@ def make_chemistry(
 
 
 def _first_limits(program: Program) -> list[float]:
-    """Return the limits of first steps: cells that continue what cells wrote, in the step before, have none."""
-    continued = (program.writer_of(number).kernel == CELLS for number in program.cells)
+    """Return the limits of first steps: cells that continue what chemistry wrote, in the step before, have none."""
+    continued = (program.writer_of(number).key == "+".join(CELLS) for number in program.cells)
     return [np.inf if each else LONGEST_FIRST for each in continued]
 
 

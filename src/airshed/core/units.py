@@ -135,7 +135,7 @@ def _read(value: str | int | float, units: tuple[str, ...], where: str) -> Quant
         raise CaseError(
             f"{where} = {shown(value)} has the wrong kind of unit: expected {_expected(units)}{_given(given)}"
         )
-    if not _reads_plainly(factors, fitting[0]):
+    if not (factors == unit_factors(fitting[0]) or _reads_plainly(factors, fitting[0])):
         raise CaseError(
             f"{where} = {shown(value)}: {shown(unit_text)} does not read plainly; expected {_expected(units)}"
         )

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from typing import Final
 
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.formula.trace import Traced
-from airshed.kernels.cpu.cell_code import DTYPES, Precision, source
+from airshed.kernels.cpu.cell_code import DTYPES, Precision, source, width
 from airshed.kernels.cpu.compiled import Signatures, declared
 from airshed.kernels.cpu.toolchain import build, load
 from airshed.kernels.memory import AnyArray, address
@@ -49,10 +50,10 @@ class _Given:
     rows: npt.NDArray[np.int64] | None
 
     @cached_property
-    def entry(self) -> tuple[int, int, int, int]:
+    def entry(self) -> tuple[int, ...]:
         """As `Input` of cells.hpp has it."""
         where = 0 if self.rows is None else address(self.rows)
-        return address(self.array), int(self.shape != ()), prod(self.shape), where
+        return address(self.array), int(self.shape != ()), prod(self.shape), where, *_chunks(self.array)
 
 
 class CellFormulas:
@@ -71,6 +72,7 @@ class CellFormulas:
     ) -> None:  # fmt: skip
         self.traced, self.names, self.dtype, self.threads = traced, tuple(names), DTYPES[precision], threads
         self._varying = set(traced.inputs).difference(steady, names)
+        self._lanes = width(precision)
         self._seen: dict[str, tuple[object, _Given]] = {}
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         text = source(traced, precision, names, set(steady).difference(names))
@@ -84,6 +86,9 @@ class CellFormulas:
 
         reads   values  by the names of the inputs: arrays of one shape, and numbers that all cells have
         writes  out     for each formula the array of its values, which may be one of `values`; None for a new one
+
+        What is steady, and results, may be views with gaps, such as a species of a packed state: where cells lie in
+        whole packs at one distance, nothing is copied.
         Raises KernelError for arrays that do not fit.
         """
         given = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
@@ -107,8 +112,14 @@ class CellFormulas:
         given = {name: self._given(name, values[name], steps) for name in self.traced.inputs}
         shape = _shape(given)
         results, records = self._results(out, shape), self._records(each or {}, (steps, *shape))
-        tables = _table(each.entry for each in given.values()), _table(map(address, results)), _table(records)
-        self._run(tables, len(records), steps, prod(shape))
+        made = [each if self._fits(each) else np.empty(shape, self.dtype) for each in results]
+        places = _table((address(each), *_chunks(each)) for each in made)
+        self._run(
+            (_table(each.entry for each in given.values()), places, _table(records)), len(records), steps, prod(shape)
+        )
+        for result, array in zip(results, made, strict=True):
+            if array is not result:
+                result[...] = array
         return results
 
     def close(self) -> None:
@@ -128,11 +139,13 @@ class CellFormulas:
 
     def _looked_at(self, name: str, value: object, steps: int) -> "_Given":
         rows = value if isinstance(value, Rows) else None
-        array = np.asarray(rows.values if rows else value, self.dtype, order="C")
+        array = np.asarray(rows.values if rows else value, self.dtype)
         if name not in self._varying or array.ndim == 0:
             if rows:
                 raise KernelError(f"{name} has values of steps, and all steps of a call have it alike")
+            array = array if self._fits(array) else np.ascontiguousarray(array)
             return _Given(array, array.shape, None)
+        array = np.ascontiguousarray(array)
         of = rows.of if rows else np.arange(len(array))
         if len(of) != steps:
             raise KernelError(f"{name} has the values of {len(of)} steps, where {steps} are made")
@@ -144,9 +157,14 @@ class CellFormulas:
         wanted = [None] * len(self.traced.outputs) if out is None else out
         results = [np.empty(shape, self.dtype) if each is None else each for each in wanted]
         for each in results:
-            if each.shape != shape or each.dtype != self.dtype or not each.flags.c_contiguous:
+            if each.shape != shape or each.dtype != self.dtype:
                 raise KernelError(f"a result is to be {shape} {np.dtype(self.dtype)}, not {each.shape} {each.dtype}")
         return results
+
+    def _fits(self, array: AnyArray) -> bool:
+        """Return whether the code can walk through an array: contiguous, or in chunks of whole packs."""
+        length = _chunks(array)[0]
+        return array.flags.c_contiguous or (length > 0 and length % self._lanes == 0)
 
     def _records(self, each: Mapping[str, AnyArray], shape: Shape) -> list[tuple[int, int, int]]:
         """Return where results go after each step: address, number of the result, whether it is double."""
@@ -176,6 +194,20 @@ def _shape(given: Mapping[str, _Given]) -> Shape:
         if each.shape not in ((), shape):
             raise KernelError(f"{name} has the shape {each.shape}, where other values of cells have {shape}")
     return shape
+
+
+def _chunks(array: AnyArray) -> tuple[int, int]:
+    """Return the length and the distance of the chunks that an array lies in, as `Chunks` of cells.hpp; else zeros."""
+    if array.flags.c_contiguous:
+        return 0, 0
+    axes = [
+        (size, stride // array.itemsize) for size, stride in zip(array.shape, array.strides, strict=True) if size > 1
+    ]
+    length = 1
+    while axes and axes[-1][1] == length:
+        length *= axes.pop()[0]
+    regular = all(outer[1] == inner[0] * inner[1] for outer, inner in pairwise(axes))
+    return (length, axes[-1][1]) if axes and regular else (0, 0)
 
 
 def _table(values: Iterable[object]) -> npt.NDArray[np.int64]:

@@ -2,8 +2,8 @@
 
 ``declaration``, ``kinds``, ``updates`` and ``settings`` are what a process's file uses; ``discovery`` finds it.
 ``bound`` and ``processes`` make of it what kernels and forcing ask for, ``composition`` and ``points`` the step of a
-model of points. ``continuity`` has the vertical air flux and Courant numbers, ``vertical`` weights on unequal layers
-and turbulent exchange, ``release`` sources.
+model of points, ``cell_updates`` a stage of cells of the air. ``continuity`` has the vertical air flux and Courant
+numbers, ``vertical`` weights on unequal layers and turbulent exchange, ``release`` sources.
 """
 
 from airshed.process.declaration import Process
@@ -21,10 +21,10 @@ from airshed.process.kinds import (
     weather,
 )
 from airshed.process.settings import choice, choice_or_quantity, declared, number, per_species, quantity, switch
-from airshed.process.updates import flux, update
+from airshed.process.updates import flux, state, update
 
 __all__ = [
     "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "declared", "exchange", "face_exchange",
     "face_flux", "flux", "loss", "number", "per_species", "quantity", "reactions", "releases", "sinking", "source",
-    "switch", "update", "weather",
+    "state", "switch", "update", "weather",
 ]  # fmt: skip

@@ -105,8 +105,24 @@ class Bound:
 
     @cached_property
     def fields(self) -> tuple[OperatorField, ...]:
-        """The fields that operators read, each once."""
-        return tuple(dict.fromkeys(each for operator in self.operators for each in operator.fields))
+        """The fields that operators and updates read, each once."""
+        operators = [each for operator in self.operators for each in operator.fields]
+        return tuple(dict.fromkeys([*operators, *self._of_updates()]))
+
+    def _of_updates(self) -> list[OperatorField]:
+        own = self.own
+        asked = [name for each in own.updates.values() for name in arguments(each.function)]
+        return [
+            OperatorField(f"{self.key}_{name}", self.shape_of(name))
+            for name in asked
+            if name in own.weather or name in own.instants
+        ]
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The species that updates replace; what these change counts in budgets under the section of the process."""
+        names = {name for each in self.own.updates.values() for name in each.names}
+        return tuple(name for name in self.process.place.species if name in names)
 
     @cached_property
     def reactions(self) -> tuple[Reaction, ...]:

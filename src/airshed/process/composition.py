@@ -69,6 +69,8 @@ class Composition:
         """What functions of a process are given besides fields of the model: its settings and its weather."""
         own = {name: getattr(bound.process, name) for name, each in bound.own.settings.items() if each.unit is None}
         for name, number in bound.numbers.items():
+            if bound.own.settings[name].by_species:
+                continue
             settable = bound.own.settings[name].settable
             own[name] = Symbol(f"{bound.process.section}_{name}") if settable else Number(float(number))
         for name in bound.own.weather:

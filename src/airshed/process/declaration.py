@@ -19,7 +19,7 @@ instant of the forcing; they are given settings, weather, one another's results 
 (:data:`airshed.process.kinds.PLACE`). What acts in a step (:func:`loss` and the others) is traced once, and becomes
 code: it is given numbers among the settings, results of instants, and the air of the cell
 (:data:`airshed.kernels.step.operators.AIR`). A function whose first argument is `self` is a method, and free in what it
-does; such a one is not traced. Processes of models of points declare an update, see :mod:`airshed.process.updates`.
+does; such a one is not traced. What changes each cell by itself is an update, see :mod:`airshed.process.updates`.
 """
 
 from collections.abc import Mapping
@@ -30,11 +30,11 @@ from airshed.process.declaration_check import check
 from airshed.process.kinds import Acts, AtInstant, Declaration, Reactions, Releases, Weather, arguments
 from airshed.process.place import Place
 from airshed.process.settings import Declared
-from airshed.process.updates import Flux, Update
+from airshed.process.updates import CellField, Flux, Update
 
 _KINDS: Final = {
     Declared: "settings", Weather: "weather", AtInstant: "instants", Acts: "acts", Reactions: "reactions",
-    Releases: "releases", Flux: "fluxes", Update: "updates",
+    Releases: "releases", Flux: "fluxes", CellField: "states", Update: "updates",
 }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def check(cls: "type[Process]", *, names_species: bool) -> None:
     if not _SECTION.fullmatch(cls.section):
         raise CaseError(f"process {cls.__name__}: section {cls.section!r} is no name: letters, digits and _ alone")
     words = {key: each.field.default for key, each in own.settings.items() if each.unit is None}
-    check_updates(cls.__name__, own.updates, list(own.fluxes), words, own.of_the_air)
+    check_updates(cls.__name__, own.updates, list(own.fluxes), own.states, words)
     _check_methods(cls)
     _check_settable(cls)
     for name, instant in own.instants.items():

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeVar
 from airshed.core.errors import CaseError
 from airshed.kernels.step.operators import Kind, Shape
 from airshed.process.settings import Declared
-from airshed.process.updates import Flux, Update
+from airshed.process.updates import CellField, Flux, Update
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -184,13 +184,14 @@ class Declaration:
     reactions: dict[str, Reactions] = field(default_factory=dict)
     releases: dict[str, Releases] = field(default_factory=dict)
     fluxes: dict[str, Flux] = field(default_factory=dict)
+    states: dict[str, CellField] = field(default_factory=dict)
     updates: dict[str, Update] = field(default_factory=dict)
 
     @property
     def of_the_air(self) -> list[str]:
-        """The names of what models of the air alone know; updates and fluxes are of models of points."""
+        """The names of what models of the air alone know; models of points know updates and fluxes."""
         tables = [name for name, each in self.settings.items() if each.by_species]
-        return [*self.instants, *self.acts, *self.reactions, *self.releases, *tables]
+        return [*self.instants, *self.acts, *self.reactions, *self.releases, *self.states, *tables]
 
 
 def arguments(function: Callable[..., Any]) -> tuple[str, ...]:

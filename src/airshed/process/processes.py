@@ -71,8 +71,9 @@ class Processes(Sequence[Bound]):
 
     @property
     def terms(self) -> dict[str, float]:
-        """The terms of budgets that they add to, each with its sign."""
-        return {each.term: SIGNS[each.kind] for each in self.operators if each.term is not None}
+        """The terms of budgets that they add to, each with its sign; updates have that of their process's section."""
+        operators = {each.term: SIGNS[each.kind] for each in self.operators if each.term is not None}
+        return operators | {bound.process.section: 1.0 for bound in self if bound.replaced}
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
         """Return all fields at an instant, see :meth:`Bound.at`; the rates of a user's processes are looked at."""

@@ -1,4 +1,4 @@
-"""What a process of a model of points does in a step: it replaces fields of the state, and makes fluxes.
+"""Updates: what a process does to each cell in a step. It replaces fields of the state, and makes fluxes.
 
     class Drainage(Process, section="drainage", order=20):
         \"\"\"What is above field capacity drains: D = k max(W - C, 0) in a step.\"\"\"
@@ -14,17 +14,26 @@
 The function is given what its arguments name: fields of the state as earlier updates left them, fluxes of earlier
 updates, weather and numbers of its own process, and parameters of the cell. Words and switches of its process are
 given as they are set, so that it may choose by `if` what becomes code. It returns the values of what the declaration
-names, in that order. :class:`airshed.process.points.Points` makes one step of all of them.
+names, in that order. :class:`airshed.process.points.Points` makes one step of all of them for models of points,
+:mod:`airshed.process.cell_updates` the formulas of a stage of cells of the air. There the state is the species and
+fields that processes declare themselves:
+
+    dose = state("mol mol-1 h", "Ozone dose over 40 ppb.")
+
+    @update("dose")
+    def accumulates(dose, O3, threshold, time_step):
+        return dose + maximum(O3 - threshold, 0.0) * time_step / 3600.0
 """
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, field
+from math import inf, isfinite
 from typing import Any, Final, TypeVar
 
 from airshed.core.errors import CaseError, FormulaError
 from airshed.core.text import counted
+from airshed.core.units import same_unit
 from airshed.formula.trace import Tracer, trace
 from airshed.formula.tree import Expression, Node, Symbol, substitute
 
@@ -53,8 +62,36 @@ def flux(unit: str, text: str, *, least: float = -inf, most: float = inf) -> Any
 
 
 @dataclass(frozen=True)
+class CellField:
+    """A field of the state that a process of the air adds: it has a value in each cell.
+
+    start        its value where a run begins
+    transported  whether the air carries it, as a species without reactions: then it is a mixing ratio [mol/mol]
+    atoms        of such a species: element -> number, from which its molar mass follows
+    """
+
+    unit: str
+    text: str
+    start: float
+    valid: tuple[float, float]
+    transported: bool = False
+    atoms: Mapping[str, int] = field(default_factory=dict)
+
+
+def state(
+    unit: str, text: str, *, start: float = 0.0, least: float = -inf, most: float = inf, transported: bool = False,
+    atoms: Mapping[str, int] | None = None,
+) -> Any:  # fmt: skip
+    """Declare a field of the state that updates of the process change, see :class:`CellField`.
+
+    least, most  values that mean anything
+    """
+    return CellField(unit, text, start, (least, most), transported, dict(atoms or {}))
+
+
+@dataclass(frozen=True)
 class Update:
-    """A function of a step of a model of points.
+    """A function of a step that changes each cell by itself.
 
     names  of the fields of the state, and of the fluxes of the process, whose new values it returns
     """
@@ -64,7 +101,7 @@ class Update:
 
 
 def update(*names: str) -> Callable[[F], Any]:
-    """Declare what acts in a step of a model of points, see :class:`Update`."""
+    """Declare a function that changes each cell in a step, see :class:`Update`."""
     return lambda function: Update(function, names)
 
 
@@ -92,20 +129,13 @@ def formulas(where: str, each: Update, given: Given) -> tuple[Expression, ...]:
 
 
 def check_updates(
-    process: str, updates: Mapping[str, Update], fluxes: Sequence[str], words: Mapping[str, object],
-    others: Sequence[str],
+    process: str, updates: Mapping[str, Update], fluxes: Sequence[str], states: Mapping[str, CellField],
+    words: Mapping[str, object],
 ) -> None:  # fmt: skip
-    """Refuse updates that mean nothing: of no field, of a field twice, no formulas, beside what acts on the air.
+    """Refuse updates that mean nothing: of no field, of a field twice, no formulas; and fields that none changes.
 
     process  its name, for messages;  words  its settings that are no numbers, each with its default
-    others   what it declares that models of the air alone know
     """
-    if others and (updates or fluxes):
-        what = f"{next(iter(updates))}() is an update" if updates else f"{fluxes[0]} is a flux"
-        raise CaseError(
-            f"process {process}: {what}, of models of points, and {others[0]} is of models of the air; a process is of "
-            "one of the two"
-        )
     for name, each in updates.items():
         where = f"process {process}: {name}()"
         _check_names(where, each)
@@ -116,6 +146,22 @@ def check_updates(
         if made.count(name) != 1:
             how = "no update makes it" if name not in made else "two updates make it; one function may, once in a step"
             raise CaseError(f"process {process}: {name} is a flux, but {how}")
+    for name, own in states.items():
+        _check_state(f"process {process}: {name}", own, changed=name in made)
+
+
+def _check_state(where: str, own: CellField, *, changed: bool) -> None:
+    if not changed:
+        raise CaseError(f"{where} is a state, but no update of the process returns it")
+    low, high = own.valid
+    if not (isfinite(own.start) and low <= own.start <= high):
+        raise CaseError(f"{where} begins with {own.start!r}, which is to lie between {low:g} and {high:g}")
+    if own.transported and not same_unit(own.unit, "mol/mol"):
+        raise CaseError(
+            f"{where} is transported and in {own.unit!r}: what the air carries is a mixing ratio; declare it in mol/mol"
+        )
+    if own.transported and not 0.0 <= own.start <= 1.0:
+        raise CaseError(f"{where} begins with {own.start!r}; a mixing ratio lies between 0 and 1")
 
 
 def _check_names(where: str, each: Update) -> None:

@@ -5,9 +5,23 @@ either side of the horizontal one.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
-from airshed.program.stage import COLUMN, EVERYTHING, HALF, STATE, TRANSPORT, Program, Stage, add, cells, move
+from airshed.program.stage import (
+    CELLS,
+    COLUMN,
+    EVERYTHING,
+    HALF,
+    STATE,
+    TRANSPORT,
+    Program,
+    Stage,
+    add,
+    cells,
+    move,
+)
+from airshed.program.weights import FORMULAS
 
 REACTED, MOVED = "reacted", "moved"
 
@@ -98,6 +112,17 @@ def integrator(name: str, *, apart: bool = False, reacts: bool = True) -> Progra
     if not reacts:
         return Program(name, 2, _moves(apart=apart))
     return SPLITTINGS[name](apart=apart)
+
+
+UPDATES: Final = "updates"
+"""Name of the stage that runs the updates of processes."""
+
+
+def with_updates(program: Program) -> Program:
+    """Return a program that ends with the updates of processes: first order, as Lie splitting."""
+    history = any(each.weights in FORMULAS and FORMULAS[each.weights].history for each in program.stages)
+    updates = Stage(CELLS, name=UPDATES, changes_history=history)
+    return replace(program, order=1, stages=(*program.stages, updates))
 
 
 def _moves(reads: str = STATE, writes: str = STATE, *, apart: bool) -> tuple[Stage, ...]:

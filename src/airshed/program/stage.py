@@ -146,8 +146,8 @@ class Program:
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """The numbers of the stages that are cells alone, in their order."""
-        return tuple(number for number, stage in enumerate(self.stages) if stage.kernel == CELLS)
+        """The numbers of the stages of chemistry of cells alone, in their order."""
+        return tuple(number for number, stage in enumerate(self.stages) if stage.kernel == CELLS and not stage.name)
 
     def writer_of(self, number: int) -> Stage:
         """Return the stage that wrote the value that a stage reads first: of this step, or of the one before.

@@ -41,7 +41,7 @@ def test_conditions_example(emep: ReactionNetwork) -> None:
 def test_processes_example(emep: ReactionNetwork, tmp_path: Path) -> None:
     """HNO3 is washed out, O3 hardly; the process of the other page runs beside it."""
     page = (Path(__file__).parents[3] / "docs" / "adding-a-process.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "washout.py").write_text(code, encoding="utf-8")
     _, example, _ = blocks("toml")
     given = tomllib.loads(example) | {

@@ -11,7 +11,7 @@ from tests.air.processes.together import FILES, POINTS, WASHED, together, write_
 import airshed
 from airshed.air import processes
 from airshed.air.processes.settling import settling_velocity
-from airshed.air.processes_of_case import processes_in
+from airshed.air.processes_of_case import own_processes, processes_in
 from airshed.core.errors import CaseError, DataError
 from airshed.mechanism import load_mechanism
 from airshed.process.discovery import processes_of
@@ -134,7 +134,7 @@ def test_every_process_equals_its_twin_and_a_change_is_noticed(folder: Path) -> 
     """All of the package and of users in one kernel; a field or a number of any of them that is off is noticed."""
     some = together(folder, convection={"mass_flux": True})
     place = _place(folder)
-    found = processes_in(some, place)
+    found = processes_in(some, place, own_processes(some))
     acting = {each.section for each in processes_of(processes) if each.declaration.acts}
     assert {each.process.section for each in found} >= acting | set(FILES), "a new process is to be tried, too"
     operators = [operator for each in found if each.process.section != "own" for operator in each.operators]
@@ -210,10 +210,10 @@ def test_names_are_of_one_process_and_a_table_names_a_species(folder: Path) -> N
             airshed.Simulation(some, allow_code=True)
 
 
-def test_a_process_of_a_model_of_points_is_refused_in_the_air(folder: Path) -> None:
+def test_an_update_of_what_the_air_does_not_have_is_refused(folder: Path) -> None:
     (folder / "drainage.py").write_text(dedent(f"    {POINTS}"))
     data = together(folder).to_dict() | {"process": [{"file": "drainage.py"}]}
-    message = r"process.0, drainage.py: drains\(\) is an update, which models of points have; in the air a process"
+    message = r"process Drainage: drains\(\) asks for 'water', which is no setting or weather of it, and no field"
     with pytest.raises(CaseError, match=message):
         airshed.Simulation(airshed.Case.from_dict(data, base=folder), allow_code=True)
 

@@ -29,7 +29,7 @@ from airshed.mechanism import inspect_mechanism, load_mechanism
 from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.process.discovery import processes_of, sections_of
-from airshed.program.integrators import integrator
+from airshed.program.integrators import integrator, with_updates
 from airshed.program.placement import on_groups
 from airshed.program.stage import Program
 
@@ -122,9 +122,15 @@ class _FixedCase(RunCase):
         """Whether horizontal transport is split from the vertical one, so that each level moves by itself."""
         return self.transport.vertical == "with chemistry"
 
-    def program(self, network: ReactionNetwork) -> Program:
-        """Return the stages of a step and where they run; without reactions a splitting has none of chemistry."""
+    def program(self, network: ReactionNetwork, *, updates: bool = False) -> Program:
+        """Return the stages of a step and where they run; without reactions a splitting has none of chemistry.
+
+        updates  whether processes have updates, which only the code of the case tells
+        """
         program = integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
+        if updates and self.has_groups:
+            raise CaseError("ranks in groups (parallel.groups) run no updates of processes; let all ranks be alike")
+        program = with_updates(program) if updates else program
         return on_groups(program) if self.has_groups else program
 
     @property
@@ -183,13 +189,13 @@ else:
     )  # fmt: skip
 
 
-def check_species(case: Case, species: Iterable[str]) -> None:
+def check_species(case: Case, species: Iterable[str], further: Iterable[str] = ()) -> None:
     """Refuse a case that names species that the mechanism does not have; raises CaseError with the nearest ones.
 
-    Output may name fields of the weather too.
+    Output may name fields of the weather too, and `further` ones, which processes add.
     """
     known = set(species)
-    weather = {spec.name for spec in WEATHER}
+    weather = {*(spec.name for spec in WEATHER), *further}
     named: list[tuple[str, Iterable[str]]] = [
         (f"output.{index}.fields", [] if output.fields == "all" else [n for n in output.fields if n not in weather])
         for index, output in enumerate(case.output)

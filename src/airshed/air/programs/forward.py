@@ -13,7 +13,9 @@ from airshed.air.programs.context import AirContext, RunnerState, StageRunner, S
 from airshed.air.programs.one_step import OneStepRunner, sums_of, used_lanes, without_reactions
 from airshed.air.programs.records import OnStep, StepRecord, SumRecord
 from airshed.air.programs.two_step import TwoStepRunner
+from airshed.air.programs.updates import UpdatesRunner
 from airshed.air.stepping import make_chemistry, step_constants
+from airshed.core.errors import CaseError
 from airshed.core.report import Table
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper, backend
@@ -22,6 +24,7 @@ from airshed.kernels.step.data import Directions, OtherRanks, State
 from airshed.parallel.balance import Balance
 from airshed.program.check import check
 from airshed.program.execute import walk_forwards
+from airshed.program.integrators import UPDATES
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, Program
 
 Array = npt.NDArray[np.float64]
@@ -116,6 +119,11 @@ class ForwardExecutor:
 
         lengths  whether records hold the lengths of the steps of chemistry in each cell, where it has its own
         """
+        if callback is not None and self.updates is not None:
+            raise CaseError(
+                "a case whose processes have updates cannot be recorded: it has no adjoint, tangent or gradient; leave "
+                "these processes out"
+            )
         self._on_step = callback
         for each in self.runners.values():
             each.recording = callback is not None
@@ -151,6 +159,11 @@ class ForwardExecutor:
     def cells(self) -> CellsRunner | None:
         """The runner of chemistry in stages of its own; None without one."""
         return next((each for each in self.runners.values() if isinstance(each, CellsRunner)), None)
+
+    @property
+    def updates(self) -> UpdatesRunner | None:
+        """The runner of updates of processes; None without one."""
+        return next((each for each in self.runners.values() if isinstance(each, UpdatesRunner)), None)
 
     @property
     def balance(self) -> Balance | None:
@@ -200,7 +213,9 @@ def make_executor(
     """
     runners: dict[str, StageRunner] = {}
     for stage in (each for each in program.stages if each.placement == program.home):
-        if stage.kernel == CELLS and stage.key not in runners:
+        if stage.key == UPDATES:
+            runners[stage.key] = UpdatesRunner(context, threads=threads)
+        elif stage.kernel == CELLS and stage.key not in runners:
             chemistry = make_chemistry(context.parts, context.stepper.layout, families, program, threads=threads)
             assert chemistry is not None
             runners[stage.key] = CellsRunner(context, chemistry, program)

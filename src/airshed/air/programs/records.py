@@ -74,11 +74,16 @@ class CellsRecord:
 
 
 @dataclass(frozen=True)
+class UpdatesRecord:
+    """A stage of updates, which cannot be repeated."""
+
+
+@dataclass(frozen=True)
 class SumRecord:
     """A sum of values."""
 
 
-StageRecord = MoveRecord | CellsRecord | SumRecord
+StageRecord = MoveRecord | CellsRecord | UpdatesRecord | SumRecord
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A species map as data: what the rest of the model hands over, in the species of one mechanism."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 ISOPRENE: Final = "isoprene"
@@ -118,3 +118,13 @@ class SpeciesMap:
     rates: Mapping[str, str | float] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     guesses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def with_own_species(self, names: Iterable[str]) -> Self:
+        """Return the map with species of processes: unless it has them, zero in clean air, and none deposits."""
+        boundary, deposition = self.boundary, self.deposition
+        zero = {name for name in names if name not in boundary}
+        stay = {name for name in names if name not in deposition}
+        return replace(
+            self, boundary=replace(boundary, zero=boundary.zero | zero),
+            deposition=replace(deposition, none=deposition.none | stay),
+        )  # fmt: skip

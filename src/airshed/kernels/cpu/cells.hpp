@@ -2,14 +2,22 @@
 // all steps of a call; only what changes from step to step is read meanwhile, and only what is asked for is written.
 #include <vector>
 
+// Where cells lie: one after the other, or in chunks of so many, whole packs each, at a stride.
+struct Chunks {
+    int64_t length, stride;       // length 0: no chunks
+
+    int64_t place(int64_t cell) const { return length ? cell / length * stride + cell % length : cell; }
+};
 struct Input {
     const real* from;
     int64_t per_cell, per_row;    // per_cell: 1, or 0 of numbers that all cells have
     const int64_t* rows;          // the row of each step; none where all steps have the first one
+    Chunks chunks;
 
     int64_t row(int64_t step) const { return rows ? rows[step] : 0; }
     bool changes(int64_t step) const { return !step || row(step) != row(step - 1); }
 };
+struct Result { real* to; Chunks chunks; };
 struct Record { void* to; int64_t result, is_double; };            // a result after every step, [step][cell]
 
 typedef float floats __attribute__((vector_size(W * sizeof(float))));
@@ -17,8 +25,9 @@ typedef double doubles __attribute__((vector_size(W * sizeof(double))));
 
 // Lanes beyond the last cell are copies of it. The next row is asked for: it comes while this one is computed with.
 INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t first, int64_t cells) {
-    const real* from = input.from + input.row(step) * input.per_row + first * input.per_cell;
-    for (; cells > 0; cells -= W, x += SLOTS, from += W * input.per_cell) {
+    const real* const row = input.from + input.row(step) * input.per_row;
+    for (; cells > 0; cells -= W, x += SLOTS, first += W) {
+        const real* const from = row + input.per_cell * input.chunks.place(first);
         if (!input.per_cell) *x = splat(*from);
         else if (cells >= W) {
             memcpy(x, from, sizeof *x);
@@ -41,7 +50,7 @@ INLINE void put(number* to, const pack* x, int64_t cells) {
 
 struct Steps {
     const Input* inputs;
-    real* const* results;
+    const Result* results;
     const Record* records;
     int64_t recorded, steps, cells;
 
@@ -54,7 +63,9 @@ struct Steps {
             for (pack* each = x; each < end; each += SLOTS) step(each);
             for (int64_t r = 0; r < recorded; r++) record(records[r], x, s * cells + first, here);
         }
-        for (int r = 0; r < RESULTS; r++) put<pack>(results[r] + first, x + RESULT[r], here);
+        for (int r = 0; r < RESULTS; r++)
+            for (int64_t done = 0; done < here; done += W)
+                put<pack>(results[r].to + results[r].chunks.place(first + done), x + done / W * SLOTS + RESULT[r], here - done < W ? here - done : W);
     }
 
     static void record(const Record& each, const pack* x, int64_t place, int64_t here) {
@@ -70,7 +81,7 @@ static int64_t at_once(int64_t steps) { return (steps < 8 ? 8 / steps : 1) * PAC
 
 // next  what no thread has taken yet, in units of `at_once`
 extern "C" void airshed_cells(
-    const Input* inputs, real* const* results, const Record* records, int64_t recorded, int64_t steps, int64_t cells, int64_t* next
+    const Input* inputs, const Result* results, const Record* records, int64_t recorded, int64_t steps, int64_t cells, int64_t* next
 ) {
     const FlushDenormals flush;
     const Steps all{inputs, results, records, recorded, steps, cells};

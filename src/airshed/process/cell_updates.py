@@ -1,0 +1,200 @@
+"""Updates of processes of the air: the fields that they add, and the formulas of a stage of cells.
+
+The formulas read packed arrays as they lie: species and own fields by their names, the air of each cell [mol], its
+volume and the thickness of its layer, the sun, and weather at both ends of an interval of the forcing with the weight
+of the instant between them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from airshed.core.constants import GAS_CONSTANT
+from airshed.core.errors import CaseError
+from airshed.fields.spec import FieldSpec
+from airshed.formula.evaluate import fold
+from airshed.formula.trace import Traced, trace
+from airshed.formula.tree import Expression, substitute, symbols
+from airshed.kernels.step.operators import AIR
+from airshed.process.bound import Bound
+from airshed.process.composition import CellFields, Composition
+from airshed.process.declaration import Process
+from airshed.process.declaration_check import RESERVED_TERMS, SHARED_TERMS
+from airshed.process.kinds import arguments
+from airshed.process.processes import Processes
+from airshed.process.updates import CellField
+
+TIME_STEP: Final = "time_step"
+"""Length of the stage [s]."""
+VOLUME: Final = "volume of the cell"
+WEIGHT: Final = "weight of the end of the interval"
+
+
+def ends(name: str) -> tuple[str, str]:
+    """Return the names under which formulas read a field at the start and at the end of an interval."""
+    return f"{name} at the start", f"{name} at the end"
+
+
+def _air_of_cells() -> dict[str, Expression]:
+    """Return the formulas of the air of a cell that interpolate or combine what the stage has."""
+
+    def formulas(cold: Any, warm: Any, dry: Any, wet: Any, weight: Any, air: Any, volume: Any) -> tuple[Any, ...]:
+        temperature, density = cold + weight * (warm - cold), air / volume
+        return temperature, density, density * (GAS_CONSTANT * temperature), dry + weight * (wet - dry)
+
+    inputs = (*ends("temperature"), *ends("water_vapour"), WEIGHT, "air", VOLUME)
+    return dict(
+        zip(("temperature", "air_density", "pressure", "water_vapour"), trace(formulas, inputs).outputs, strict=True)
+    )
+
+
+_AIR: Final = _air_of_cells()
+
+
+def _between(name: str) -> Expression:
+    inputs = (*ends(name), WEIGHT)
+    return trace(lambda first, last, weight: first + weight * (last - first), inputs).outputs[0]
+
+
+@dataclass(frozen=True)
+class OwnField:
+    """A field that a process of the air adds to the model.
+
+    section    of the process;  owner  its class name, for messages
+    is_flux    whether each step makes it: it begins with 0, and its values are those of the whole last step
+    """
+
+    name: str
+    section: str
+    owner: str
+    field: CellField
+    is_flux: bool = False
+
+    @property
+    def is_species(self) -> bool:
+        """Whether the air carries it: then it is one of the species."""
+        return self.field.transported
+
+    def spec(self, dims: tuple[str, ...]) -> FieldSpec:
+        """Return the field of the registry."""
+        own = self.field
+        return FieldSpec(
+            self.name, dims, own.unit, own.text, valid=own.valid, settable=not self.is_flux, over_step=self.is_flux
+        )
+
+
+def own_fields(processes: Iterable[type[Process]]) -> tuple[OwnField, ...]:
+    """Return the fields that processes declare, in their order."""
+    found: list[OwnField] = []
+    for each in processes:
+        own, names = each.declaration, (each.section, each.__name__)
+        found += [OwnField(name, *names, state) for name, state in own.states.items()]
+        found += [
+            OwnField(name, *names, CellField(flux.unit, flux.text, 0.0, flux.valid), is_flux=True)
+            for name, flux in own.fluxes.items()
+        ]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class CellUpdate:
+    """All updates of one process, as formulas.
+
+    outputs  names of the species and own fields that they replace
+    weather  field that they read at both ends of an interval, by its name in formulas -> its key in the forcing
+    """
+
+    bound: Bound
+    formulas: Traced
+    outputs: tuple[str, ...]
+    weather: Mapping[str, str]
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The settable numbers as they are now, by their names in formulas."""
+        bound = self.bound
+        settable = [name for name, each in bound.own.settings.items() if each.settable and not each.by_species]
+        return {f"{bound.process.section}_{name}": float(bound.numbers[name]) for name in settable}
+
+
+def cell_updates(processes: Processes, own: Sequence[OwnField]) -> tuple[CellUpdate, ...]:
+    """Return the updates of processes in their order; raises CaseError for what an update cannot have.
+
+    own  fields that processes add
+    """
+    acting = [bound for bound in processes if bound.own.updates]
+    terms = {*(each.term for each in processes.operators), *RESERVED_TERMS, *SHARED_TERMS}
+    for bound in acting:
+        if bound.replaced and bound.process.section in terms:
+            raise CaseError(
+                f"process {type(bound.process).__name__}: its updates count in budgets under its section "
+                f"{bound.process.section!r}, which is another term there; name the section otherwise"
+            )
+    return tuple(
+        _update(bound, [type(later.process) for later in acting[place:]], own) for place, bound in enumerate(acting)
+    )
+
+
+def _update(bound: Bound, unfinished: Sequence[type[Process]], own: Sequence[OwnField]) -> CellUpdate:
+    """Return the updates of a process; unfinished: it and those behind it, whose fluxes are not yet made."""
+    declared, me = bound.own, type(bound.process).__name__
+    carried, still = set(bound.process.place.species), {each.__name__ for each in unfinished}
+    later = {each.name: each.owner for each in own if each.is_flux and each.owner in still}
+    others = [each.name for each in own if each.owner != me and each.name not in later]
+    weather = {each.field: f"{bound.key}_{name}" for name, each in declared.weather.items()}
+    offered = [name for name in (*AIR, TIME_STEP) if name not in declared.weather]
+    _check(bound, {*carried, *(each.name for each in own)}, offered)
+    mine = {each.name for each in own if each.owner == me and not each.is_flux}
+    composition = Composition(
+        CellFields(
+            _fields(carried | mine),
+            _fields(dict.fromkeys([*others, *declared.instants, *offered])),
+            [FieldSpec(each.field, (), each.unit, each.field) for each in declared.weather.values()],
+        ),
+        {}, later,
+    )  # fmt: skip
+    composition.add(bound)
+    traced, outputs = composition.traced()
+    read = weather | {name: f"{bound.key}_{name}" for name in declared.instants}
+    known = {name: each for name, each in _AIR.items() if name in offered} | {name: _between(name) for name in read}
+    formulas = tuple(fold(substitute(each, known)) for each in traced.outputs)
+    return CellUpdate(
+        bound,
+        Traced(symbols(*formulas), formulas),
+        outputs,
+        {name: key for name, key in read.items() if name in traced.inputs},
+    )
+
+
+def _fields(names: Iterable[str]) -> list[FieldSpec]:
+    return [FieldSpec(name, (), "1", name) for name in sorted(names)]
+
+
+def _check(bound: Bound, carried: set[str], offered: Sequence[str]) -> None:
+    """Refuse what the functions of a process cannot be given, and names that mean two things."""
+    own, where = bound.own, f"process {type(bound.process).__name__}"
+    for name, update in own.updates.items():
+        for argument in arguments(update.function):
+            if argument in own.settings and own.settings[argument].by_species:
+                raise CaseError(
+                    f"{where}: {name}() asks for {argument}, a table by species; declare a number of its own"
+                )
+            if argument in own.weather and own.weather[argument].optional:
+                raise CaseError(
+                    f"{where}: {name}() asks for {argument}, weather that may be missing; let a function of "
+                    "@at_instant give a field where it is None"
+                )
+            if argument in own.instants and bound.is_by_species(argument):
+                raise CaseError(
+                    f"{where}: {name}() asks for {argument}, which has a value for each species; make one field"
+                )
+            if argument in carried and argument in (*offered, *own.weather, *own.instants):
+                raise CaseError(
+                    f"{where}: {name}() asks for {argument}, which is a species or field and something else too; "
+                    "rename one"
+                )
+    for each in own.weather.values():
+        if each.field in carried:
+            raise CaseError(
+                f"{where}: it asks for the weather {each.field}, which is also a species or field; rename one"
+            )
