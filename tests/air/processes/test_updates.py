@@ -12,8 +12,11 @@ import pytest
 
 import airshed
 from airshed.adjoint import dot_product_test
+from airshed.air.box import BoxConditions
+from airshed.air.box.run import BoxRun
 from airshed.air.programs.updates import UpdatesRunner
 from airshed.core.errors import CaseError, NumericalError
+from airshed.mechanism import load_mechanism
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "processes"
 HALF_AN_HOUR = 1800.0
@@ -238,9 +241,13 @@ def test_an_update_that_cannot_be_is_refused(tmp_path: Path, text: str) -> None:
         )
 
 
-def test_an_update_has_no_adjoint_and_no_groups_of_ranks(tmp_path: Path) -> None:
+def test_an_update_has_no_adjoint_and_does_not_run_in_a_box(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match="updates cannot be recorded"):
         dot_product_test(both(tmp_path), steps=1)
+    given = {"process": [{"file": own(tmp_path, GROWS)}], "time": {"length": "1 h"},
+             "environment": {"temperature": "298 K", "pressure": "1000 hPa", "humidity": "50 %"}}  # fmt: skip
+    with pytest.raises(CaseError, match=r"grows\(\) is an update, which boxes do not run"):
+        BoxRun(load_mechanism("emep"), BoxConditions.from_dict(given, tmp_path), allow_code=True)
     with airshed.Simulation(both(tmp_path)) as simulation:
         assert isinstance(simulation.model.executor.runners["updates"], UpdatesRunner)
         assert str(simulation.model.program).splitlines()[-2].split()[:2] == ["2", "updates"]

@@ -250,13 +250,19 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
     sections = [name for name in PROCESSES if name in conditions.model_fields_set]
     asked = [Asked(name, PROCESSES[name], getattr(conditions, name)) for name in sections]
     asked += OwnFiles(conditions.process, conditions.folder, allow_code, "allow_code=True").asked()
+    for each in asked:
+        for name in each.process.declaration.updates:
+            raise CaseError(
+                f"{each.where}: {name}() is an update, which boxes do not run; in a box a process acts by loss, source "
+                "and reactions"
+            )
     about = about_mechanism(network) if asked else {}
     found = [BoxProcess(each, conditions.environment, network, about) for each in asked]
     found.sort(key=lambda each: each.order)
     acting = tuple(each for each in found if each.operators)
     weather = _weather(conditions, found)
-    for each in acting:
-        each.check(weather)
+    for one in acting:
+        one.check(weather)
     reactions = tuple(reaction for each in found for reaction in each.reactions)
     return BoxProcesses(
         replace(network, reactions=(*network.reactions, *reactions)) if reactions else network,
