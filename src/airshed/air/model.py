@@ -223,8 +223,7 @@ class AirModel:
 
     def _set_species(self, number: int, packed: AnyArray) -> None:
         before, state = self.amounts(), self.stepper.state
-        for levels in (state.q, state.q_other):
-            levels[:, :, number] = packed
+        state.q[:, :, number] = state.q_other[:, :, number] = packed
         self.baseline = replace(self.baseline, amounts=self.baseline.amounts + (self.amounts() - before))
         self._check.forget()
         self.executor.restart()
@@ -319,8 +318,7 @@ class AirModel:
 
     def _packed(self, name: str) -> AnyArray:
         """A species, or a field that a process adds, where it lies."""
-        own = self.own_fields.get(name)
-        return self.stepper.state.q[:, :, self.network.index(name)] if own is None else own
+        return self.own_fields[name] if name in self.own_fields else self.stepper.state.q[:, :, self.network.index(name)]
 
     def _open_rates(self, met: MetState, seconds: float) -> Array:
         return open_rates(self.parts.rate_check, self.parts.light, met, seconds)
