@@ -94,8 +94,7 @@ class AirModel:
         self.forcing = self._make_forcing()
         halo = make_halo(self.parts, self.layout) if groups is None else None
         batch = batch_size(self.parts, self.kernel) if fused and len(self.program.stages) == 1 else 1
-        self.seconds, self.steps = self.parts.begin, 0
-        self._looked_ahead_until = -inf
+        self.seconds, self.steps, self._looked_ahead_until = self.parts.begin, 0, -inf
         self._weather: tuple[float, MetState] | None = None
         self.constants = step_constants(self.parts, self.sources.species)
         self.stepper = self.kernel.stepper(
@@ -318,7 +317,8 @@ class AirModel:
 
     def _packed(self, name: str) -> AnyArray:
         """A species, or a field that a process adds, where it lies."""
-        return self.own_fields[name] if name in self.own_fields else self.stepper.state.q[:, :, self.network.index(name)]
+        own, state = self.own_fields, self.stepper.state
+        return own[name] if name in own else state.q[:, :, self.network.index(name)]
 
     def _open_rates(self, met: MetState, seconds: float) -> Array:
         return open_rates(self.parts.rate_check, self.parts.light, met, seconds)
