@@ -75,20 +75,13 @@ class Exchange:
         """Free the communicator of the messages; all ranks do."""
         self._messages.close()
 
-    def order_step(self, begin: float, end: float) -> None:
-        """Let the transport ranks run their stages of a step [s]; the first rank does, the others need not."""
-        self._order(begin, end)
-
-    def order_end(self) -> None:
-        """Let the transport ranks end; the first rank does, the others need not."""
-        self._order(np.nan, np.nan)
-
-    def _order(self, *span: float) -> None:
+    def order(self, begin: float = np.nan, end: float = np.nan) -> None:
+        """Let the transport ranks run their stages of a step [s], or end without one; the first rank sends this."""
         handle = self.groups.world.handle
         if handle is None or self.groups.same or self.groups.world.rank != 0:
             return
         for rank in self.groups.transport:
-            handle.Send(np.array(span), rank)
+            handle.Send(np.array([begin, end]), rank)
 
     def next_order(self) -> tuple[float, float] | None:
         """Return the begin and end [s] of the next step, None at the end; sleeps while waiting for it."""

@@ -158,7 +158,7 @@ class Groups:
         if names:
             raise CaseError(f"{', '.join(names)} cannot change while ranks are in groups (parallel.groups)")
 
-    def _cut(self, species: int, levels: int, apart: bool) -> list[list[Planes]]:
+    def _cut(self, species: int, levels: int, apart: bool) -> tuple[tuple[Planes, ...], ...]:
         self.check_species(species, levels, apart=apart)
         return cut_planes(species, levels, len(self.transport), apart=apart)
 

@@ -1,6 +1,7 @@
 """Partition of species and levels for transport ranks: one rectangle of whole planes for each rank."""
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
 
 from airshed.parallel.decomposition import even_cuts
@@ -24,7 +25,8 @@ def most_ranks(species: int, levels: int, apart: bool) -> int:
     return species * levels if apart else species
 
 
-def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[list[Planes]]:
+@cache  # for each application of a formula
+def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> tuple[tuple[Planes, ...], ...]:
     """Return the planes of all ranks: spans of species, each with one rank for each of its spans of levels.
 
     The partition minimises the work of the busiest rank; of equal ones it has the most spans of species, as all levels
@@ -41,7 +43,7 @@ def cut_planes(species: int, levels: int, ranks: int, *, apart: bool) -> list[li
     return min(fitting, key=lambda cut: max(each.work for span in cut for each in span))
 
 
-def _cut(species: int, levels: int, ranks: int, spans: int) -> list[list[Planes]] | None:
+def _cut(species: int, levels: int, ranks: int, spans: int) -> tuple[tuple[Planes, ...], ...] | None:
     """A partition into so many spans of species, sized by their ranks; None if there are too few levels."""
     members = [after - before for before, after in pairwise(even_cuts(ranks, spans))]
     if max(members) > levels:
@@ -51,7 +53,7 @@ def _cut(species: int, levels: int, ranks: int, spans: int) -> list[list[Planes]
         edges = list(even_cuts(species, spans))
     if any(first == last for first, last in pairwise(edges)):
         return None
-    return [
-        [Planes(slice(*numbers), slice(*pair)) for pair in pairwise(even_cuts(levels, count))]
+    return tuple(
+        tuple(Planes(slice(*numbers), slice(*pair)) for pair in pairwise(even_cuts(levels, count)))
         for numbers, count in zip(pairwise(edges), members, strict=True)
-    ]
+    )

@@ -91,7 +91,7 @@ class RedistributionRunner(StageRunner):
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
         """Send or receive; the first redistribution of a step lets the transport ranks begin it."""
         if number == self._first:
-            self._exchange.order_step(*given[0])
+            self._exchange.order(*given[0])
         source, target = (self._contexts.get(each) for each in stage.placements)
         before, after = (None if each is None else each.stepper.state for each in (source, target))
         move = self._exchange.to_transport if stage.placements[1] == TRANSPORT_RANKS else self._exchange.to_chemistry
@@ -126,7 +126,7 @@ class RedistributionRunner(StageRunner):
 
     def close(self) -> None:
         """Let the transport ranks end."""
-        self._exchange.order_end()
+        self._exchange.order()
         self._exchange.close()
         if self._here is not None:
             self._here.close()
