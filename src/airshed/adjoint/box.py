@@ -5,7 +5,6 @@ on, over the whole time; d ln c / d ln c_s(start) of each species s; of the emis
 a factor on them over the whole time. Exact for the steps that were accepted, whose lengths count as given.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,14 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class BoxTarget:
-    """What sensitivities are of: a species at a time [s since local midnight of the first day]."""
-
-    species: str
-    at: float
 
 
 def box_sensitivity(
@@ -64,24 +55,25 @@ def box_sensitivity(
             " would take for a species of its own; write each such reaction once for each species of the sum"
         )
     run = prepare(network, conditions, states, threads, allow_code=allow_code)
-    target = _target(run.model, of, at)
-    if target.at < _end(run.model.conditions):
-        shorter = _until(run.model.conditions, target.at)
+    name, seconds = _target(run.model, of, at)
+    if seconds < _end(run.model.conditions):
+        shorter = _until(run.model.conditions, seconds)
         run.simulation.close()
         run = prepare(network, shorter, states, threads, allow_code=allow_code)
     with run.simulation:
         model = run.model
         model.record()
         run.simulation.run()
-        species = model.network.index(target.species)
-        return _dataset(model, target, model.concentrations()[species].copy(), backward(model, species))
+        species = model.network.index(name)
+        return _dataset(model, name, model.concentrations()[species].copy(), backward(model, species))
 
 
 def _end(conditions: BoxConditions) -> float:
     return float(conditions.time.start.value + conditions.time.length.value)
 
 
-def _target(model: BoxModel, of: str, at: str | None) -> BoxTarget:
+def _target(model: BoxModel, of: str, at: str | None) -> tuple[str, float]:
+    """Return the species, and the time [s since local midnight of the first day]."""
     names = {name.casefold(): name for name in model.network.names}
     if of.casefold() not in names:
         raise CaseError(f"gradient of {of}: no species of {model.network.name}; {suggestion(of, model.network.names)}")
@@ -90,7 +82,7 @@ def _target(model: BoxModel, of: str, at: str | None) -> BoxTarget:
     if not model.conditions.time.start.value < time <= end:
         span = f"{model.conditions.time.start.text} and {end / 3600.0:g} h"
         raise CaseError(f"at = {at!r} is not between {span}: it is a local time from midnight of the first day")
-    return BoxTarget(names[of.casefold()], time)
+    return names[of.casefold()], time
 
 
 def _until(conditions: BoxConditions, at: float) -> BoxConditions:
@@ -100,11 +92,12 @@ def _until(conditions: BoxConditions, at: float) -> BoxConditions:
     return BoxConditions.from_dict(data, conditions.folder)
 
 
-def _dataset(model: BoxModel, target: BoxTarget, end: Array, found: BoxAdjoints) -> "xr.Dataset":
+def _dataset(model: BoxModel, species: str, end: Array, found: BoxAdjoints) -> "xr.Dataset":
     import xarray as xr
 
+    time = _end(model.conditions)
     if not (end > 0.0).any():
-        raise DataError(f"there is no {target.species} at t = {target.at:g} s: nothing is relative to it")
+        raise DataError(f"there is no {species} at t = {time:g} s: nothing is relative to it")
     network, forcing = model.network, model.forcing
     names = np.array(network.names, object)
     coordinates: dict[str, Any] = {
@@ -120,14 +113,14 @@ def _dataset(model: BoxModel, target: BoxTarget, end: Array, found: BoxAdjoints)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {name: np.where(end > 0.0, each / end, np.nan) for name, each in relative.items() if each is not None}
     variables = {
-        name: _variable((KINDS[name][0], *many), value, f"d ln {target.species} / d ln {KINDS[name][1]}")
+        name: _variable((KINDS[name][0], *many), value, f"d ln {species} / d ln {KINDS[name][1]}")
         for name, value in values.items()
     }
-    change = f"d {target.species} / d value at the start"
+    change = f"d {species} / d value at the start"
     variables["initial_absolute"] = _variable(("species", *many), found.initial, change)
-    variables["value"] = _variable(many, end, f"{target.species} at the time", "molecules cm-3")
-    attributes = {"title": model.conditions.title, "mechanism": network.name, "gradient": target.species,
-                  "time": target.at, "steps": model.cells.steps}  # fmt: skip
+    variables["value"] = _variable(many, end, f"{species} at the time", "molecules cm-3")
+    attributes = {"title": model.conditions.title, "mechanism": network.name, "gradient": species,
+                  "time": time, "steps": model.cells.steps}  # fmt: skip
     return xr.Dataset(variables, coordinates, attributes)
 
 

@@ -18,21 +18,11 @@ from airshed.core.units import to
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class CsvColumns:
-    """The columns of a file: name -> (unit or None, numbers)."""
-
-    path: Path
-    columns: dict[str, tuple[str | None, Array]]
-
-    def column(self, name: str) -> tuple[str | None, Array]:
-        """Return unit and numbers of a column by its name, without its unit; raises DataError."""
-        if name not in self.columns:
-            raise DataError(f"{self.path} has no column {name!r}; {suggestion(name, self.columns)}")
-        return self.columns[name]
+Columns = dict[str, tuple[str | None, Array]]
+"""The columns of a file: name -> (unit or None, numbers)."""
 
 
-def read_csv(path: Path) -> CsvColumns:
+def read_csv(path: Path) -> Columns:
     """Return all columns of a file; raises DataError with the line of what is no number."""
     reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
     try:
@@ -42,12 +32,13 @@ def read_csv(path: Path) -> CsvColumns:
     rows = [(line, row) for line, row in rows if not row[0].lstrip().startswith("#")]
     if len(rows) < 2:
         raise DataError(f"{path} needs a line with the names of its columns, and numbers below")
-    names = [_head(text.strip()) for text in rows[0][1]]
-    twice = [name for number, (name, _) in enumerate(names) if name in [other for other, _ in names[:number]]]
+    heads = [_head(text.strip()) for text in rows[0][1]]
+    names = [name for name, _ in heads]
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
         raise DataError(f"{path}: the column {twice[0]!r} stands twice")
     table = np.array([_numbers(path, line, row, len(names)) for line, row in rows[1:]])
-    return CsvColumns(path, {name: (unit, table[:, number]) for number, (name, unit) in enumerate(names)})
+    return {name: (unit, table[:, number]) for number, (name, unit) in enumerate(heads)}
 
 
 def _head(text: str) -> tuple[str, str | None]:
@@ -99,8 +90,10 @@ def read_knots(value: FromCsv, folder: Path, *, key: str) -> Knots:
         file = read_csv(path)
     except DataError as error:
         raise DataError(f"{key}: {error}") from None
-    own_unit, numbers = file.column(value.column)
-    time_unit, times = file.column(value.time)
+    for name in (value.column, value.time):
+        if name not in file:
+            raise DataError(f"{path} has no column {name!r}; {suggestion(name, file)}")
+    (own_unit, numbers), (time_unit, times) = file[value.column], file[value.time]
     factor = to(f"1 {time_unit}", "s", where=f"{key}: column {value.time!r} of {path}") if time_unit else 1.0
     if np.any(np.diff(times) <= 0.0):
         line = int(np.argmax(np.diff(times) <= 0.0)) + 2

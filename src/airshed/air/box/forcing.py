@@ -100,10 +100,8 @@ class BoxForcing:
         self._location = conditions.environment.location
         self._keys: dict[str, str] = {}
         self._told: dict[str, str] = {}
-        self._constants: dict[str, Array] = {}
+        self._values: dict[str, Array | Formula | Knots] = {}
         self._own: dict[str, Array] = {}
-        self._formulas: dict[str, Formula] = {}
-        self._knots: dict[str, Knots] = {}
         self.initial = _by_species("initial", conditions.initial, network)
         self._add_given()
         self.emitted = self._add_sources("emission", conditions.emission)
@@ -129,8 +127,12 @@ class BoxForcing:
         """
         t = np.asarray(times, np.float64).reshape(-1)
         chosen = slice(None) if cells is None else cells
-        values = {name: value[chosen] if len(value) > 1 else value for name, value in self._constants.items()}
-        values |= {name: knots.at(t)[None] for name, knots in self._knots.items()}
+        values: dict[str, Array] = {}
+        for name, each in self._values.items():
+            if isinstance(each, Knots):
+                values[name] = each.at(t)[None]
+            elif not isinstance(each, Formula):
+                values[name] = each[chosen] if len(each) > 1 else each
         clock: dict[str, npt.ArrayLike] = {"t": t[None]}
         if self._location is not None:
             clock["cos_zenith"] = cosine_at(self._location, t)[None]
@@ -138,7 +140,7 @@ class BoxForcing:
             clock["kpp_sun"] = kpp_sun(t)[None]
         values |= {
             name: value.reshape(1, 1) if value.ndim < 2 else value
-            for name, value in evaluate_named(self._formulas, {**clock, **values}).items()
+            for name, value in evaluate_named(self._formulas(), {**clock, **values}).items()
         }
         values |= self._called(values)
         if "daylight" in values and "sec_zenith" in values:
@@ -170,8 +172,8 @@ class BoxForcing:
     @property
     def _sun_of_location(self) -> bool:
         """Whether the sun is that of the location: then it is also known how far it is below the horizon."""
-        formula = self._formulas.get("SUN")
-        return formula is not None and "cos_zenith" in formula.names
+        formula = self._values.get("SUN")
+        return isinstance(formula, Formula) and "cos_zenith" in formula.names
 
     def _check_rates(self, values: Mapping[str, Array], times: Array, cells: Array) -> None:
         names = {name: INPUTS.get(name, name) for name in self.needed}
@@ -251,17 +253,15 @@ class BoxForcing:
         """Whether the density of air may change in time."""
         return self._moves("M", set())
 
-    def known(self, name: str) -> bool:
-        """Tell whether the conditions give or imply a value."""
-        return name in self._constants or name in self._formulas or name in self._knots
+    def _formulas(self) -> dict[str, Formula]:
+        return {name: each for name, each in self._values.items() if isinstance(each, Formula)}
 
     def _moves(self, name: str, above: set[str]) -> bool:
-        if name in _CLOCK or name in self._knots:
+        value = self._values.get(name)
+        if name in _CLOCK or isinstance(value, Knots):
             return True
-        formula = self._formulas.get(name)
-        return formula is not None and any(
-            self._moves(each, above | {name}) for each in formula.names if each not in above
-        )
+        names = value.names if isinstance(value, Formula) else ()
+        return any(self._moves(each, above | {name}) for each in names if each not in above)
 
     def _add_given(self) -> None:
         conditions = self._conditions
@@ -295,12 +295,12 @@ class BoxForcing:
 
     def _add_cells(self, name: str, values: Array) -> None:
         """Take a value of each cell in the place of what the conditions give; the pressure in the place of M too."""
-        for other in (name, *{"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ())):
-            for table in (self._constants, self._formulas, self._knots, self._keys):
-                table.pop(other, None)
+        for other in {"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ()):
+            self._values.pop(other, None)
+            self._keys.pop(other, None)
         self._own[name] = values
         self._keys[name] = f"{self._states.source if self._states else 'states'}: {name}"
-        self._constants[name] = values[:, None]
+        self._values[name] = values[:, None]
 
     def _known(self, section: str, name: str, names: Mapping[str, str], problem: str) -> str:
         """Return the name as the mechanism has it; raises CaseError for one that is unknown or stands twice."""
@@ -316,8 +316,7 @@ class BoxForcing:
         if unit == "mol/mol":
             if not molar or isinstance(value, FromCsv):
                 raise CaseError(f"{key} must be in {CONCENTRATION}, not a part of air")
-            del self._constants[name]
-            self._formulas[name] = parse(f"{value.value!r}*M", where=key)
+            self._values[name] = parse(f"{value.value!r}*M", where=key)
 
     def _take(self, name: str, key: str, value: Value) -> str | None:
         """Take a value as it is given, and return its unit."""
@@ -325,12 +324,12 @@ class BoxForcing:
         unit = value.unit
         if isinstance(value, FromCsv):
             knots = read_knots(value, self._conditions.folder, key=key)
-            self._knots[name], unit = knots, knots.unit
+            self._values[name], unit = knots, knots.unit
         elif value.formula is not None and value.formula.names:
-            self._formulas[name] = replace(value.formula, where=key)
+            self._values[name] = replace(value.formula, where=key)
         else:
             number = value.value if value.formula is None else float(value.formula.evaluate({}))
-            self._constants[name] = np.full((1, 1), number)
+            self._values[name] = np.full((1, 1), number)
         return unit
 
     def _add_sources(self, section: str, values: Mapping[str, Value]) -> tuple[int, ...]:
@@ -383,13 +382,14 @@ class BoxForcing:
         for name, text in texts.items():
             if name not in self._keys:
                 self._keys[name] = name
-                self._formulas[name] = parse(text, where=name)
+                self._values[name] = parse(text, where=name)
 
     def _settle(self) -> None:
         """Leave out what follows from nothing that is known; raise CaseError for all that is missing."""
         given = {name for name, key in self._keys.items() if key != name}
         clock = {"t"} | ({"cos_zenith"} if self._location is not None else {"kpp_sun"})
-        needs = Needs(self.network, self._formulas, {*self._constants, *self._knots, *clock})
+        formulas = self._formulas()
+        needs = Needs(self.network, formulas, {*(set(self._values) - set(formulas)), *clock})
         called = {each.name for each in self.network.parameters if each.name in self.network.callables}
         if self.air_changes:
             self.needed.add("M")
@@ -399,10 +399,11 @@ class BoxForcing:
         needs.check([*sorted(roots), *sorted(sources)], self._initial_names())
         for each in self._processes.acting:
             needs.check(sorted(each.needs), whose=each.name)
-        self._formulas = {name: formula for name, formula in self._formulas.items() if needs.settled(name)}
+        self._values = {name: each for name, each in self._values.items() if needs.settled(name)}
         start = self._conditions.time.start.value
         end = start + self._conditions.time.length.value
-        kinks = {float(time) for knots in self._knots.values() for time in knots.times if start < time < end}
+        columns = [each for each in self._values.values() if isinstance(each, Knots)]
+        kinks = {float(time) for each in columns for time in each.times if start < time < end}
         if self._keys.get("SUN") == "kpp_sun":
             kinks.update(kpp_kinks(start, end))
         self.kinks = sorted(kinks)
@@ -435,9 +436,9 @@ class BoxForcing:
         if not wrong.any():
             return
         cell, first = (int(each[0]) for each in np.nonzero(wrong))
-        formula = self._formulas.get(name)
-        text = f" = {formula.text!r}" if formula is not None else ""
-        time = f" at t = {times[first]:g} s" if wrong.shape[1] > 1 or formula is not None else ""
+        given = self._values.get(name)
+        text = f" = {given.text!r}" if isinstance(given, Formula) else ""
+        time = f" at t = {times[first]:g} s" if wrong.shape[1] > 1 or text else ""
         place = f" in cell {self._first + cell}" if self.cells > 1 and len(value) > 1 else ""
         wanted = "above 0" + " while daylight is not 0" * (name == "sec_zenith") if above else "not below 0"
         wanted = (
@@ -465,9 +466,13 @@ class BoxForcing:
     def _too_humid(self, value: Array, times: Array) -> CaseError:
         """Return the error of a humidity above any, which was probably meant in per cent."""
         cell, first = (int(each[0]) for each in np.nonzero(value > MOST_HUMIDITY))
-        formula, knots = self._formulas.get("humidity"), self._knots.get("humidity")
-        advice = f'write "{formula.text} %"' if formula else 'write unit = "%" or the head "NAME [%]"'
-        told = f" = {formula.text!r}" if formula else f": {knots.source}" if knots else ""
+        given = self._values.get("humidity")
+        advice, told = (
+            'write unit = "%" or the head "NAME [%]"',
+            f": {given.source}" if isinstance(given, Knots) else "",
+        )
+        if isinstance(given, Formula):
+            advice, told = f'write "{given.text} %"', f" = {given.text!r}"
         return CaseError(
             f"{self.key('humidity')}{told} is {value[cell, first]:g} at t = {times[first]:g} s, a fraction and more "
             f"than any air has; if it is in per cent, {advice}"

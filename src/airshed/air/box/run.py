@@ -193,20 +193,11 @@ def write_series(series: xr.Dataset, path: Path, suffix: str) -> None:
     if suffix != ".csv":
         series.to_netcdf(path, engine="netcdf4")
         return
-    many = "cell" in series.dims
-    cells = series.sizes.get("cell", 1)
-    columns = {"time [s]": np.repeat(series["time"].values, cells)}
-    if many:
-        columns["cell"] = np.tile(np.arange(cells), series.sizes["time"])
-    for name in series.data_vars:
-        unit = str(series[name].attrs["units"]).replace("molecules cm-3", "molecules/cm3")
-        columns[f"{name} [{unit}]"] = series[name].values.reshape(-1)
-    rows = zip(*(map(_number, column.tolist()) for column in columns.values()), strict=True)
-    path.write_text("\n".join([",".join(columns), *map(",".join, rows)]) + "\n", encoding="utf-8")
-
-
-def _number(value: float) -> str:
-    return repr(value)
+    units = {
+        name: str(series[name].attrs["units"]).replace("molecules cm-3", "molecules/cm3") for name in series.data_vars
+    }
+    heads = {"time": "time [s]", **{name: f"{name} [{unit}]" for name, unit in units.items()}}
+    series.to_dataframe().reset_index().rename(columns=heads).to_csv(path, index=False)
 
 
 def prepare(

@@ -62,7 +62,7 @@ def load_states(path: Path, network: ReactionNetwork) -> CellStates:
     """
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        columns, last, single = _last_rows(read_csv(path).columns, str(path))
+        columns, last, single = _last_rows(read_csv(path), str(path))
         return replace(cell_states(columns, network, str(path)), last=last, single=single)
     if suffix in (".nc", ".nc4", ".cdf"):
         return states_of(load_netcdf(path), network, str(path))
