@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.forcing import INPUTS, BoxForcing
+from airshed.air.box.forcing import BoxForcing
+from airshed.air.box.names import INPUTS
 from airshed.core.atomic import write_whole
 from airshed.core.errors import ReplayableError
 from airshed.mechanism.expressions import AIR_GASES

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.events import BoxStep
 from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
-from airshed.air.box.forcing import INPUTS, BoxForcing
+from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.interval import Expansion, Interval, table_of
+from airshed.air.box.names import INPUTS
 from airshed.air.box.series import TOLERANCE, Series, fit, times_in
 from airshed.core.errors import CaseError
 from airshed.io.timeline import Listed, Timeline
@@ -106,7 +107,7 @@ class RosenbrockCells:
         return self._record
 
     def load(self, steps: Sequence[BoxStep]) -> None:
-        """Do nothing: inputs are read with the intervals around them."""
+        """Do nothing: inputs are read with those of the intervals around."""
 
     def concentrations(self) -> Array:
         """Return the state (species, cell) [molecules cm-3]."""
@@ -326,9 +327,11 @@ class _Cutter:
                 f"{name} changes too often {span} to be followed: give it smoother, list its jumps under "
                 "time.restarts, or shorten time.output_every"
             )
-        note = f"{name} is not smooth: it is followed to a relative error of {_ROUGH:g} at worst"
-        if note not in self._boxes.notes:
-            self._boxes.notes.append(note)
+        notes, note = (
+            self._boxes.notes,
+            f"{name} is not smooth: it is followed to a relative error of {_ROUGH:g} at worst",
+        )
+        notes += [] if note in notes else [note]
 
 
 def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:
