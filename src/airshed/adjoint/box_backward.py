@@ -11,7 +11,7 @@ from airshed.air.box.forcing import UNNEEDED
 from airshed.air.box.gauss_seidel import GaussSeidelCells, StepRecord
 from airshed.air.box.interval import Expansion, Interval, table_of
 from airshed.air.box.model import BoxModel
-from airshed.air.box.series import Series
+from airshed.air.box.series import Series, add_terms
 from airshed.kernels.chemistry import pack_cells, unpack_cells
 from airshed.kernels.step.data import Level, Share
 from airshed.kernels.step.rates import REFERENCE_DENSITY
@@ -147,11 +147,4 @@ def _gains(interval: Interval, emitted: int, air_changes: bool) -> Sequence[Arra
         return sources
     air = Series(interval.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
     growth = air.derivative_of_logarithm(np.array([interval.length])).coefficients[:, 0]
-    return [*sources[:emitted], *(_sum(loss, growth) for loss in sources[emitted:])]
-
-
-def _sum(one: Array, other: Array) -> Array:
-    """Return the sum of two series (cell or 1, term)."""
-    terms = max(one.shape[1], other.shape[1])
-    wide = [np.pad(each, [(0, 0), (0, terms - each.shape[1])]) for each in (one, other)]
-    return np.asarray(wide[0] + wide[1])
+    return [*sources[:emitted], *(add_terms(loss, growth) for loss in sources[emitted:])]

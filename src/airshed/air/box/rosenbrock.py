@@ -18,7 +18,7 @@ from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
 from airshed.air.box.forcing import BoxForcing
 from airshed.air.box.interval import Expansion, Interval, table_of
 from airshed.air.box.names import INPUTS
-from airshed.air.box.series import TOLERANCE, Series, fit, times_in
+from airshed.air.box.series import TOLERANCE, Series, add_terms, fit, times_in
 from airshed.core.errors import CaseError
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.cell_backend import CellKernel, CellSolver
@@ -327,11 +327,9 @@ class _Cutter:
                 f"{name} changes too often {span} to be followed: give it smoother, list its jumps under "
                 "time.restarts, or shorten time.output_every"
             )
-        notes, note = (
-            self._boxes.notes,
-            f"{name} is not smooth: it is followed to a relative error of {_ROUGH:g} at worst",
-        )
-        notes += [] if note in notes else [note]
+        note = f"{name} is not smooth: it is followed to a relative error of {_ROUGH:g} at worst"
+        if note not in self._boxes.notes:
+            self._boxes.notes.append(note)
 
 
 def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:
@@ -343,11 +341,7 @@ def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:
 
 
 def _difference(loss: Series | None, growth: Series) -> Series:
-    """Return loss - growth, as deep and as wide as the two."""
+    """Return loss - growth."""
     if loss is None:
         return replace(growth, coefficients=-growth.coefficients)
-    terms = max(loss.coefficients.shape[2], growth.coefficients.shape[2])
-    deep = [
-        np.pad(each.coefficients, [(0, 0), (0, 0), (0, terms - each.coefficients.shape[2])]) for each in (loss, growth)
-    ]
-    return Series(deep[0] - deep[1], loss.miss, loss.size)
+    return replace(loss, coefficients=add_terms(loss.coefficients, -growth.coefficients))

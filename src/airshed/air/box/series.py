@@ -105,6 +105,13 @@ def _apply(matrix: Array, values: Array) -> Array:
     return np.asarray(total)
 
 
+def add_terms(one: Array, other: Array) -> Array:
+    """Return the sum of two series (..., term), which may have different numbers of terms."""
+    terms = max(one.shape[-1], other.shape[-1])
+    wide = [np.pad(each, [*[(0, 0)] * (each.ndim - 1), (0, terms - each.shape[-1])]) for each in (one, other)]
+    return np.asarray(wide[0] + wide[1])
+
+
 def _trimmed(coefficients: Array) -> Array:
     """Return coefficients without the terms at the end that are together below rounding."""
     tail = np.cumsum(np.abs(coefficients[..., ::-1]), axis=-1)[..., ::-1]
