@@ -1,4 +1,4 @@
-"""CSV files of numbers: a head whose names may tell units, as in "O3 [ppb]", and rows of numbers."""
+"""CSV files of numbers: a head whose names may have units, as in "O3 [ppb]", and rows of numbers."""
 
 import csv
 from dataclasses import dataclass

@@ -9,6 +9,7 @@ from airshed.air.box.conditions import BoxConditions
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
+from airshed.runtime.clock import MOST_STEPS as MOST_BETWEEN
 
 MOST_STEPS: Final = 20_000_000
 JUST_BEFORE: Final = 1e-6
@@ -76,10 +77,13 @@ def events(conditions: BoxConditions, kinks: Iterable[float] = ()) -> list[Event
 
 def _refuse_too_many(conditions: BoxConditions) -> None:
     time, solver = conditions.time, conditions.solver
+    length, every = time.length.value, time.output_every.value
     by_steps = solver.method == "gauss-seidel"
-    longest = min(solver.step.value, time.output_every.value) if by_steps else time.output_every.value
-    if time.length.value / longest > MOST_STEPS:
+    longest = min(solver.step.value, every) if by_steps else every
+    between = min(length, every) / solver.step.value if by_steps else 0.0
+    if length / longest > MOST_STEPS or between > MOST_BETWEEN:
         what = f"steps of solver.step = {solver.step.text!r} or outputs" if by_steps else "outputs"
+        most = MOST_STEPS if length / longest > MOST_STEPS else MOST_BETWEEN
         raise CaseError(
-            f"time.length = {time.length.text!r} takes more than {MOST_STEPS} {what}; make it shorter or them longer"
+            f"time.length = {time.length.text!r} takes more than {most} {what}; make it shorter or them longer"
         )

@@ -1,4 +1,4 @@
-"""What is told of a cell whose chemistry cannot be integrated, and the conditions by which `airshed box` replays it."""
+"""The failure of the chemistry of a cell, and the conditions by which `airshed box` replays it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from airshed.mechanism.network import ReactionNetwork
 Array = npt.NDArray[np.float64]
 
 FAILED_CELL = "failed-cell.toml"
-"""Conditions in the run folder by which `airshed box` replays a cell whose chemistry came to no end."""
+"""Conditions in the run folder by which `airshed box` replays a cell whose chemistry failed."""
 
 _UNIT = "molecules/cm3"
 _MOST_NAMED = 5
@@ -27,10 +27,10 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Stopped:
-    """Where the chemistry of a cell came to no end.
+    """Where the chemistry of a cell failed.
 
     cell      its number, or words for it; None where there is but one
-    time      [s] up to which it came;  interval  that it was to cross [s]
+    time      [s] that it reached;  interval  [s] of the integration
     state     (species,) [molecules cm-3] at that time
     """
 
@@ -41,7 +41,7 @@ class Stopped:
 
 
 class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
-    """The chemistry of a cell came to no end, also with smaller steps.
+    """The chemistry of a cell failed, also with smaller steps.
 
     cell, time, interval, state  see :class:`Stopped`
     conditions  replay the interval from its start, see :meth:`write`
@@ -71,7 +71,7 @@ class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, w
     def write(self, path: Path, mechanism: str, without: Sequence[str] = ()) -> "ChemistryFailure":
         """Write a conditions file that replays the failure; return the failure, which then names it.
 
-        mechanism  the argument of `airshed box`;  without  files whose processes the conditions leave out, to be told.
+        mechanism  the argument of `airshed box`;  without  files whose processes the conditions leave out.
         Raises OutputError.
         """
         command = f"airshed box {mechanism} --conditions {path}"
@@ -129,7 +129,7 @@ def replay_conditions(
 def at_start_of(
     conditions: BoxConditions, forcing: BoxForcing, cell: int, state: Array, start: float, end: float
 ) -> BoxConditions:
-    """Return the conditions of one box in one interval [s] of its time, from the state (species,) it began with."""
+    """Return the conditions of one box in one interval [s] of its time, from its state (species,) at the start."""
     data = conditions.conditions()
     names = forcing.network.names
     data["time"] |= {"start": f"{start!r} s", "length": f"{end - start!r} s", "output_every": f"{end - start!r} s"}
@@ -139,7 +139,7 @@ def at_start_of(
 
 
 def _put(data: dict[str, Any], values: Mapping[str, float], network: ReactionNetwork) -> None:
-    """Put what a cell has of its own in the place of what all cells have."""
+    """Replace values of all cells by those of one cell."""
     environment = {"T": ("temperature", "K"), "p": ("pressure", "Pa"), "humidity": ("humidity", "1")}
     units = {each.name: each.unit for each in network.parameters}
     fixed = {each.name for each in network.fixed} | set(AIR_GASES)

@@ -30,7 +30,7 @@ UNNEEDED: Final = {"T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0
     "sec_zenith": 1.0,
     "daylight": 0.0,
 }
-"""What stands for air and sun where the conditions tell nothing, and nothing depends on it."""
+"""Values of air and sun where the conditions give none, and nothing depends on them."""
 
 _ROUND_OFF: Final = 1.0 + 1e-9
 
@@ -214,14 +214,14 @@ class BoxForcing(GivenNames):
         """Return the error of a humidity above any, which was probably meant in per cent."""
         cell, first = (int(each[0]) for each in np.nonzero(value > MOST_HUMIDITY))
         given = self._values.get("humidity")
-        advice, told = (
+        advice, shown = (
             'write unit = "%" or the head "NAME [%]"',
             f": {given.source}" if isinstance(given, Knots) else "",
         )
         if isinstance(given, Formula):
-            advice, told = f'write "{given.text} %"', f" = {given.text!r}"
+            advice, shown = f'write "{given.text} %"', f" = {given.text!r}"
         return CaseError(
-            f"{self.key('humidity')}{told} is {value[cell, first]:g} at t = {times[first]:g} s, a fraction and more "
+            f"{self.key('humidity')}{shown} is {value[cell, first]:g} at t = {times[first]:g} s, a fraction and more "
             f"than any air has; if it is in per cent, {advice}"
         )
 

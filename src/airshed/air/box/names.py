@@ -89,7 +89,7 @@ class GivenNames:
         self._conditions = conditions
         self._location = conditions.environment.location
         self._keys: dict[str, str] = {}
-        self._told: dict[str, str] = {}
+        self._of_processes: dict[str, str] = {}
         self._values: dict[str, Array | Formula | Knots] = {}
         self._own: dict[str, Array] = {}
         self.initial = _by_species("initial", conditions.initial, network)
@@ -107,14 +107,14 @@ class GivenNames:
 
     def key(self, name: str) -> str:
         """Return the key of the conditions file that gives a value, or the process, for messages."""
-        return ", ".join(each[name] for each in (self._keys, self._told) if name in each) or name
+        return ", ".join(each[name] for each in (self._keys, self._of_processes) if name in each) or name
 
     def number(self, cell: int) -> int | None:
         """Return the number of a cell of this rank among all cells, for messages; None where there is but one."""
         return self._first + cell if self.cells > 1 or self._first else None
 
     def own_values(self, cell: int) -> dict[str, float]:
-        """Return what a cell has of its own: names of formulas -> values."""
+        """Return the values of a cell that the states give: names of formulas -> values."""
         return {name: float(values[cell]) for name, values in self._own.items()}
 
     @property
@@ -171,7 +171,7 @@ class GivenNames:
         return bool(self._states and self._states.last) and known and bool(np.ptp(values) == 0.0)
 
     def _add_cells(self, name: str, values: Array) -> None:
-        """Take a value of each cell in the place of what the conditions give; the pressure in the place of M too."""
+        """Replace a value of the conditions by that of each cell; the pressure also replaces M."""
         for other in {"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ()):
             self._values.pop(other, None)
             self._keys.pop(other, None)
@@ -226,10 +226,10 @@ class GivenNames:
             self.opened[each.name] = self.opened.get(each.name, set()) | touched
             for species in touched:
                 key, whose = f"{section} {species}", f"{each.name}: {section} of {self.network.names[species]}"
-                self._told[key] = f"{self._told[key]}, {whose}" if key in self._told else whose
+                self._of_processes[key] = f"{self._of_processes[key]}, {whose}" if key in self._of_processes else whose
 
     def _add_air(self) -> None:
-        """Add what follows from pressure or density; a mechanism's own air where the conditions tell nothing of it."""
+        """Add what follows from pressure or density; a mechanism's own air where the conditions give none."""
         own = {
             name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
         }
@@ -262,7 +262,7 @@ class GivenNames:
                 self._values[name] = parse(text, where=name)
 
     def _settle(self) -> None:
-        """Leave out what follows from nothing that is known; raise CaseError for all that is missing."""
+        """Remove formulas that lack a value; raise CaseError for all that is missing."""
         given = {name for name, key in self._keys.items() if key != name}
         clock = {"t"} | ({"cos_zenith"} if self._location is not None else {"kpp_sun"})
         formulas = self._formulas()
@@ -298,7 +298,7 @@ class GivenNames:
 def _in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: Mapping[str, tuple[str, ...]]) -> Value:
     """Return a value of [rates] in a unit of what it stands for: 1 for the sun, anything where nothing is known.
 
-    A bare number is in the unit that the rate needs, unless the mechanism's file tells one.
+    A bare number is in the unit that the rate needs, unless the mechanism's file has one.
     """
     units = ("1",) if parameter is None else spellings(fitting.get(parameter.name, RATE_UNITS))
     if isinstance(value, FromCsv):
@@ -312,8 +312,8 @@ def _in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: M
 def _without_given_rates(network: ReactionNetwork, rates: Iterable[str]) -> ReactionNetwork:
     """Return the network with those rates open again for which its side file has formulas, but conditions too."""
     given = {name.casefold() for name in rates}
-    kept = {name: value for name, value in network.bindings.items() if name.casefold() not in given}
-    return network if len(kept) == len(network.bindings) else replace(network, bindings=kept)
+    bindings = {name: value for name, value in network.bindings.items() if name.casefold() not in given}
+    return network if len(bindings) == len(network.bindings) else replace(network, bindings=bindings)
 
 
 def _by_species(section: str, values: Mapping[str, Value], network: ReactionNetwork) -> dict[int, Value]:

@@ -1,4 +1,4 @@
-"""What a mechanism and the formulas of its conditions need, and which of it is missing."""
+"""Names that a mechanism and the formulas of its conditions need, and those that lack a value."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -37,7 +37,7 @@ class Needs:
         self._units = units_of_open(network)
 
     def settled(self, name: str) -> bool:
-        """Tell whether a name follows from what is known."""
+        """Return whether a name follows from what is known."""
         return not any(True for _ in self._missing(name, None, set()))
 
     def check(self, *groups: Iterable[str], whose: str = "") -> None:
@@ -61,13 +61,13 @@ class Needs:
             raise CaseError(listed + self._zeros())
 
     def _zeros(self) -> str:
-        """Return what to say of initial values of the air that are 0: no air is."""
+        """Return a remark on initial values 0 of the air, which do not count."""
         zero = [name for name, value in self._network.initial.items() if name.upper() in AIR_GASES and not value]
         listed = ", ".join(zero)
         return f"\n(the initial value 0 of {listed} in the mechanism's file counts as none)" if zero else ""
 
     def _missing(self, name: str, formula: Formula | None, above: set[str]) -> Iterable[tuple[str, Formula | None]]:
-        """Yield names without a value, and the formula that has them; circles are told where they are evaluated."""
+        """Yield names without a value, and the formula that has them; circles are errors of the evaluation."""
         if name in self._known or name in above:
             return
         if name not in self._formulas:

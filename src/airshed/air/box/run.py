@@ -26,7 +26,7 @@ from airshed.parallel.communicator import Alone
 from airshed.runtime.simulation import Simulation, StepInfo
 
 MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
-"""Species that are shown where a mechanism has them, unless others are asked for."""
+"""Species that are shown where a mechanism has them, unless others are requested."""
 
 _MOST_ROWS: Final = 12
 _ANY_NUMBER: Final = 10**9  # of steps in a batch
@@ -57,7 +57,7 @@ class BoxOptions:
 
 @dataclass(frozen=True)
 class BoxOutcome:
-    """What a run of boxes has to show: its time series, its report, and the species to look at."""
+    """Result of a run of boxes: its time series, its report, and the species that are shown."""
 
     series: xr.Dataset
     report: Report
@@ -136,9 +136,9 @@ def box(
     threads     to compute with;  observer  receives the part that is done, 0 to 1
     allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
     returns     each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
-                as far as the conditions tell them, over time [s since local midnight] (and cell)
+                as far as the conditions give them, over time [s since local midnight] (and cell)
     Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
-    a ChemistryFailure, which knows cell, time and state, and writes conditions that replay it.
+    a ChemistryFailure, which has cell, time and state, and writes conditions that replay it.
     """
     run = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
     return _series(run, observer)
@@ -151,7 +151,7 @@ def run_box(
     """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
 
     The file appears whole or not at all; where the chemistry of a cell fails, a conditions file that replays it appears
-    beside. Raises MechanismError, CaseError, DataError, KernelError, NumericalError, or OutputError.
+    in the same folder. Raises MechanismError, CaseError, DataError, KernelError, NumericalError, or OutputError.
     """
     output = Path(output)
     if output.suffix.lower() not in _SUFFIXES:
@@ -189,7 +189,7 @@ def choose_species(network: ReactionNetwork, names: Sequence[str]) -> tuple[str,
 
 
 def write_series(series: xr.Dataset, path: Path, suffix: str) -> None:
-    """Write a time series as netCDF or, for ".csv", as rows of numbers whose head tells units."""
+    """Write a time series as netCDF or, for ".csv", as rows of numbers below a head with units."""
     if suffix != ".csv":
         series.to_netcdf(path, engine="netcdf4")
         return
@@ -297,7 +297,7 @@ def _openings(
 ) -> str:  # fmt: skip
     """Return what may change the number of atoms: nothing but rounding and clipping where all reactions keep it.
 
-    opened  what besides reactions touches species -> their numbers
+    opened  what touches species together with reactions -> their numbers
     """
     changes = [sum(weights[species] * change for species, change in net) for net in network.net_stoichiometry]
     labels = [

@@ -4,7 +4,7 @@ A value f on [a, b] is sampled at the N roots of the N-th Chebyshev polynomial, 
 
     f(t) = sum of c_n T_n(x),    x = (2 t - a - b)/(b - a),    c_n = (2 - [n = 0])/N sum of f(t_k) T_n(x_k)
 
-and at other points, where it must agree. The ends are no sample points: what jumps there does no harm.
+and at other points, where it must agree. The ends are no sample points: jumps there do no harm.
 """
 
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ class Series:
     size: Array
 
     def good(self, floor: Array | float = 0.0, tolerance: Array | float = TOLERANCE) -> npt.NDArray[np.bool_]:
-        """Tell where the series misses by at most a part of its size, or of the least that counts as one."""
+        """Return where the series misses by at most a part of its size, or of the least that counts as one."""
         return np.asarray(self.miss <= tolerance * np.maximum(self.size, floor))
 
     @property
@@ -98,7 +98,7 @@ def fit(samples: Array) -> Series:
 
 
 def _apply(matrix: Array, values: Array) -> Array:
-    """Return matrix times values along the last axis, term after term: products of BLAS depend on what lies beside."""
+    """Return matrix times values along the last axis, term after term: products of BLAS depend on their neighbours."""
     total = values[..., :1] * matrix[:, 0]
     for number in range(1, values.shape[-1]):
         total += values[..., number : number + 1] * matrix[:, number]

@@ -78,7 +78,7 @@ def states_of(dataset: "xr.Dataset", network: ReactionNetwork, source: str = "st
     if "time" in dataset.dims:
         if not dataset.sizes["time"]:
             raise DataError(f"{source} has no values along time; give the state of one moment at least")
-        last, single = _told(source, dataset.sizes["time"]), "cell" not in dataset.dims
+        last, single = _remark(source, dataset.sizes["time"]), "cell" not in dataset.dims
         dataset = dataset.isel(time=-1)
     columns: dict[str, tuple[str | None, Array]] = {}
     for name in dataset.data_vars:
@@ -111,10 +111,10 @@ def _last_rows(
         if len(np.unique(cells)) < cells.size:
             raise DataError(f"{source}: a cell stands twice at time {times.max():g}; it can have one state at a time")
     chosen = {name: (unit, column[at_last]) for name, (unit, column) in columns.items()}
-    return chosen, _told(source, len(np.unique(times))), "cell" not in folded
+    return chosen, _remark(source, len(np.unique(times))), "cell" not in folded
 
 
-def _told(source: str, times: int) -> str:
+def _remark(source: str, times: int) -> str:
     return f"the boxes begin with the last of {times} times of {source}"
 
 

@@ -57,7 +57,7 @@ class FromCsv:
 
     csv     path of the file, relative to that of the conditions
     time    the column of times since local midnight of the first day
-    unit    of the values where the head of the column does not tell it, as in "NO [ppb]"
+    unit    of the values where the head of the column has none, as in "NO [ppb]"
     units   in which the values may be, the one of numbers in use first
     """
 
@@ -118,7 +118,7 @@ def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
         try:
             formula = parse(text[: match.start()], where=where)
             if not formula.names and not isinstance(formula.tree, Binary | Call):
-                continue  # a constant, whose fault is told already
+                continue  # a constant, whose error has been raised
             quantity(f"1 {unit}", (unit,), where=where)
         except CaseError:
             continue
