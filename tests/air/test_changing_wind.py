@@ -42,9 +42,9 @@ def clipped(monkeypatch, seconds, speeds):
         amount = float(sim.model.amounts()[0])
         weights = two_step.two_step_weights
 
-        def watched(step, previous, *, anew=False):
-            ratios.append(1.0 if previous is None or anew else step / previous)
-            return weights(step, previous, anew=anew)
+        def watched(step, previous, *, restart=False):
+            ratios.append(1.0 if previous is None or restart else step / previous)
+            return weights(step, previous, restart=restart)
 
         monkeypatch.setattr(two_step, "two_step_weights", watched)
         sim.run()

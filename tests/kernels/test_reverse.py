@@ -42,7 +42,7 @@ TINY = 1e-170
 
 WEIGHTS = {
     "Euler": two_step_weights(100.0, None),
-    "begun anew": two_step_weights(120.0, 80.0, anew=True),
+    "Euler start": two_step_weights(120.0, 80.0, restart=True),
     "equal steps": two_step_weights(100.0, 100.0),
     "shorter step": two_step_weights(40.0, 100.0),
 }

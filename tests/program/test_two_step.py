@@ -118,11 +118,12 @@ def test_a_rate_that_falls_to_a_third_needs_no_negative_emission():
     assert 1.0 + weight_of_jump(60.0, 60.0) * (1.0 - 3.0) == pytest.approx(0.0)
 
 
-def test_a_step_that_begins_anew_is_euler_from_the_extrapolation():
-    anew, first, usual = (
-        two_step_weights(60.0, 30.0, anew=True),
+def test_a_step_that_restarts_is_euler_from_the_extrapolation():
+    restarted, first, usual = (
+        two_step_weights(60.0, 30.0, restart=True),
         two_step_weights(60.0, None),
         two_step_weights(60.0, 30.0),
     )
-    assert (anew.c0, anew.c1, anew.t0, anew.t1, anew.g) == (first.c0, first.c1, first.t0, first.t1, first.g)
-    assert (anew.s0, anew.s1) == (usual.s0, usual.s1)
+    euler = restarted.c0, restarted.c1, restarted.t0, restarted.t1, restarted.g
+    assert euler == (first.c0, first.c1, first.t0, first.t1, first.g)
+    assert (restarted.s0, restarted.s1) == (usual.s0, usual.s1)

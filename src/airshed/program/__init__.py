@@ -1,5 +1,5 @@
-"""A step is a program: a list of stages, which executors walk forwards or backwards.
+"""Programs: a time step as a list of stages, which executors walk forwards or backwards.
 
-Reading order: ``stage`` (the list), ``weights`` (formulas of stages), ``check`` (the simulator that accepts or refuses
-a list), ``placement`` (which ranks run a stage), ``execute`` (the walks).
+Reading order: ``stage`` (the list), ``integrators`` (the lists of the model), ``weights`` (formulas of stages),
+``check`` (the simulator that accepts or refuses a list), ``placement`` (the ranks of a stage), ``execute`` (the walks).
 """

@@ -1,10 +1,10 @@
-"""The simulator of programs: executes a list of stages on symbols and refuses one that is no time step.
+"""Simulator of programs: executes a list of stages on symbols and refuses a list that is no time step.
 
-A value of the state is a series in words of operators up to the order that the program claims: a stage that advances
-operators A and B over a span h multiplies it from the left by exp(h (A + B)), a sum combines series. The coefficient of
-the empty word is what is left of the start of the step, that of a word of one letter how far the operator has advanced
-the value, and longer words are the order conditions: the result has to be exp(A + B + ...). They hold for linear
-operators that do not commute.
+A value of the state is a series in words of operators, up to the order that the program claims. A stage that advances
+operators A and B over a span h multiplies the series from the left by exp(h (A + B)); a sum combines series. The
+coefficient of the empty word is the share of the start of the step in a value. That of a word of one letter is the part
+of the step over which the operator has advanced the value. Longer words are the order conditions: the result has to be
+exp(A + B + ...). They hold for linear operators that do not commute.
 
 Source of order conditions as coefficients of words: Hairer, Lubich & Wanner 2006, Geometric Numerical Integration,
 section III.5.
@@ -26,7 +26,7 @@ Word = tuple[str, ...]
 Series = Mapping[Word, float]
 
 OWN: Final = "own"
-"""Weights of a stage whose operators have steps of their own inside the span."""
+"""Weights of a stage whose operators choose their own steps inside the span."""
 
 _ROUNDING: Final = 1e-12
 
@@ -36,14 +36,14 @@ _LENGTHS: Final = ((10.0, 10.0), (13.0, 10.0), (3.0, 10.0))
 
 @dataclass(frozen=True)
 class ProgramMemory:
-    """The memory that a program needs.
+    """Memory that a program requires.
 
     Parameters
     ----------
     lasting
-        The number of further steps for which the newest mixing ratios stay where they are.
+        Number of further steps for which the array of the newest mixing ratios is not overwritten.
     buffers
-        The greatest number of values of the state that exist at once, earlier time levels included.
+        Greatest number of values of the state that exist at once, earlier time levels included.
     """
 
     lasting: int
@@ -51,25 +51,25 @@ class ProgramMemory:
 
 
 def check(program: Program) -> ProgramMemory:
-    """Return the memory that a program needs.
+    """Check a program; return the memory that it requires.
 
     Raises
     ------
     ProgramError
-        The program is no time step, or has not the order that it claims.
+        The program is no time step, or does not have the order that it claims.
     """
-    machine = _Machine(program)
+    run = _SymbolicRun(program)
     for number, stage in enumerate(program.stages):
-        machine.run(number, stage)
-    machine.end()
+        run.advance(number, stage)
+    run.check_result()
     history = max((each.history for each in map(_formula, program.stages) if each is not None), default=0)
-    # a stage beside the formula changes the newest time level in place, and the older one with it
+    # other stages change the newest time level in place
     lasting = history if len(program.stages) == 1 else 0
     return ProgramMemory(lasting, history + _most_values(program))
 
 
-class _Machine:
-    """A state that is nothing but the series of each of its values."""
+class _SymbolicRun:
+    """Run of a program in which each value of the state is a series."""
 
     def __init__(self, program: Program) -> None:
         if not program.stages:
@@ -77,14 +77,17 @@ class _Machine:
         self._program, self._number = program, 0
         self._series: dict[tuple[str, str], Series] = {(program.home, STATE): {(): 1.0}}  # by placement and value
 
-    def run(self, number: int, stage: Stage) -> None:
+    def advance(self, number: int, stage: Stage) -> None:
         """Execute one stage."""
+        # its inputs
         self._number = number
         self._check_kernel(stage)
         source, target = stage.placements
         for value in stage.reads:
             if (source, value) not in self._series:
                 self._refuse_unwritten(source, value)
+
+        # its result
         if stage.kernel == "redistribute":
             found = self._series[source, stage.reads[0]]
         elif stage.kernel == "sum":
@@ -93,6 +96,8 @@ class _Machine:
             self._check_formula(stage)
             found = self._advance(stage)
         self._series[target, stage.writes] = found
+
+        # the use of its result
         if not self._program.is_read_after(number, stage.writes, target):
             self._refuse(f"writes {stage.writes!r}, which no later stage reads: read it, or leave the stage out")
 
@@ -103,12 +108,14 @@ class _Machine:
         there = sorted(name for other, name in self._series if other == placement)
         self._refuse(f"reads {value!r}, which no stage before it writes: read one of {there}")
 
-    def end(self) -> None:
+    def check_result(self) -> None:
         """Check that the result is that of a whole step, and of the order that the program claims."""
         if self._program.stages[-1].writes != STATE:
             self._refuse(f"is the last one and does not write the result: let it write {STATE!r}")
         result, order = self._series[self._program.home, STATE], self._program.order
         letters = sorted({letter for stage in self._program.stages for letter in _letters(stage)})
+
+        # each operator advances the result over the whole step
         for letter in letters:
             advanced = result.get((letter,), 0.0)
             if not _equal(advanced, 1.0):
@@ -116,6 +123,8 @@ class _Machine:
                     f"advances {letter} over {advanced:.6g} of the step: its spans on the way to {STATE!r} have to add "
                     "up to 1"
                 )
+
+        # order conditions
         for length in range(2, order + 1):
             for word in product(letters, repeat=length):
                 if not _equal(result.get(word, 0.0), 1.0 / factorial(length)):
@@ -126,6 +135,7 @@ class _Machine:
                     )
 
     def _check_kernel(self, stage: Stage) -> None:
+        """Check that the operators of a stage are known, and the number of values that it reads."""
         known = get_args(Operator)
         unknown = [each for each in stage.operators if each not in known]
         if unknown or not (stage.operators or stage.kernel in ("sum", "redistribute")):
@@ -139,6 +149,8 @@ class _Machine:
             self._refuse(f"reads {len(stage.reads)} values: only a sum reads other than one")
 
     def _check_formula(self, stage: Stage) -> None:
+        """Check that the formula of a stage is known, of sufficient order, and exact at constant rates."""
+        # known, and of sufficient order
         formula = _formula(stage)
         if formula is None:
             if stage.weights != OWN or {"transport", "column"} & {*stage.operators}:
@@ -150,6 +162,8 @@ class _Machine:
                 f"has a formula of order {formula.order} in a program of order {self._program.order}: claim the lower "
                 f"order, or take another formula than {formula.name}"
             )
+
+        # exact at constant rates
         for step, previous in _LENGTHS:
             for operator, advanced in zip(("transport", "column"), formula.advances(step, previous)[-1], strict=True):
                 if not _equal(advanced, step):
@@ -161,6 +175,7 @@ class _Machine:
             self._check_history(stage, formula)
 
     def _check_history(self, stage: Stage, formula: Formula) -> None:
+        """Check that no other stage breaks the history of a formula."""
         if (*stage.reads, stage.writes) != (STATE, STATE):
             self._refuse(f"has a formula with history, which only {STATE!r} has: read and write {STATE!r}")
         for number, other in enumerate(self._program.stages):
@@ -172,6 +187,7 @@ class _Machine:
                 )
 
     def _advance(self, stage: Stage) -> Series:
+        """Return the series of the value that a stage of operators writes; refuse spans with a gap or an overlap."""
         series, (begin, end) = self._series[stage.placements[0], stage.reads[0]], stage.span
         if not 0.0 <= begin < end <= 1.0 + _ROUNDING:
             self._refuse(f"has the span {begin:g} to {end:g}: it has to go forwards, inside 0 to 1")
@@ -196,6 +212,7 @@ class _Machine:
         return found
 
     def _sum(self, stage: Stage) -> Series:
+        """Return the series of a sum."""
         coefficients = stage.weights
         if isinstance(coefficients, str) or len(coefficients) != len(stage.reads):
             self._refuse(f"needs a coefficient for each of {', '.join(stage.reads)}")
@@ -217,7 +234,7 @@ class _Machine:
 
 
 def _letters(stage: Stage) -> tuple[str, ...]:
-    """The operators of a stage as letters of words; those of a named kernel are others than those without a name."""
+    """Return the operators of a stage as letters of words; a named kernel has letters of its own."""
     return tuple(f"{each} of {stage.name}" if stage.name else each for each in stage.operators)
 
 
@@ -226,9 +243,9 @@ def _formula(stage: Stage) -> Formula | None:
 
 
 def _most_values(program: Program) -> int:
-    """Return the greatest number of values at once in a placement: what later stages read, and the working state.
+    """Return the greatest number of values at once in a placement: those that later stages read, and the working state.
 
-    A sum does not replace what it reads before it is done.
+    A sum reads its values until it is complete.
     """
     most = 0
     for number, stage in enumerate(program.stages):

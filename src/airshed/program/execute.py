@@ -1,8 +1,8 @@
-"""The walks over a program: forwards, stage after stage, and backwards.
+"""Walks over a program: forwards, stage after stage, and backwards.
 
-An executor is a walk with what runs stages: a :class:`Runner` for each key of the program's stages, and the
-:class:`Values` that they work on. Compiled code, its tangent and NumPy arrays walk forwards; an adjoint backwards.
-Runners work on one working state in place. The walk copies it where a value is read again later, and puts it back.
+An executor combines a walk with a :class:`Runner` for each key of the program's stages and the :class:`Values` that the
+runners change. Compiled code, its tangent and NumPy walk forwards, an adjoint walks backwards. Runners change one
+working state in place. The walk copies a value that a later stage reads, and restores it for that stage.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from airshed.program.stage import STATE, Program, Stage
 
 
 class Values(Protocol):
-    """The working state of an executor, and copies of it."""
+    """Working state of an executor, and copies of it."""
 
     def copy(self) -> Any:
         """Return a copy of the working state."""
         ...
 
     def put(self, value: Any) -> None:
-        """Replace the working state by a copy of :meth:`copy`."""
+        """Replace the working state by a value that :meth:`copy` returned."""
         ...
 
     def add_up(self, coefficients: Sequence[float], values: Sequence[Any]) -> Any:
@@ -28,7 +28,7 @@ class Values(Protocol):
 
 
 class Runner(Protocol):
-    """Runs the stages of one kernel on the working state."""
+    """Runner of the stages of one kernel."""
 
     def run(self, number: int, stage: Stage, given: Any) -> Any:
         """Advance the working state by a stage of the program.
@@ -36,9 +36,9 @@ class Runner(Protocol):
         Parameters
         ----------
         number
-            Of the stage in its program.
+            Number of the stage in its program.
         given
-            What the walk was given for the stage: its start and end [s], or its record in an earlier run.
+            Input of the stage: its start and end [s], or its record in an earlier run.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class Runner(Protocol):
 
 
 class AdjointValues(Protocol):
-    """The working adjoint of an executor that walks backwards."""
+    """Working adjoint of an executor that walks backwards."""
 
     def copy(self) -> Any:
         """Return a copy of the working adjoint."""
@@ -63,7 +63,7 @@ class AdjointValues(Protocol):
         ...
 
     def split(self, coefficients: Sequence[float], record: Any) -> list[Any]:
-        """Return the adjoint of each value of a sum, of which the working adjoint is that of the result."""
+        """Return the adjoint of each value of a sum; the working adjoint is that of its result."""
         ...
 
 
@@ -75,25 +75,29 @@ def walk_forwards(
     Parameters
     ----------
     runners
-        By the keys of the stages.
+        Runners by the keys of their stages.
     values
-        Of each placement that this process has, see :mod:`airshed.program.placement`; stages of others are left out,
-        and have the record None.
+        Values of each placement that this process has, see :mod:`airshed.program.placement`. Stages of other
+        placements do not run; their record is None.
     given
-        For each stage what its runner needs.
+        Input of each stage, see :meth:`Runner.run`.
     """
     by_placement = values if isinstance(values, Mapping) else {program.home: values}
-    memories = {name: _Memory(program, name, each) for name, each in by_placement.items()}
+    by_name = {name: _StoredValues(program, name, each) for name, each in by_placement.items()}
     records: list[Any] = []
     for number, stage in enumerate(program.stages):
-        source, target = (memories.get(each) for each in stage.placements)
+        source, target = (by_name.get(each) for each in stage.placements)
         if stage.kernel == "sum" and source is not None:
             records.append(source.add_up(number, stage))
             continue
+
+        # the value that the stage reads becomes the working state; one that it replaces is stored
         if source is not None:
             source.load(number, stage.reads[0])
         if target is not None:
-            target.make_room(number, stage.writes)
+            target.store_current(number, stage.writes)
+
+        # stages without a placement here do not run
         runs = source is not None or target is not None
         records.append(runners[stage.key].run(number, stage, given[number]) if runs else None)
         if target is not None:
@@ -101,8 +105,8 @@ def walk_forwards(
     return records
 
 
-class _Memory:
-    """The values of a placement: the current one in the working state, others as copies."""
+class _StoredValues:
+    """Values of a placement: the current one in the working state, others as copies."""
 
     def __init__(self, program: Program, placement: str, values: Values) -> None:
         self._program, self._placement, self._values = program, placement, values
@@ -110,14 +114,14 @@ class _Memory:
         self._stored: dict[str, Any] = {}
 
     def load(self, number: int, name: str) -> None:
-        """Put a value into the working state, for the stage of a number."""
+        """Copy a value into the working state, for the stage with a number."""
         if name != self._current:
-            self.make_room(number, name)
+            self.store_current(number, name)
             self._values.put(self._stored[name])
             self._current = name
 
-    def make_room(self, number: int, name: str) -> None:
-        """Copy the current value where a stage after that of a number reads it, since another replaces it."""
+    def store_current(self, number: int, name: str) -> None:
+        """Store the current value before another value replaces it, if a later stage reads it."""
         current = self._current
         if current in (None, name) or current in self._stored:
             return
@@ -128,13 +132,13 @@ class _Memory:
         """Run a sum; return its record."""
         if self._current is not None and self._current in stage.reads:
             self._stored[self._current] = self._values.copy()
-        self.make_room(number, stage.writes)
+        self.store_current(number, stage.writes)
         record = self._values.add_up(_coefficients(stage), [self._stored[name] for name in stage.reads])
         self.is_written(number, stage.writes)
         return record
 
     def is_written(self, number: int, name: str) -> None:
-        """The stage of a number has written a value into the working state; copies that no stage reads are dropped."""
+        """Register the value that a stage has written into the working state; drop copies that no later stage reads."""
         self._current = name
         self._stored = {
             each: copy for each, copy in self._stored.items()
@@ -149,16 +153,21 @@ def walk_backwards(
 
     Parameters
     ----------
+    runners
+        Runners of adjoints by the keys of their stages.
     records
-        Of the stages, as their adjoints need them.
+        Input of the adjoint of each stage.
     """
-    others: dict[str, Any] = {}  # adjoints of values other than the one that the working adjoint belongs to
+    others: dict[str, Any] = {}  # adjoints of the values that are not the current one
     current = STATE
     for number, stage in reversed(list(enumerate(program.stages))):
+        # the working adjoint becomes that of the value that the stage writes
         if stage.writes != current:
             others[current] = values.copy()
             values.put(others.pop(stage.writes, None))  # None: no later stage reads it
             current = stage.writes
+
+        # adjoint of a sum
         if stage.kernel == "sum":
             for name, part in zip(stage.reads, values.split(_coefficients(stage), records[number]), strict=True):
                 values.put(part)
@@ -168,9 +177,11 @@ def walk_backwards(
             current = stage.reads[-1]
             del others[current]
             continue
+
+        # adjoint of operators
         runners[stage.key].run(number, stage, records[number])
         (current,) = stage.reads
-        if current in others:
+        if current in others:  # a later stage reads it as well
             values.accumulate(others.pop(current))
 
 

@@ -1,7 +1,6 @@
-"""The integrators: each is the list of the stages of a step, with its order and its source.
+"""Integrators: functions that return the stages of a step, with their order and source.
 
-Where transport along columns is apart from horizontal transport (``apart``), half a step along columns stands on
-either side of the horizontal one.
+With ``apart`` columns are stages of their own: half a step before horizontal transport and half a step after it.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,9 +26,9 @@ REACTED, MOVED = "reacted", "moved"
 
 
 def imex() -> Program:
-    """Return the two-step formula over everything: transport explicit, columns with their chemistry implicit.
+    """Return the two-step formula over all operators: transport explicit, columns with their chemistry implicit.
 
-    One fused stage: one pass through memory.
+    All operators are fused in one stage, so that a step is one pass through memory.
     """
     return Program(
         "imex", 2, (move(0, 1, kernel=EVERYTHING, weights="two-step"),),
@@ -38,10 +37,10 @@ def imex() -> Program:
 
 
 def strang(*, apart: bool = False) -> Program:
-    """Return chemistry for half a step, transport and columns for the whole, chemistry for the other half.
+    """Return Strang splitting: half a step of chemistry, a step of transport and columns, half a step of chemistry.
 
-    Chemistry comes last, since the fastest process should: what is emitted is then in balance with it where a step ends
-    (Sportisse 2000, J. Comput. Phys. 161, 140-168).
+    The fastest process comes last, so that emission is in balance with chemistry at the end of a step (Sportisse 2000,
+    J. Comput. Phys. 161, 140-168).
     """
     return Program(
         "strang", 2, (cells(0, HALF), *_moves(apart=apart), cells(HALF, 1)),
@@ -50,17 +49,20 @@ def strang(*, apart: bool = False) -> Program:
 
 
 def lie(*, apart: bool = False) -> Program:
-    """Return transport and columns for a step, then chemistry for a step: half of the chemistry calls of Strang's."""
+    """Return Lie splitting: a step of transport and columns, then a step of chemistry.
+
+    It calls chemistry half as often as Strang splitting.
+    """
     return Program(
         "lie", 1, (*_moves(apart=apart), cells(0, 1)), source="Trotter 1959, Proc. Am. Math. Soc. 10, 545-551"
     )
 
 
 def symmetric(*, apart: bool = False) -> Program:
-    """Return the mean of both orders, chemistry before and after transport and columns.
+    """Return symmetrically weighted splitting: the mean of Lie splitting in both orders.
 
-    Symmetrically weighted splitting: both halves start from the same state. Their stages alternate, so that chemistry
-    and transport run at once on two groups of ranks.
+    Both branches start from the same state. Their stages alternate, so that chemistry and transport run at the same
+    time on two groups of ranks.
     """
     return Program(
         "symmetric", 2,
@@ -76,8 +78,9 @@ def symmetric(*, apart: bool = False) -> Program:
 def concurrent(*, apart: bool = False) -> Program:
     """Return Strang splitting whose transport starts from the state before the first half of chemistry.
 
-    Both can run at once on different ranks; their changes are added. Transport then acts on a state that is half a step
-    of chemistry too early: first order. With columns apart, those of the first half go with the chemistry.
+    Both can run at the same time on different ranks; their changes are added. Transport lacks the first half of
+    chemistry in the state that it acts on, so that the order is one. With columns apart, those of the first half follow
+    the chemistry of the first half.
     """
     columns = [move(0, HALF, REACTED, REACTED, kernel=COLUMN)] if apart else []
     rest = [move(HALF, 1, kernel=COLUMN)] if apart else []
@@ -94,7 +97,7 @@ def concurrent(*, apart: bool = False) -> Program:
 SPLITTINGS: Final[Mapping[str, Callable[..., Program]]] = {
     "strang": strang, "lie": lie, "symmetric": symmetric, "concurrent": concurrent,
 }  # fmt: skip
-"""Integrators with chemistry of cells in stages of its own."""
+"""Integrators that have stages of cells alone, by their names in a case."""
 
 
 def integrator(name: str, *, apart: bool = False, reacts: bool = True) -> Program:
@@ -103,9 +106,9 @@ def integrator(name: str, *, apart: bool = False, reacts: bool = True) -> Progra
     Parameters
     ----------
     apart
-        Whether columns are apart from horizontal transport.
+        Whether columns are stages of their own.
     reacts
-        Whether there is chemistry; a splitting without it is transport and columns alone.
+        Whether the mechanism has reactions; a splitting without them is transport and columns alone.
     """
     if name == "imex":
         return imex()
@@ -126,6 +129,7 @@ def with_updates(program: Program) -> Program:
 
 
 def _moves(reads: str = STATE, writes: str = STATE, *, apart: bool) -> tuple[Stage, ...]:
+    """Return the stages of transport and columns of a whole step."""
     if not apart:
         return (_whole_move(apart=False, reads=reads, writes=writes),)
     return (
@@ -136,4 +140,5 @@ def _moves(reads: str = STATE, writes: str = STATE, *, apart: bool) -> tuple[Sta
 
 
 def _whole_move(*, apart: bool, reads: str, writes: str) -> Stage:
+    """Return the stage with horizontal transport of a whole step."""
     return move(0, 1, reads, writes, kernel=TRANSPORT) if apart else move(0, 1, reads, writes)

@@ -1,4 +1,4 @@
-"""Placement: which ranks or which device run the stages of a program, and where values travel between them.
+"""Placement: the ranks or the device of each stage, and the redistributions of values between them.
 
     print(placed(strang(), {"transport+column": TRANSPORT_RANKS}, home=CHEMISTRY_RANKS))
 
@@ -9,9 +9,9 @@
       4  redistribute                q -> q              transport ranks to chemistry ranks
       5  cells             1/2 to 1  q -> q              chemistry ranks
 
-Each placement has values of its own, so that a value of one name may have another version elsewhere. In a
-redistribution both placements take part; each process runs the stages that name its placements, in the order of the
-program. Since all have the same order, they cannot wait for each other in a circle.
+Each placement has its own values, so that two placements may hold different versions of a value. Both placements take
+part in a redistribution. Each process runs the stages of its placements in the order of the program. This order is the
+same on all processes, so that there is no deadlock.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,28 +34,31 @@ def device(name: str) -> str:
 
 
 def placed(program: Program, where: Mapping[str, str], home: str = ALL_RANKS) -> Program:
-    """Return a program whose stages name their placement, with redistributions where a value is read elsewhere.
+    """Return a program whose stages have placements, with a redistribution of each value that another placement reads.
 
-    A redistribution stands as early as its value exists and its receiver has no other stage to run before the one that
-    reads it: the sender goes on at once, and the receiver has computed what it can.
+    A redistribution follows the stage that writes its value, and the last stage that the receiver runs before it reads
+    the value. So the sender continues at once, and the receiver does not wait before it has to.
 
     Parameters
     ----------
     where
-        Placement by operator, or by the key of a stage, which takes precedence.
+        Placements by operator or by the key of a stage; a key takes precedence.
     home
         Placement of all other stages, and of the state at both ends of a step.
 
     Raises
     ------
     ProgramError
-        For a name that no stage has, or a fused stage whose operators have two placements.
+        No stage has a name in `where`, or the operators of a fused stage have two placements.
     """
+    # placements of stages
     known = {name for stage in program.stages for name in (stage.key, *stage.operators)}
     for name in where:
         if name not in known:
             raise ProgramError(f"{program.name} has no stage {name!r} to place; {suggestion(name, sorted(known))}")
     stages = [replace(stage, placement=_placement(stage, where, home)) for stage in program.stages]
+
+    # redistributions between them
     found: list[Stage] = []
     moves = _moves(stages, home)
     for number in range(len(stages) + 1):
@@ -65,7 +68,7 @@ def placed(program: Program, where: Mapping[str, str], home: str = ALL_RANKS) ->
 
 
 def on_groups(program: Program) -> Program:
-    """Return a program whose stages with horizontal transport run on the transport ranks, all others on the others."""
+    """Return a program whose horizontal transport runs on transport ranks, and all other stages on chemistry ranks."""
     transport = {stage.key: TRANSPORT_RANKS for stage in program.stages if "transport" in stage.operators}
     return placed(program, transport, home=CHEMISTRY_RANKS)
 
@@ -86,7 +89,7 @@ def check_devices(program: Program, offered: Collection[str]) -> None:
 
 @dataclass(frozen=True)
 class _Move:
-    """A redistribution, the number of the stage that it stands before, and that of the stage that reads its result."""
+    """Redistribution, the number of the stage that follows it, and that of the stage that reads its result."""
 
     before: int
     reader: int
@@ -94,6 +97,7 @@ class _Move:
 
 
 def _placement(stage: Stage, where: Mapping[str, str], home: str) -> str:
+    """Return the placement of a stage; raise ProgramError if its operators have two."""
     if stage.key in where:
         return where[stage.key]
     found = sorted({where.get(operator, home) for operator in stage.operators} or {home})
@@ -106,9 +110,9 @@ def _placement(stage: Stage, where: Mapping[str, str], home: str) -> str:
 
 
 def _moves(stages: Sequence[Stage], home: str) -> list[_Move]:
-    """Return the redistributions of a program whose stages have their placement, in their order."""
-    written = {STATE: (-1, home)}  # the stage that wrote the newest version of a value, and its placement
-    held = {STATE: {home}}  # the placements that hold it
+    """Return the redistributions between stages that have placements, in their order."""
+    written = {STATE: (-1, home)}  # by value, the stage that wrote its newest version, and its placement
+    held = {STATE: {home}}  # the placements that hold this version
     found: list[_Move] = []
 
     def read(name: str, reader: int, target: str) -> None:

@@ -18,11 +18,11 @@ from typing import Final, Literal
 from airshed.program.weights import FORMULAS
 
 Operator = Literal["transport", "column", "cells"]
-"""What acts on the state: along faces of cells, along columns (vertical transport, mixing, sources, losses), or in each
-cell by itself."""
+"""Operator of the equation: horizontal transport; columns (vertical transport, mixing, sources, losses); cells, each
+without its neighbours (chemistry)."""
 
 Kernel = tuple[Operator, ...] | Literal["sum", "redistribute"]
-"""What a stage runs: operators, fused in one pass through memory where there are several; or no operator."""
+"""Operators of a stage, fused in one pass through memory if there are several; or an operation without operators."""
 
 TRANSPORT: Final[Kernel] = ("transport",)
 COLUMN: Final[Kernel] = ("column",)
@@ -38,7 +38,7 @@ HALF: Final = 0.5
 ALL_RANKS: Final = "all ranks"
 
 BETWEEN: Final = " to "
-"""Stands between the placements of a redistribution, from the one that holds the value to the one that receives it."""
+"""Separator in the placement of a redistribution: "SOURCE to TARGET"."""
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,21 @@ class Stage:
     Parameters
     ----------
     kernel
-        What runs: fused operators, "sum", or "redistribute".
+        Fused operators, "sum", or "redistribute".
     reads, writes
         Names of values. Operators read and write one; a sum reads several.
     span
-        The part of the step that operators advance over, (0, 1) for all of it.
+        Part of the step over which operators advance the value, (0, 1) for the whole step.
     weights
-        Of operators: the name of their formula, see :mod:`airshed.program.weights`; "own" for operators with steps of
-        their own inside the span. Of a sum: the coefficient of each value.
+        For operators the name of their formula, see :mod:`airshed.program.weights`, or "own" if they choose their own
+        steps inside the span. For a sum the coefficient of each value.
     placement
-        The ranks or the device that run the stage, see :mod:`airshed.program.placement`.
+        Ranks or device that run the stage, see :mod:`airshed.program.placement`.
     name
-        Tells two kernels of the same operators apart, such as two kinds of cells.
+        Distinguishes kernels of the same operators, such as two kinds of cells.
     changes_history
-        Whether the stage changes older time levels by the same amounts as the newest one, so that a formula with
-        history goes on beside it.
+        Whether the stage changes older time levels by the same amounts as the newest one, so that another stage of
+        the program may apply a formula with history.
     """
 
     kernel: Kernel
@@ -81,17 +81,17 @@ class Stage:
 
     @property
     def key(self) -> str:
-        """The name under which an executor finds the code of the stage."""
+        """The name by which an executor selects the runner of the stage."""
         return self.name or (self.kernel if isinstance(self.kernel, str) else "+".join(self.kernel))
 
     @property
     def has_history(self) -> bool:
-        """Return whether the formula of the stage reads the step before, which no other stage may then change."""
+        """Whether the formula of the stage reads earlier time levels."""
         return isinstance(self.weights, str) and self.weights in FORMULAS and FORMULAS[self.weights].history > 0
 
     @property
     def placements(self) -> tuple[str, str]:
-        """The placement whose values the stage reads, and that whose values it writes: two for a redistribution."""
+        """The placements of the values that the stage reads and writes; they differ for a redistribution alone."""
         source, _, target = self.placement.partition(BETWEEN)
         return source, target or source
 
@@ -102,13 +102,14 @@ class Stage:
 
     @property
     def columns(self) -> tuple[str, str, str, str, str]:
-        """What a printed program shows: kernel, part of the step, values, formula, placement."""
+        """The columns of a printed program: kernel, part of the step, values, formula, placement."""
         span = f"{_part(self.span[0])} to {_part(self.span[1])}" if self.operators else ""
         formula = self.weights if isinstance(self.weights, str) and self.operators and self.weights != "own" else ""
         placed = "" if self.placement == ALL_RANKS else self.placement
         return self.key, span, f"{self._read()} -> {self.writes}", formula, placed
 
     def _read(self) -> str:
+        """Return the values that the stage reads, for a sum as a linear combination, such as "1/2 a - b"."""
         if isinstance(self.weights, str):
             return ", ".join(self.reads)
         terms = zip(self.weights, self.reads, strict=True)
@@ -123,11 +124,11 @@ class Program:
     Parameters
     ----------
     name
-        Of the integrator.
+        Name of the integrator.
     order
-        Of accuracy in the length of a step.
+        Order of accuracy in the length of a step.
     stages
-        In the order in which they run.
+        Stages in the order in which they run.
     source
         Publication.
     """
@@ -150,16 +151,16 @@ class Program:
         return tuple(number for number, stage in enumerate(self.stages) if stage.kernel == CELLS and not stage.name)
 
     def writer_of(self, number: int) -> Stage:
-        """Return the stage that wrote the value that a stage reads first: of this step, or of the one before.
+        """Return the stage that computed the first value that a stage reads, in this step or in the one before.
 
-        A redistribution moves a value and does not count.
+        Redistributions are skipped: they move a value.
         """
         (value, *_), before = self.stages[number].reads, [*self.stages[number:], *self.stages[:number]]
         return next(each for each in reversed(before) if each.writes == value and each.kernel != "redistribute")
 
     @property
     def has_history(self) -> bool:
-        """Return whether a stage reads the step before."""
+        """Whether the formula of a stage reads earlier time levels."""
         return any(stage.has_history for stage in self.stages)
 
     @property
@@ -168,9 +169,14 @@ class Program:
         return self.stages[0].placements[0]
 
     def is_read_after(self, number: int, value: str, placement: str | None = None) -> bool:
-        """Return whether a stage after that of a number reads a value of a placement before it is written again there.
+        """Return whether a later stage reads a value of a placement before another stage overwrites it there.
 
-        placement  None for that of the state at both ends of a step
+        Parameters
+        ----------
+        number
+            Number of the stage after which the search starts.
+        placement
+            By default :attr:`home`.
         """
         here = placement or self.home
         for stage in self.stages[number + 1 :]:
@@ -183,7 +189,7 @@ class Program:
 
 
 def cells(begin: float, end: float, reads: str = STATE, writes: str = STATE, *, name: str = "") -> Stage:
-    """Return the stage that advances each cell by itself, with steps of its own."""
+    """Return a stage that advances each cell without its neighbours, with its own steps."""
     return Stage(CELLS, (reads,), writes, (begin, end), name=name)
 
 
@@ -191,12 +197,12 @@ def move(
     begin: float, end: float, reads: str = STATE, writes: str = STATE, *,
     kernel: Kernel = TRANSPORT_AND_COLUMN, weights: str = "ARS(2,2,2)",
 ) -> Stage:  # fmt: skip
-    """Return the stage that advances by transport, along columns, or by both in one pass."""
+    """Return a stage of transport, of columns, or of both in one pass."""
     return Stage(kernel, (reads,), writes, (begin, end), weights)
 
 
 def add(terms: Sequence[tuple[float, str]], writes: str = STATE) -> Stage:
-    """Return the stage that writes a linear combination of values."""
+    """Return a stage that writes a linear combination of values."""
     coefficients, values = zip(*terms, strict=True)
     return Stage("sum", values, writes, weights=coefficients)
 

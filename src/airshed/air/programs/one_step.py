@@ -138,7 +138,7 @@ class OneStepRunner(StageRunner):
         if self._clips_much(second[1]):
             state.rotate()  # the levels before the second application, whose older one is not read any more
             state.tendency[...], state.air_tendency[...] = before
-            second = apply(middle, end, one_step_weights(step, again=True)[1])
+            second = apply(middle, end, one_step_weights(step, euler_columns=True)[1])
         return first, second
 
     def _clips_much(self, sums: Array) -> bool:

@@ -17,7 +17,7 @@ from airshed.program.stage import Stage
 from airshed.program.weights import (
     EULER_STEPS,
     GROWTH,
-    LEAST_SHARE,
+    MOST_NEGATIVE,
     StageWeights,
     two_step_weights,
     weight_of_jump,
@@ -77,7 +77,7 @@ class TwoStepRunner(StageRunner):
     def _step(self, begin: float, end: float, column: ColumnForcing) -> StepForcing:
         step, previous = end - begin, self._previous
         restarts = self._restarts(step)
-        weights = two_step_weights(step, previous, anew=restarts)
+        weights = two_step_weights(step, previous, restart=restarts)
         ratio = 0.0 if restarts or previous is None else step / previous
         self._previous, self._euler_steps = step, max(self._euler_steps - 1, 0)
         return StepForcing(weights, self._context.forcing.transport(begin, ratio), column)
@@ -101,7 +101,7 @@ class TwoStepRunner(StageRunner):
             return None
         self._jump = weight_of_jump(step, self._previous)
         carried = sources.after_change(begin, self._jump)
-        if sources.negative_share(carried[0]) > LEAST_SHARE:
+        if sources.negative_share(carried[0]) > MOST_NEGATIVE:
             self._euler_steps = EULER_STEPS
         return None if self._restarts(step) else carried
 
