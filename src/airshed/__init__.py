@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airshed import assimilate as assimilate
     from airshed import evaluate as evaluate
     from airshed import mechanism as mechanism
+    from airshed.air.boundary.field import face_cells as face_cells
     from airshed.air.box.run import box as box
     from airshed.air.case import Case as Case
     from airshed.air.groups import only_transports as only_transports
@@ -29,7 +30,8 @@ register("pasture", "airshed.pasture.kind:KIND")
 
 _LAZY = {
     "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",
-    "connect": "airshed.serve.client", "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
+    "face_cells": "airshed.air.boundary.field", "connect": "airshed.serve.client",
+    "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
     "only_transports": "airshed.air.groups", "transport_for_others": "airshed.air.groups",
 }  # fmt: skip
 _PACKAGES = ("adjoint", "assimilate", "evaluate", "mechanism")

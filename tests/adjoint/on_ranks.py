@@ -20,7 +20,7 @@ import xarray as xr
 from mpi4py import MPI
 from tests.adjoint.small import FASTER
 from tests.laws.cases import small_case
-from tests.laws.derivatives import TYPICAL
+from tests.laws.derivatives import TYPICAL, uneven_boundary
 from tests.laws.ranks import first_ranks, wait_for_all
 
 from airshed import adjoint
@@ -32,6 +32,7 @@ from airshed.air.case import Case
 from airshed.parallel.communicator import Alone
 from airshed.parallel.swap import EdgeSwap
 from airshed.runtime import simulation
+from airshed.runtime.simulation import Simulation
 
 sys.modules["airshed.adjoint.gradient"].room_of = lambda section, sizes: little_room(section, sizes)
 
@@ -84,6 +85,11 @@ def given(case):
     return {"initial": initial(case)}
 
 
+def with_field(case):
+    """Return the same with boundary concentrations that differ from face cell to face cell and in time."""
+    return {**given(case), "boundary": uneven_boundary(case, (0.0, 500.0, 2400.0))}
+
+
 def digest(*arrays):
     """Return a hash of the bits of arrays."""
     return hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)).hexdigest()[:16]
@@ -94,6 +100,7 @@ def hashes(found):
     parts = {"value": np.array(found.value), "steps": np.array(found.steps)}
     adjoints = found.adjoints
     parts |= {name: getattr(adjoints, name) for name in ("initial", "outside", "top", "reactions")}
+    parts |= {f"boundary at {seconds:g}": each for seconds, each in adjoints.boundary.items()}
     parts |= {f"sources {begin:g}": each for begin, each in adjoints.sources.items()}
     read = adjoints.read
     parts |= {f"number {name}": np.array(each) for name, each in read.numbers.items()}
@@ -143,6 +150,25 @@ def verified(make, runs):
             "ok": [dots.ok, taylor.ok], "dots": [dict(dots.by_tangent), dict(dots.by_adjoint)],
             "taylor": [taylor.derivative, [list(vars(each).values()) for each in taylor.remainders]],
             "change": digest(changed.state, changed.change), "error": dots.worst,
+        }  # fmt: skip
+    return found
+
+
+def fields_verified(make, runs):
+    """Return the errors of dot products with a boundary that varies, and hashes of budgets by face."""
+    found = {}
+    for size, tiles, threads, _, _ in runs:
+        ranks = first_ranks(size)
+        if ranks is None:
+            continue
+        case = make([f"parallel.tiles={tiles}", f"run.threads={threads}", "boundary.budget=faces"])
+        dots = adjoint.dot_product_test(case, steps=3, ranks=ranks, **with_field(case))
+        with Simulation(case, ranks=ranks, **with_field(case)) as run:
+            run.run(until="600 s")
+            budget = run.budget()
+        found[f"{size} {tiles} {threads}"] = {
+            "error": dots.worst, "dots": [dict(dots.by_tangent), dict(dots.by_adjoint)],
+            "budget": {str(name): digest(each.values) for name, each in budget.variables.items()},
         }  # fmt: skip
     return found
 
@@ -234,6 +260,12 @@ def main(folder, cases=None):
     told = {} if cases is None else all_of(small, split, cases)
     if cases is None:
         told["small"], told["split"] = (gradients(make, AT, RUNS_SHORT, given) for make in (small, split))
+        told["small, field"], told["split, field"] = (
+            gradients(make, AT, RUNS_SHORT, with_field) for make in (small, split)
+        )
+        told["small, verified"], told["split, verified"] = (
+            fields_verified(make, RUNS_SHORT) for make in (small, split)
+        )
     told["spoilt"] = with_wrong_edges(lambda runs: gradients(small, AT, runs, given))
     wait_for_all()
     if MPI.COMM_WORLD.rank == 0:

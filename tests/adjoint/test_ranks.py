@@ -44,12 +44,25 @@ def printed(tmp_path_factory):
 
 
 @pytest.mark.standard
-@pytest.mark.parametrize("case", ["small", "split"])
+@pytest.mark.parametrize("case", ["small", "split", "small, field", "split, field"])
 def test_ranks_and_threads_give_the_same_bits(short, case):
     runs = short[case]
     alone = runs[ALONE]
     assert len(runs) == 3
     assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+@pytest.mark.standard
+@pytest.mark.parametrize("case", ["small", "split"])
+def test_dot_products_and_budgets_by_face_on_ranks(short, case):
+    """With boundary concentrations that differ from face cell to face cell and in time."""
+    runs = short[f"{case}, verified"]
+    alone = runs["1 auto 1"]
+    assert len(runs) == 3
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+    assert alone["error"] < 1e-13
+    assert alone["dots"][0]["boundary faces"] != 0.0
+    assert len({alone["budget"][name] for name in ("inflow_faces", "outflow_faces", "outflow_top")}) == 3
 
 
 @pytest.mark.standard

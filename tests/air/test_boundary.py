@@ -320,5 +320,5 @@ def test_an_output_that_does_not_fit_is_refused() -> None:
 def test_a_netcdf_file_as_profile_is_named_as_such(tmp_path: Path) -> None:
     for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
         dataset(np.ones(3), ("lat",)).to_netcdf(tmp_path / "outer.nc", format=kind)
-        with pytest.raises(DataError, match=r"outer.nc is a netCDF file; the air outside is one profile"):
+        with pytest.raises(DataError, match=r"outer.nc is a netCDF file; a profile is one for all edges"):
             BoundaryProfiles(["O3"], profile=tmp_path / "outer.nc")

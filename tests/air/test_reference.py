@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.laws.cases import small_case
-from tests.laws.derivatives import changing_weather
+from tests.laws.derivatives import changing_weather, uneven_boundary
 
 import airshed
 from airshed.air.programs.records import CellsRecord, MoveRecord
@@ -38,10 +38,11 @@ def difference(model, reference):
     return max(np.abs((found - wanted) / scale).max(), np.abs(air).max())
 
 
-def repeated(folder, integrator, *, steps=3, change=lambda record: record, **sections):
+def repeated(folder, integrator, *, steps=3, change=lambda record: record, field=False, **sections):
     """Return the difference after a run of some steps, and its repetition in NumPy from changed records."""
     case = small_case(folder, chemistry={"integrator": integrator}, time=TIME, **FEW, **sections)
-    with airshed.Simulation(case, changing_weather()) as simulation:
+    boundary = uneven_boundary(case, (0.0, 400.0, 900.0)) if field else None
+    with airshed.Simulation(case, changing_weather(), boundary=boundary) as simulation:
         model, records = simulation.model, []
         reference = reference_of(model)
         model.executor.on_step(lambda record: records.append(record.detached()))
@@ -81,6 +82,11 @@ def test_a_program_that_is_no_integrator_repeats_in_numpy(tmp_path, monkeypatch,
     assert repeated(tmp_path, "strang", steps=2) < ROUNDING
 
 
+@pytest.mark.parametrize("integrator", INTEGRATORS[:2])
+def test_a_boundary_field_repeats_in_numpy(tmp_path, integrator):
+    assert repeated(tmp_path, integrator, field=True) < ROUNDING
+
+
 @pytest.mark.thorough
 @pytest.mark.compiles
 @pytest.mark.parametrize("integrator", INTEGRATORS[1:])
@@ -96,6 +102,16 @@ def weight_of_transport(stage):
     weights = first.forcing.weights
     forcing = replace(first.forcing, weights=replace(weights, t0=SLIGHTLY * weights.t0))
     return MoveRecord((replace(first, forcing=forcing), *others))
+
+
+def interval_of_boundary(stage):
+    """Change where a step lies in the interval of the boundary concentrations."""
+    if not isinstance(stage, MoveRecord) or stage.steps[0].forcing.transport.boundary is None:
+        return stage
+    first, *others = stage.steps
+    transport = first.forcing.transport
+    transport = replace(transport, boundary=replace(transport.boundary, weight=transport.boundary.weight + 1e-4))
+    return MoveRecord((replace(first, forcing=replace(first.forcing, transport=transport)), *others))
 
 
 def weather_of_cells(stage):
@@ -117,14 +133,14 @@ def span_of_cells(stage):
     ("integrator", "change"),
     [
         ("imex", weight_of_transport), ("strang", weight_of_transport), ("strang", weather_of_cells),
-        ("lie", span_of_cells),
+        ("lie", span_of_cells), ("imex", interval_of_boundary), ("strang", interval_of_boundary),
     ],
 )  # fmt: skip
 def test_the_comparison_notices_a_change(tmp_path, integrator, change):
     def changed(record):
         return replace(record, stages=tuple(map(change, record.stages)))
 
-    assert repeated(tmp_path, integrator, steps=1, change=changed) > 10.0 * ROUNDING
+    assert repeated(tmp_path, integrator, steps=1, change=changed, field=True) > 10.0 * ROUNDING
 
 
 @pytest.mark.parametrize("integrator", ["symmetric", "concurrent"])

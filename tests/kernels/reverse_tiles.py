@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.layout import Layout
@@ -79,9 +80,15 @@ def constants_of(trial: Trial) -> StepConstants:
 def forcings(trial: Trial, layout: Layout, weights: Sequence[StageWeights]) -> list[StepForcing]:
     """Steps in one interval of the forcing, each at another place in it."""
     transport, column = forcing(trial, layout)
+
+    def at(number: int) -> BoundaryForcing | None:
+        return transport.boundary and replace(transport.boundary, weight=number / 3.0)
+
     return [
         StepForcing(
-            each, replace(transport, weight=(n + 1) / 8.0, weight_z=n / 4.0), replace(column, weight=1.0 - n / 4.0)
+            each,
+            replace(transport, weight=(n + 1) / 8.0, weight_z=n / 4.0, boundary=at(n)),
+            replace(column, weight=1.0 - n / 4.0),
         )
         for n, each in enumerate(weights)
     ]

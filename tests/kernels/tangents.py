@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.cpu.tangent.pipeline import TangentKernel
 from airshed.kernels.cpu.tangent.stepper import TangentStepper
@@ -21,7 +22,7 @@ Arrays = Mapping[str, np.ndarray]
 SMALL = 1e-30
 """The step into the imaginary numbers: its square is nothing beside one."""
 
-PARTS = ("state", "sides", "top", "emission", "factors", "fields", "explicit", "numbers")
+PARTS = ("state", "sides", "boundary", "top", "emission", "factors", "fields", "explicit", "numbers")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Direction:
     fields: tuple[Arrays, Arrays]
     explicit: tuple[Arrays, Arrays]
     numbers: Arrays
+    boundary: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def random_direction(trial: Trial, *, seed: int = 0, parts: Collection[str] = PARTS) -> Direction:
@@ -59,6 +61,7 @@ def random_direction(trial: Trial, *, seed: int = 0, parts: Collection[str] = PA
         (of_all("fields", first.fields), of_all("fields", last.fields)),
         (closed(of_all("explicit", trial.explicit[0])), closed(of_all("explicit", trial.explicit[1]))),
         of_all("numbers", box.numbers),
+        trial.boundary and (of("boundary", trial.boundary[0]), of("boundary", trial.boundary[1])),
     )  # fmt: skip
 
 
@@ -89,7 +92,9 @@ def complex_trial(trial: Trial, to: Direction) -> Trial:
     ]
     first, last = (plus(*each) for each in zip(trial.explicit, to.explicit, strict=True))
     state = replace(trial.fields, **{name: plus(getattr(trial.fields, name), to.state[name]) for name in to.state})
-    return replace(trial, box=box, columns=(columns[0], columns[1]), explicit=(first, last), fields=state)
+    boundary = trial.boundary and tuple(plus(*each) for each in zip(trial.boundary, to.boundary, strict=True))
+    return replace(trial, box=box, columns=(columns[0], columns[1]), explicit=(first, last), fields=state,
+                   boundary=boundary)  # fmt: skip
 
 
 def twin_changes(stepped: Stepped) -> Arrays:
@@ -130,7 +135,10 @@ def packed_changes(kernel: TangentKernel, to: Direction, layout: Layout) -> Step
             given[name] = tuple(layout.pack(end[name], padding="constant") for end in ends)
     numbers = {name: to.numbers[name] for name in read & set(to.numbers)}
     emission = layout.pack(to.emission, padding="constant")
-    return StepChanges(emission, to.sides, to.top, to.factors, given, numbers)
+    boundary = None
+    if to.boundary is not None:
+        boundary = BoundaryForcing(*(PackedBoundary.of(layout, each) for each in to.boundary), weight=0.0)
+    return StepChanges(emission, to.sides, to.top, to.factors, given, numbers, boundary)
 
 
 def step_forcing(trial: Trial, layout: Layout) -> StepForcing:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpu.emit import Source
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.cpu.reverse import emit, pipeline
@@ -23,7 +24,7 @@ from airshed.kernels.cpu.reverse.pipeline import compile_reverse
 from airshed.kernels.cpu.template import Written, header
 from airshed.kernels.memory import address
 from airshed.kernels.reference import transport
-from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step
+from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step, with_boundary
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
 from airshed.mechanism.load import load_mechanism
 from airshed.program.weights import two_step_weights
@@ -99,11 +100,13 @@ def adjoints(
             found = {id(each.field): layout.unpack(each.adjoint) for each in reverser.read.fields}
             for name, ends in (transport.fields | column.fields).items():
                 asked |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
+        by_instant = reverser.boundary if trial.boundary is not None else {}
+        boundary = {f"{end} boundary": by_instant[seconds] for seconds, end in enumerate(ENDS) if by_instant}
         emitted = layout.unpack(sources)[list(box.emitted)][:, : trial.columns[0].emission.shape[1]]
         return {
             "q": layout.unpack(reverser.x), "q_previous": layout.unpack(reverser.older),
             "tendency": layout.unpack(reverser.older_tendency), "emission": emitted,
-            "outside": reverser.outside.sum(axis=(0, 1)), "top": reverser.top.sum(axis=(0, 1)),
+            "outside": reverser.outside.sum(axis=(0, 1)), **boundary, "top": reverser.top.sum(axis=(0, 1)),
             **asked,
         }  # fmt: skip
 
@@ -124,13 +127,18 @@ def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> 
         top=trial.box.outside.top + change.get("top", 0j),
     )  # fmt: skip
     numbers = {name: each + change.get(f"number {name}", 0j) for name, each in trial.box.numbers.items()}
+    ends = trial.boundary and tuple(
+        sides + change.get("outside", np.zeros((1, 1)))[..., None] + change.get(f"{end} boundary", 0j)
+        for end, sides in zip(ENDS, trial.boundary, strict=True)
+    )
     box = replace(trial.box, outside=outside, factors=1.0 + change.get("reactions", 0j), numbers=numbers)
     columns: Any = tuple(
         replace(each, emission=each.emission + change.get("emission", 0j), fields=with_fields(each.fields, change, end))
         for end, each in zip(ENDS, trial.columns, strict=True)
     )
     explicit: Any = tuple(with_fields(each, change, end) for end, each in zip(ENDS, trial.explicit, strict=True))
-    found = twin_step(replace(trial, fields=fields, box=box, columns=columns, explicit=explicit)).fields
+    given = replace(trial, fields=fields, box=box, columns=columns, explicit=explicit, boundary=ends)
+    found = twin_step(given).fields
     parts = np.sum(weights.q * found.q.imag) + np.sum(weights.tendency * found.tendency.imag)
     return float(parts / TINY)
 
@@ -138,7 +146,9 @@ def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> 
 def directions(trial: Trial, seed: int, adjoint: Mapping[str, Array]) -> dict[str, Array]:
     """Return random changes of each input, of the size that it has."""
     random = np.random.default_rng(seed)
-    sizes = {"tendency": 1e3, "emission": 1.0, "reactions": 1.0} | {name: 1.0 for name in adjoint if " " in name}
+    sizes = {"tendency": 1e3, "emission": 1.0, "reactions": 1.0} | {
+        name: 1.0 for name in adjoint if " " in name and "boundary" not in name
+    }
     return {
         name: allowed(name.split(" ")[-1], sizes.get(name, 1e-9) * random.normal(size=each.shape))
         for name, each in adjoint.items()
@@ -177,11 +187,21 @@ def compare(kernel: MechanismKernel, shape: tuple[int, int], number: int) -> Non
     weights = [*WEIGHTS.values()][number % len(WEIGHTS)]
     trial = random_trial(kernel, shape, weights, seed=number, sweeps=1 + number % 3)
     assert worst(kernel, trial, number) < EXACT
+    assert worst(kernel, with_boundary(trial, number), number) < EXACT
 
 
 @pytest.mark.parametrize(("number", "shape"), [*enumerate(SHAPES)], ids=str)
 def test_dot_products_with_all_kinds_of_operators(number: int, shape: tuple[int, int]) -> None:
     compare(toy_of_all_kinds(), shape, number)
+
+
+def test_a_share_of_the_wrong_instant_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: adjoints of boundary concentrations go to the other end of the interval."""
+    trial = with_boundary(random_trial(toy_of_all_kinds(), (3, 9), WEIGHTS["equal steps"], seed=4))
+    assert worst(toy_of_all_kinds(), trial, 4, only="start boundary") < EXACT
+    right = BoundaryForcing.shares
+    monkeypatch.setattr(BoundaryForcing, "shares", lambda self: [(1.0 - at, share) for at, share in right(self)])
+    assert worst(toy_of_all_kinds(), trial, 4, only="start boundary") > 1e3 * EXACT
 
 
 def test_dot_products_without_rates() -> None:

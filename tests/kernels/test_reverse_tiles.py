@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from airshed.kernels.cpu.pipeline import WIDTH
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.trial import random_trial
+from airshed.kernels.reference.trial import random_trial, with_boundary
 from airshed.kernels.step.data import SIDES, Side
 from airshed.parallel.decomposition import Decomposition
 from airshed.program.weights import two_step_weights
@@ -22,6 +22,7 @@ STEPS = EULER, two_step_weights(100.0, 100.0), two_step_weights(80.0, 100.0)
 def compare(precision: str, cut: Decomposition, threads: int, seed: int) -> None:
     kernel = toy_of_all_kinds(precision)
     trial = random_trial(kernel, (cut.rows, cut.columns), EULER, seed=seed, sweeps=1 + seed % 2)
+    trial = with_boundary(trial, seed) if seed % 3 else trial
     assert differences(Whole.of(kernel, trial, STEPS), cut, threads) == []
 
 

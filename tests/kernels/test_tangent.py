@@ -14,7 +14,7 @@ from airshed.kernels.cpu import emit
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.cpu.tangent.pipeline import TangentKernel, compile_tangent
 from airshed.kernels.cpu.template import Written
-from airshed.kernels.reference.trial import compiled_step, random_trial, twin_step
+from airshed.kernels.reference.trial import compiled_step, random_trial, twin_step, with_boundary
 from airshed.kernels.step.data import StepChanges
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import StageWeights, two_step_weights
@@ -75,6 +75,8 @@ def compare_steps(kernel: TangentKernel, shape: tuple[int, int]) -> None:
     """Compare the changes of steps of all weights with the twin's."""
     for seed, weights in enumerate(WEIGHTS.values()):
         trial = random_trial(kernel.forward, shape, weights, seed=seed, sweeps=1 + seed)
+        assert compare(kernel, trial, random_direction(trial, seed=seed)) < EXACT
+        trial = with_boundary(trial, seed)
         assert compare(kernel, trial, random_direction(trial, seed=seed)) < EXACT
 
 
@@ -206,6 +208,7 @@ def test_other_adjoints_are_the_transpose(tangent: Tangent, name: str, shape: tu
 def test_a_change_of_any_part_is_noticed(toy: TangentKernel, part: str) -> None:
     kernel = toy
     trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=3, sweeps=2)
+    trial = with_boundary(trial) if part == "boundary" else trial
     to = random_direction(trial, seed=1)
     changes = tangent_step(kernel, trial, to)[1]
     without = random_direction(trial, seed=1, parts=set(PARTS) - {part})

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.formula.tree import Binary, Number
+from airshed.kernels.boundary import FaceCells
 from airshed.kernels.cpu.pipeline import MechanismKernel, Tuning
 from airshed.kernels.reference.step import Fields
 from airshed.kernels.reference.trial import (
@@ -18,10 +19,13 @@ from airshed.kernels.reference.trial import (
     make_stepper,
     random_trial,
     twin_step,
+    with_boundary,
 )
+from airshed.kernels.step.data import SIDES, Side
 from airshed.program.weights import two_step_weights
 
 from .conftest import toy_of_all_kinds
+from .tiles import wind_from
 
 Compiled = Callable[..., MechanismKernel]
 
@@ -47,6 +51,7 @@ def compare_all(kernel: MechanismKernel, shape: tuple[int, int]) -> None:
     for seed, weights in enumerate(WEIGHTS.values()):
         trial = random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 3)
         assert compare(kernel, trial) < DOUBLE
+        assert compare(kernel, with_boundary(trial, seed)) < DOUBLE
 
 
 @pytest.mark.parametrize("shape", SHAPES[::2], ids=str)
@@ -76,7 +81,9 @@ def test_the_kernel_of_a_large_mechanism_equals_its_twin(compiled: Compiled, wei
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_single_precision_is_close_to_the_twin(compiled: Compiled, name: str, weights: Any) -> None:
     kernel = toy_of_all_kinds("single") if name == "toy" else compiled(name, 3, "single")
-    assert compare(kernel, random_trial(kernel, (4, 11), weights, seed=5, sweeps=2)) < SINGLE
+    trial = random_trial(kernel, (4, 11), weights, seed=5, sweeps=2)
+    assert compare(kernel, trial) < SINGLE
+    assert compare(kernel, with_boundary(trial)) < SINGLE
 
 
 def compare_widths(compiled: Compiled, precision: str, width: int, group: int) -> None:
@@ -195,6 +202,28 @@ def test_the_comparison_notices_a_change(change: Callable[[Trial], Trial]) -> No
     found = compiled_step(kernel, trial)
     assert difference(found, twin_step(trial), trial.weights.g) < DOUBLE
     assert difference(found, twin_step(change(trial)), trial.weights.g) > 10.0 * DOUBLE
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_comparison_notices_the_boundary_of_a_face_cell(side: Side) -> None:
+    """Where the wind blows in, of one face cell, level and species at one end of the interval."""
+    kernel = toy_of_all_kinds()
+    trial = with_boundary(wind_from(side, random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)))
+    found = compiled_step(kernel, trial)
+    assert difference(found, twin_step(trial), trial.weights.g) < DOUBLE
+    changed = trial.boundary[1].copy()
+    changed[1, 2, FaceCells(3, 9).places[side].stop - 1] += 1e-9
+    twin = twin_step(replace(trial, boundary=(trial.boundary[0], changed)))
+    assert difference(found, twin, trial.weights.g) > 10.0 * DOUBLE
+
+
+def test_a_profile_has_the_bits_of_a_field_that_is_the_same_everywhere() -> None:
+    kernel = toy_of_all_kinds()
+    trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
+    field = np.repeat(trial.box.outside.sides[..., None], FaceCells(3, 9).count, axis=-1)
+    one, other = compiled_step(kernel, trial), compiled_step(kernel, replace(trial, boundary=(field, field)))
+    assert all(np.array_equal(getattr(one.fields, name), each) for name, each in vars(other.fields).items())
+    assert np.array_equal(one.sums, other.sums)
 
 
 @pytest.mark.parametrize("term", range(5))

@@ -13,6 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from airshed.grid.window import Window
+from airshed.kernels.boundary import FaceCells
 from airshed.kernels.cpu.exact_sum import CompiledSums
 from airshed.kernels.cpu.pipeline import WIDTH, MechanismKernel
 from airshed.kernels.cpu.stepper import Stepper
@@ -47,6 +48,8 @@ def part_of(trial: Trial, window: Window) -> Trial:
     shapes = {"west faces": "lon", "south faces": "lat"}
     own = {field.name: shapes.get(field.shape) for each in trial.box.operators for field in each.fields}
     faces = {name: way for name, way in own.items() if way is not None}
+    around = FaceCells(*trial.fields.air.shape[1:])
+    boundary = trial.boundary and tuple(around.part(each, window.rows, window.columns) for each in trial.boundary)
     fluxes = [cut(each, eastward="lon", northward="lat") for each in trial.air_fluxes]
     return replace(
         trial,
@@ -55,13 +58,15 @@ def part_of(trial: Trial, window: Window) -> Trial:
         air_fluxes=(fluxes[0], fluxes[1]),
         columns=(cut_column(trial.columns[0]), cut_column(trial.columns[1])),
         explicit=(cut_arrays(trial.explicit[0], faces), cut_arrays(trial.explicit[1], faces)),
+        boundary=boundary,
     )
 
 
 def at_step(trial: Trial, number: int) -> Trial:
     """The trial with other weights of its forcing in each step."""
     place = number % 5
-    return replace(trial, weight=(place + 1) / 8.0, weight_z=place / 4.0, column_weight=1.0 - place / 4.0)
+    return replace(trial, weight=(place + 1) / 8.0, weight_z=place / 4.0, column_weight=1.0 - place / 4.0,
+                   boundary_weight=place / 5.0)  # fmt: skip
 
 
 def wrong_states(cut: Decomposition, steppers: Sequence[Stepper], whole: Stepper) -> list[str]:

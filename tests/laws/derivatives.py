@@ -19,6 +19,7 @@ from airshed.adjoint.dot_products import dot_products
 from airshed.adjoint.recording import Recording, recorded
 from airshed.adjoint.replay import Replay
 from airshed.adjoint.taylor import Taylor, remainders
+from airshed.air.boundary.field import face_cells
 
 Sections = Mapping[str, Mapping[str, Any]]
 
@@ -68,6 +69,15 @@ def uneven(case: airshed.Case) -> xr.Dataset:
     random, shape = np.random.default_rng(3), case.make_grid().shape
     axes = "level", "lat", "lon"
     return xr.Dataset({name: (axes, each * random.uniform(0.5, 1.5, shape)) for name, each in TYPICAL.items()})
+
+
+def uneven_boundary(case: airshed.Case, times: Sequence[float]) -> xr.Dataset:
+    """Return irregular boundary concentrations that differ from face cell to face cell and in time [s]."""
+    random, grid = np.random.default_rng(4), case.make_grid()
+    axes, cells = ("time", "level", "face"), face_cells(grid)
+    shape = len(times), grid.shape[0], cells.sizes["face"]
+    ratios = {name: (axes, each * random.uniform(0.5, 1.5, shape)) for name, each in TYPICAL.items()}
+    return cells.assign(ratios).assign_coords(time=list(times))
 
 
 def changing_weather() -> xr.Dataset:

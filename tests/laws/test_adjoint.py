@@ -16,6 +16,7 @@ from tests.laws.derivatives import (
     OTHER_SCHEMES,
     REMAINDERS,
     SCHEMES,
+    STEPS,
     TIME,
     changing_weather,
     direction_of,
@@ -23,6 +24,8 @@ from tests.laws.derivatives import (
     record,
     remainders_in_some_direction,
     replay_of,
+    uneven,
+    uneven_boundary,
     wrong_kinds,
 )
 
@@ -30,18 +33,19 @@ import airshed
 from airshed.adjoint.chance import random_direction
 from airshed.adjoint.changes import Changes
 from airshed.adjoint.differences import differences
-from airshed.adjoint.direction import EMISSION, RATES, Direction
+from airshed.adjoint.direction import BOUNDARY, EMISSION, FACES, RATES, Direction
 from airshed.adjoint.dot_products import DotProducts, dot_products
 from airshed.adjoint.programs.cells import CellsAdjoint
 from airshed.adjoint.programs.formulas import FormulaAdjoint
 from airshed.adjoint.programs.values import AdjointValues
-from airshed.adjoint.recording import Recording
+from airshed.adjoint.recording import Recording, recorded
 from airshed.adjoint.replay import Replay
 from airshed.adjoint.taylor import SIZES, remainders
 from airshed.air import processes, repeated_chemistry
 from airshed.air.assembly import assemble
 from airshed.air.case.sections import ChemistrySection, TransportSection
 from airshed.core.errors import NumericalError
+from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.step.operators import Kind, Shape
@@ -170,6 +174,42 @@ def test_dot_products_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert abs(found.by_adjoint["initial"]) > 1e-6
 
 
+# Boundary concentrations that vary in time and along the lateral faces.
+
+
+def recorded_field(folder: Path, scheme: str) -> Recording:
+    """Return a run whose boundary varies from face cell to face cell between instants within its steps."""
+    case = small_case(folder, **{"time": TIME, **SCHEMES[scheme]})
+    data = uneven_boundary(case, (0.0, 700.0, 3600.0))
+    return recorded(case, steps=STEPS, meteorology=changing_weather(), initial=uneven(case), boundary=data)[0]
+
+
+@pytest.mark.parametrize("scheme", ["imex", "ros3", "concurrent"])
+def test_dot_products_of_a_boundary_field(tmp_path: Path, scheme: str) -> None:
+    run = recorded_field(tmp_path, scheme)
+    found = dot_products(run)
+    assert list(run.boundary) == [0.0, 700.0, 3600.0]
+    assert set(found.errors) == kinds_of(run) | {FACES}
+    assert found.worst < 1e-13
+    assert {kind for kind, each in found.by_adjoint.items() if not abs(each) > 1e-12} == set()
+
+
+def test_gradients_of_a_boundary_field_agree_with_central_differences(tmp_path: Path) -> None:
+    run = recorded_field(tmp_path, "imex")
+    with closing(replay_of(run)) as replay:
+        adjoint, direction = replay.backward(), direction_of(run)
+        for kind in (FACES, BOUNDARY):
+            each = differences(replay, adjoint, direction.only(kind), DIFFERENCES)
+            assert each.error(each.best) < 1e-6, kind
+        assert np.allclose(adjoint.outside, sum(each.sum(axis=2) for each in adjoint.boundary.values()), rtol=1e-12)
+
+
+def test_a_wrong_share_of_an_instant_of_the_boundary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, shares = recorded_field(tmp_path, "imex"), BoundaryForcing.shares
+    monkeypatch.setattr(BoundaryForcing, "shares", lambda self: [(at, 1.0 - each) for at, each in shares(self)])
+    assert wrong_kinds(run) == {FACES}
+
+
 # Discovery: what the product has, the laws have.
 
 
@@ -218,7 +258,8 @@ def test_a_wrong_sum_of_the_adjoint(imex: Recording, monkeypatch: pytest.MonkeyP
 
     def off(self: Any, first: Any) -> None:
         finish(self, first)
-        getattr(self, name)[...] *= 1.0 + 1e-9
+        for each in self._of_profile.values() if name == "outside" else [getattr(self, name)]:
+            each[...] *= 1.0 + 1e-9
 
     monkeypatch.setattr(Reverser, "finish", off)
     assert wrong_kinds(imex) == {kind}

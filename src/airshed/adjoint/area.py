@@ -9,6 +9,7 @@ import numpy.typing as npt
 from airshed.air.model import AirModel
 from airshed.core import exact_sum
 from airshed.kernels.backend import StepKernel, Sums
+from airshed.kernels.boundary import FaceCells, PackedBoundary, empty_sides
 from airshed.kernels.edges import WaitedFor
 from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.memory import AnyArray
@@ -61,6 +62,26 @@ class Area:
             window = tile.window
             result[..., window.south : window.north + north, window.west : window.east + east] = part
         return result
+
+    @property
+    def face_cells(self) -> FaceCells:
+        """The face cells of the whole area."""
+        return FaceCells(self.subdomain.decomposition.rows, self.subdomain.decomposition.columns)
+
+    def around(self, own: Array) -> Array:
+        """Return what lies along the lateral faces of this rank (..., face cell) as that of the whole area."""
+        return self.subdomain.whole_faces(own)
+
+    def own_boundary(self, field: Array, like: PackedBoundary) -> PackedBoundary:
+        """Return the part of a field (species, level, face cell) along sides of this rank, packed."""
+        window = self.subdomain.window
+        part = self.face_cells.part(field, window.rows, window.columns)
+        return PackedBoundary.of(self.layout, part, like.seconds, tuple(like.sides))
+
+    def whole_boundary(self, packed: PackedBoundary, shape: tuple[int, int]) -> Array:
+        """Return packed boundary concentrations as those of the whole area (species, level, face cell); shape: both."""
+        sides = empty_sides(self.layout, *shape)
+        return self.around(PackedBoundary({**sides, **packed.sides}).unpacked(self.layout))
 
     def own(self, field: Array, *, padding: Padding = "edge") -> AnyArray:
         """Return the columns of this rank of a field (..., lat, lon) of cells or of faces, packed."""

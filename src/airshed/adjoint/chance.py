@@ -75,6 +75,7 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
             if begin not in first and step.forcing.column is not None:
                 first[begin] = change(np.abs(whole(step.forcing.column.emission)))
     constants = recorded.constants
+    boundary = {seconds: change_of_ratios(each) for seconds, each in recorded.boundary.items()}
     fields = {
         name: [allowed(recorded.members[name], change(whole(each))) for each in instants]
         for name, instants in recorded.instants.items()
@@ -83,7 +84,7 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
         change_of_ratios(whole(recorded.first.q)), first, change_of_ratios(constants.ghosts),
         change_of_ratios(constants.top),
         random.uniform(-1.0, 1.0, len(recorded.network.reactions)),
-        {name: change(each) for name, each in recorded.numbers().items()}, fields,
+        {name: change(each) for name, each in recorded.numbers().items()}, fields, boundary,
     )  # fmt: skip
 
 

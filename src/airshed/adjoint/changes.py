@@ -10,6 +10,7 @@ from airshed.adjoint.area import Area
 from airshed.adjoint.direction import Direction
 from airshed.air.programs.records import FormulaStep
 from airshed.core.errors import CaseError
+from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.operator_fields import Member
@@ -27,6 +28,7 @@ class Changes:
             name: [area.own(each, padding="constant") for each in some] for name, some in direction.fields.items()
         }
         self._seen: dict[str, dict[int, tuple[AnyArray, int]]] = {name: {} for name in direction.fields}
+        self._boundary: dict[float, PackedBoundary] = {}
         self._perturbed: dict[int, tuple[AnyArray, AnyArray]] = {}
         for name in (*direction.fields, *direction.numbers):
             if name not in members:
@@ -39,7 +41,8 @@ class Changes:
             name: (self._at(name, given[name][0]), self._at(name, given[name][1]))
             for name in self._fields if name in given
         }  # fmt: skip
-        return StepChanges(self._of_emission(step), to.outside, to.top, to.rates, fields, to.numbers)
+        boundary = self._of_boundary(step.forcing.transport.boundary)
+        return StepChanges(self._of_emission(step), to.outside, to.top, to.rates, fields, to.numbers, boundary)
 
     def perturbed(self, step: FormulaStep, size: float) -> StepForcing:
         """Return what a step is given at so many times the direction."""
@@ -50,7 +53,8 @@ class Changes:
         for name, added in self.direction.numbers.items():
             numbers[name] = np.asarray(numbers.get(name, self._members[name].values)) + size * added
         transport = replace(
-            forcing.transport, numbers=numbers, fields=self._moved(forcing.transport.fields, size)
+            forcing.transport, numbers=numbers, fields=self._moved(forcing.transport.fields, size),
+            boundary=self._moved_boundary(forcing.transport.boundary, size),
         )  # fmt: skip
         if forcing.column is None:
             return replace(forcing, transport=transport)
@@ -73,6 +77,33 @@ class Changes:
         ghosts = given.ghosts if to.outside is None else given.ghosts + size * to.outside
         top = given.top if to.top is None else given.top + size * to.top
         return replace(given, ghosts=ghosts, top=top)
+
+    def _of_boundary(self, given: BoundaryForcing | None) -> BoundaryForcing | None:
+        """The changes of boundary concentrations that vary, at both ends of an interval."""
+        if given is None or not (self.direction.boundary or self.direction.outside is not None):
+            return None
+        return replace(given, start=self._boundary_change(given.start), end=self._boundary_change(given.end))
+
+    def _boundary_change(self, given: PackedBoundary) -> PackedBoundary:
+        if given.seconds not in self._boundary:
+            around, outside = self._area.face_cells.count, self.direction.outside
+            field = self.direction.boundary.get(given.seconds, 0.0) + np.zeros(around)
+            if outside is not None:
+                field = field + outside[..., None]
+            self._boundary[given.seconds] = self._area.own_boundary(field, given)
+        return self._boundary[given.seconds]
+
+    def _moved_boundary(self, given: BoundaryForcing | None, size: float) -> BoundaryForcing | None:
+        change = self._of_boundary(given)
+        if given is None or change is None:
+            return given
+        first, last = (
+            PackedBoundary({
+                side: aligned_copy(each + each.dtype.type(size) * by.sides[side]) for side, each in end.sides.items()
+            }, end.seconds)
+            for end, by in ((given.start, change.start), (given.end, change.end))
+        )  # fmt: skip
+        return replace(given, start=first, end=last)
 
     def _of_emission(self, step: FormulaStep) -> AnyArray | None:
         """The change of the emission of a step, by the shares that periods have in it."""

@@ -100,9 +100,14 @@ def _of_inventory(model: AirModel, whole: Inventory, sources: Mapping[float, Arr
 
 def _of_air(model: AirModel, adjoints: Adjoints, initial: Array) -> Iterator[Contribution]:
     outside, above = np.asarray(model.constants.ghosts), np.asarray(model.constants.top)
+    given = model.forcing.boundary
+    at_sides = np.sum(adjoints.outside * outside, axis=1)
+    if given is not None:
+        each = [np.sum(found * given.field.at(seconds), axis=(1, 2)) for seconds, found in adjoints.boundary.items()]
+        at_sides = np.sum(each, axis=0)
     worth = {
         "air at the beginning": np.einsum("klyx,klyx->k", adjoints.initial, initial),
-        "air at the sides": np.sum(adjoints.outside * outside, axis=1),
+        "air at the sides": at_sides,
         "air above": adjoints.top * above,
     }
     for source, values in worth.items():

@@ -11,7 +11,7 @@ from airshed.core.errors import CaseError
 
 Array = npt.NDArray[np.float64]
 
-INITIAL, EMISSION, BOUNDARY, TOP, RATES = "initial", "emission", "boundary", "top", "rates"
+INITIAL, EMISSION, BOUNDARY, FACES, TOP, RATES = "initial", "emission", "boundary", "boundary faces", "top", "rates"
 NUMBER, FIELD = "number ", "field "
 """Names of the kinds of inputs; the last two are followed by the name of a number or a field of an operator."""
 
@@ -24,10 +24,12 @@ class Direction:
 
     initial   of mixing ratios at the beginning (species, level, lat, lon) [mol/mol]
     emission  of sources in periods, by the beginning [s] of each (emitted species, lowest levels, lat, lon) [mol/s]
-    outside   of mixing ratios outside the area (species, level) [mol/mol];  top  above it (species,)
+    outside   of boundary concentrations at all faces and times (species, level) [mol/mol]
+    top       of mixing ratios above the area (species,)
     rates     of a factor of one on the rate of each reaction (reaction,)
     numbers   of numbers that operators read, by their names (value,)
     fields    of fields that operators read, by their names, at each instant in order of time (..., lat, lon)
+    boundary  of boundary concentrations that vary, by their instants [s], (species, level, face cell)
     """
 
     initial: Array | None = None
@@ -37,12 +39,15 @@ class Direction:
     rates: Array | None = None
     numbers: Mapping[str, Array] = field(default_factory=dict)
     fields: Mapping[str, Sequence[Array]] = field(default_factory=dict)
+    boundary: Mapping[float, Array] = field(default_factory=dict)
 
     def parts(self) -> dict[str, list[Array]]:
         """Return the changes by kinds of inputs, those that are there, each an array for each period or instant."""
         found = {kind: [getattr(self, name)] for name, kind in _BY_ATTRIBUTE.items() if getattr(self, name) is not None}
         if self.emission:
             found[EMISSION] = [self.emission[begin] for begin in sorted(self.emission)]
+        if self.boundary:
+            found[FACES] = [self.boundary[seconds] for seconds in sorted(self.boundary)]
         found |= {NUMBER + name: [values] for name, values in self.numbers.items()}
         return found | {FIELD + name: list(each) for name, each in self.fields.items()}
 
@@ -54,7 +59,8 @@ class Direction:
         fields = {name: each for name, each in self.fields.items() if FIELD + name == kind}
         plain = {name: getattr(self, name) for name, each in _BY_ATTRIBUTE.items() if each == kind}
         return Direction(
-            **plain, emission=self.emission if kind == EMISSION else {}, numbers=numbers, fields=fields
+            **plain, emission=self.emission if kind == EMISSION else {}, numbers=numbers, fields=fields,
+            boundary=self.boundary if kind == FACES else {},
         )  # fmt: skip
 
     def map(self, make: Callable[[Array], Array]) -> "Direction":
@@ -64,6 +70,7 @@ class Direction:
         }  # fmt: skip
         return Direction(
             **plain, emission={begin: make(each) for begin, each in self.emission.items()},
+            boundary={seconds: make(each) for seconds, each in self.boundary.items()},
             numbers={name: make(each) for name, each in self.numbers.items()},
             fields={name: [make(each) for each in some] for name, some in self.fields.items()},
         )  # fmt: skip

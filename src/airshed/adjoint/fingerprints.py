@@ -19,7 +19,11 @@ def fingerprints(model: AirModel) -> Mapping[str, str]:
     """Return digests of a model that has not begun, by what is to be said where one is another."""
     weather, case = model.forcing.instant(0), model.case
     air = (model.stepper.state.q, weather.air, weather.temperature, weather.water, weather.cloud)
-    winds, outside = (weather.flux_x, weather.flux_y), (model.constants.ghosts, model.constants.top)
+    winds: tuple[AnyArray, ...] = weather.flux_x, weather.flux_y
+    outside: tuple[AnyArray, ...] = model.constants.ghosts, model.constants.top
+    if model.forcing.boundary is not None:
+        field = model.forcing.boundary.field
+        outside = (*outside, field.at(field.times[0]), np.array(field.times))
     files = [case.path(each.file).read_bytes() for each in case.process]
     return {
         "it began with other mixing ratios, or other weather": _digest([*air, *winds]),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from airshed.adjoint.recording import Recording
 from airshed.air.programs.records import FormulaStep
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.transport import ALPHA, BETA, with_sides
+from airshed.kernels.reference.transport import ALPHA, BETA, Outside, with_sides
 from airshed.kernels.step.data import Pair, StepConstants
 
 Array = npt.NDArray[np.float64]
@@ -81,6 +81,9 @@ class Crossings:
         x, y = (self._between(pair, transport.weight) for pair in (transport.flux_x, transport.flux_y))
         z = self._between(transport.flux_z, transport.weight_z)
         ghosts = self.constants.ghosts, self.recorded.constants.ghosts
+        if transport.boundary is not None:  # as it was recorded, in both
+            start, end = (self.recorded.boundary[seconds] for seconds, _ in transport.boundary.shares())
+            ghosts = (start + transport.boundary.weight * (end - start),) * 2
         count = 0
         for number in range(one.shape[2]):
             some = slice(number, number + 1)
@@ -94,8 +97,9 @@ class Crossings:
     def _branches(self, q: Array, air: tuple[Array, Array, Array], outside: Array) -> Iterator[Branches]:
         x, y, z = air
         turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(y, -1, -2)
-        yield along(with_sides(q, x, outside), x)
-        yield along(with_sides(turned, northward, outside), northward)
+        west, east, south, north = Outside(outside, self.constants.top).along(*q.shape[-2:])
+        yield along(with_sides(q, x, west, east), x)
+        yield along(with_sides(turned, northward, south, north), northward)
         yield upward(q, z, self.constants.vertical_weights)
 
     def _between(self, pair: Pair, weight: float) -> Array:

@@ -107,6 +107,14 @@ class Recording:
                     found[name].setdefault(id(each), each)
         return {name: list(each.values()) for name, each in found.items()}
 
+    @cached_property
+    def boundary(self) -> dict[float, Array]:
+        """The boundary concentrations (species, level, face cell) at each instant [s]; none with a profile."""
+        given = [each.forcing.transport.boundary for each in self.formula_steps]
+        packed = {end.seconds: end for each in given if each is not None for end in (each.start, each.end)}
+        shape = self.constants.ghosts.shape
+        return {seconds: self.area.whole_boundary(packed[seconds], shape) for seconds in sorted(packed)}
+
 
 @contextmanager
 def observing(model: AirModel, on_step: OnStep, *, lengths: bool = False) -> Iterator[None]:

@@ -123,6 +123,8 @@ class AirBeside(_OfSpecies):
 
     def __init__(self, model: AirModel, names: Iterable[str]) -> None:
         super().__init__(model, "boundary", names)
+        if model.forcing.boundary is not None:
+            raise CaseError("the input boundary is a profile; this run has boundary concentrations along its faces")
         self.own = self._of(np.asarray(model.constants.ghosts))
 
     def apply(self, values: Mapping[str, Array]) -> None:

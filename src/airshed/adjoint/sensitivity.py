@@ -21,17 +21,14 @@ from airshed.runtime.registry import load_case
 if TYPE_CHECKING:
     import xarray as xr
 
-    from airshed.air.case_weather import Given
-
 Array = npt.NDArray[np.float64]
 
 _SECONDS: Final = "seconds"
 
 
 def sensitivity(
-    case: Case | str | Path, receptor: Mapping[str, Any] | None = None, meteorology: "Given" = None,
-    initial: "xr.Dataset | None" = None, *, allow_code: bool = False, options: Options = DEFAULT,
-    progress: Progress = lambda part, done: None,
+    case: Case | str | Path, receptor: Mapping[str, Any] | None = None, *, options: Options = DEFAULT,
+    progress: Progress = lambda part, done: None, **given: Any,
 ) -> "xr.Dataset":  # fmt: skip
     """Return what a receptor measures and how it changes with all that the run is given.
 
@@ -39,11 +36,13 @@ def sensitivity(
         found.emission.sel(species="NO").sum("hour").plot()
 
     receptor  see :mod:`airshed.adjoint.receptor`; without one that of the case
+    given     what :class:`airshed.Simulation` takes besides: meteorology, initial, boundary, allow_code
     returns   value     what is measured
               initial   (species, level, lat, lon) per mixing ratio at the beginning of the run, its spin-up and all
               emission  (species, hour, lat, lon) per mol released into the lowest layer, evenly over an hour
               per_tonne (species, lat, lon) per tonne released there evenly until the last time measured, in ppb
               boundary  (species, level) per mixing ratio at the sides of the area;  top  (species,) above it
+              boundary_faces  (species, level, face) the same by lateral face cell, and by instant where it varies
               rate      (reaction,) per relative change of a rate constant
               number    (name,) per unit of each number of a process that can be set while a model runs
               relative_...  per relative change of what a process reads, such as deposition velocities or diffusivity
@@ -63,8 +62,7 @@ def sensitivity(
         return ReceptorCost(asked, model.whole)
 
     found = gradient(
-        loaded, cost, meteorology=meteorology, initial=initial, allow_code=allow_code,
-        options=replace(options, source_levels=0, watcher=watcher), progress=progress,
+        loaded, cost, options=replace(options, source_levels=0, watcher=watcher), progress=progress, **given
     )  # fmt: skip
     return watcher.dataset(found, asked)
 

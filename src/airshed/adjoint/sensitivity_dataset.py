@@ -11,6 +11,7 @@ from airshed.adjoint.contributions import Contributions
 from airshed.adjoint.gradient import Gradient
 from airshed.adjoint.read_dataset import read_variables
 from airshed.adjoint.receptor import MEASURES, Receptor
+from airshed.air.boundary.field import face_cells
 from airshed.air.model import AirModel
 from airshed.air.sources import hour_of
 from airshed.core.version import __version__
@@ -40,7 +41,7 @@ def sensitivity_dataset(
     import xarray as xr
 
     start, (hours, emission) = model.case.start, per_hour(found.adjoints.sources, model.case.start)
-    sensitivities = _sensitivities(found, receptor, emission[:, :, 0])
+    sensitivities = _sensitivities(found, receptor, emission[:, :, 0]) | _of_faces(found, receptor)
     variables = sensitivities | _shares(shares, receptor) | _per_tonne(emission[:, :, 0], receptor, model)
     variables |= _in_time(passed, receptor)
     data = {name: xr.DataArray(values, dims=dims, attrs={"units": units, "long_name": text})
@@ -56,7 +57,10 @@ def sensitivity_dataset(
         "start": str(start), "steps": found.steps, **model.parts.attributes,
     }  # fmt: skip
     times = _times(start, [each.seconds for each in passed])
-    return xr.Dataset(data, _coordinates(model, shares, _times(start, hours), times), attributes)
+    coordinates = _coordinates(model, shares, _times(start, hours), times)
+    if "boundary_time" in data["boundary_faces"].dims:
+        coordinates["boundary_time"] = "boundary_time", _times(start, list(found.adjoints.boundary))
+    return xr.Dataset(data, coordinates, attributes)
 
 
 def per_hour(sources: Mapping[float, Array], start: np.datetime64) -> tuple[list[float], Array]:
@@ -86,6 +90,22 @@ def _sensitivities(found: Gradient, receptor: Receptor, emission: Array) -> dict
         "top": (("species",), adjoints.top, per_ratio, f"{by} mixing ratio above the area"),
         **({} if adjoints.reactions is None else {"rate": by_rates}),
     }  # fmt: skip
+
+
+def _of_faces(found: Gradient, receptor: Receptor) -> dict[str, Any]:
+    """Return the sensitivity to boundary concentrations by face cell, and by instant where there is more than one."""
+    per_ratio = "h" if MEASURES[receptor.measure].endswith("h") else "1"
+    values, dims = np.stack(list(found.adjoints.boundary.values())), ("species", "level", "face")
+    varies = len(values) > 1
+    text = f"sensitivity of {receptor.title} by mixing ratio at a lateral face cell of the area"
+    return {
+        "boundary_faces": (
+            ("boundary_time", *dims) if varies else dims,
+            values if varies else values[0],
+            per_ratio,
+            text,
+        )
+    }
 
 
 def _per_tonne(emission: Array, receptor: Receptor, model: AirModel) -> dict[str, Any]:
@@ -132,6 +152,7 @@ def _coordinates(model: AirModel, shares: Contributions, hours: Any, times: Any)
         "level": ("level", grid.level, up), "lat": ("lat", grid.lat, north), "lon": ("lon", grid.lon, east),
         "hour": ("hour", hours, {"long_name": "beginning of an hour"}),
         "source": np.array([row.source for row in shares.rows], str),
+        **{f"face_{name}": each.variable for name, each in face_cells(grid).coords.items()},
     }  # fmt: skip
     return found if not len(times) else found | {"time": ("time", times, {"standard_name": "time"})}
 

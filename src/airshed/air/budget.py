@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.air.face_budget import FaceBudget
 from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
@@ -48,7 +49,10 @@ class Budget:
     signs       of terms in the balance, by their names: losses count negative
     amounts     (term, species) [mol], in the order of signs
     imbalance   (family,) [mol of atoms] that unbalanced reactions have made
+    faces       inflow and outflow by face of the boundary; None where they are not asked for
     """
+
+    faces: FaceBudget | None = None
 
     def __init__(self, species: int, families: int, further: Mapping[str, float] | None = None) -> None:
         """Begin with nothing; `further` are terms of processes, each with its sign."""
@@ -75,6 +79,8 @@ class Budget:
         self._previous, self.amounts, self._explicit = self.amounts, new, rates[self._explicit_rows]
         made = w.c0 * self.imbalance + w.c1 * self._previous_imbalance + w.g * imbalance
         self._previous_imbalance, self.imbalance = self.imbalance, made
+        if self.faces is not None:
+            self.faces.add(weights)
 
     def add_chemistry(self, made: Array, clipped: Array, imbalance: Array) -> None:
         """Follow a step of chemistry alone: species made and clipped [mol], atoms that its reactions made [mol]."""
@@ -97,18 +103,28 @@ class Budget:
         self.amounts, self._previous = changed
 
     def copy(self) -> Array:
-        """Return amounts and imbalance as they are now in one array, for :meth:`put` and :meth:`add_up`."""
-        return np.concatenate([self.amounts.ravel(), self.imbalance])
+        """Return all amounts as they are now in one array, for :meth:`put` and :meth:`add_up`."""
+        faces = [] if self.faces is None else [self.faces.amounts.ravel()]
+        return np.concatenate([self.amounts.ravel(), self.imbalance, *faces])
 
     def put(self, copied: Array) -> None:
         """Continue with copied amounts, by a formula without history."""
-        amounts, self.imbalance = np.split(copied, [self.amounts.size])
+        ends = np.cumsum([self.amounts.size, self.imbalance.size])
+        amounts, self.imbalance, faces = np.split(copied, ends)
         self.amounts = amounts.reshape(self.amounts.shape)
+        if self.faces is not None:
+            self.faces.amounts = faces.reshape(self.faces.amounts.shape)
 
     def add_up(self, coefficients: Sequence[float], copied: Sequence[Array], clipped: Array) -> None:
         """Follow a linear combination of states, and what was clipped in its result [mol]."""
         self.put(np.sum([each * numbers for each, numbers in zip(coefficients, copied, strict=True)], axis=0))
         self.amounts[self._row["clipped"]] += clipped
+
+    def begin(self, seconds: float, amounts: Array) -> Baseline:
+        """Return the baseline of budgets that count from a time [s] on, when there were amounts [mol] of species."""
+        if self.faces is not None:
+            self.faces.begin()
+        return Baseline(seconds, amounts, self.amounts.copy(), self.imbalance.copy())
 
     def save(self) -> dict[str, Array]:
         """Return what :meth:`restore` needs."""
@@ -118,10 +134,13 @@ class Budget:
             "explicit": self._explicit,
             "imbalance": self.imbalance,
             "previous_imbalance": self._previous_imbalance,
+            **({} if self.faces is None else self.faces.save()),
         }
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Take over saved sums."""
         self.amounts, self._previous, self._explicit, self.imbalance, self._previous_imbalance = (
-            arrays[name].copy() for name in self.save()
+            arrays[name].copy() for name in ("amounts", "previous", "explicit", "imbalance", "previous_imbalance")
         )
+        if self.faces is not None:
+            self.faces.restore(arrays)

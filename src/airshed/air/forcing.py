@@ -9,10 +9,12 @@ from math import floor, inf, nextafter
 import numpy as np
 import numpy.typing as npt
 
+from airshed.air.boundary.field import LateralBoundary
 from airshed.air.meteorology import Meteorology, MetState
 from airshed.air.meteorology.wrapped import ReadInTime
 from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
+from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, return_to_system
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
@@ -98,6 +100,7 @@ class Forcing:
     """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
 
     processes   those that act in steps
+    boundary    concentrations along the lateral faces; None where a profile is there in all steps
     open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
     greatest    the greatest of what every rank has found; identity where there is one
 
@@ -116,6 +119,7 @@ class Forcing:
         self._instants = Timeline[Instant](spans, self._build_instant)
         self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=self._complete)
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
+        self.boundary: LateralBoundary | None = None
         self._taken = range(0)
         self._take(range(1))
 
@@ -214,7 +218,7 @@ class Forcing:
             weight_z = (1.0 + 2.0 * ratio) / (1.0 + 2.0 * ratio + 3.0 * ratio**2)
         return TransportForcing(
             interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z,
-            interval.fields(self.processes.explicit_fields), self.processes.changed,
+            interval.fields(self.processes.explicit_fields), self.processes.changed, self._boundary_at(seconds),
         )  # fmt: skip
 
     def transport_within(self, seconds: float, inside: float) -> TransportForcing:
@@ -223,8 +227,11 @@ class Forcing:
         weight = interval.weight(seconds)
         return TransportForcing(
             interval.pair("flux_x"), interval.pair("flux_y"), interval.flux_z, weight, weight,
-            interval.fields(self.processes.explicit_fields), self.processes.changed,
+            interval.fields(self.processes.explicit_fields), self.processes.changed, self._boundary_at(seconds),
         )  # fmt: skip
+
+    def _boundary_at(self, seconds: float) -> BoundaryForcing | None:
+        return None if self.boundary is None else self.boundary.at(seconds)
 
     def _build_instant(self, seconds: float) -> Instant:
         grid, pack = self.grid, self.layout.pack

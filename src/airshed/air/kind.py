@@ -4,12 +4,14 @@ from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from airshed.air.boundary.field import GivenBoundary, lateral_boundary
 from airshed.air.box.failure import FAILED_CELL
 from airshed.air.case import Case, case_notices
 from airshed.air.case_weather import Given
 from airshed.air.emission_report import emission_notices
 from airshed.air.emissions.inventory import Inventory
 from airshed.air.estimate import describe
+from airshed.air.face_budget import FaceBudget
 from airshed.air.fields import WEATHER
 from airshed.air.groups import (
     allowing_service,
@@ -42,11 +44,12 @@ _BY_SPECIES: Final = (
 def build(
     case: Case, ranks: Communicator, check: Callable[[Communicator], None],
     meteorology: Given = None, initial: "xr.Dataset | None" = None, rate_factors: RateFactors | None = None,
+    boundary: GivenBoundary = None,
 ) -> Built:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
     meteorology   in place of the case's, see :class:`airshed.runtime.simulation.Simulation`;  initial  likewise
-    rate_factors  on chosen reactions
+    rate_factors  on chosen reactions;  boundary  concentrations along the lateral faces, see ``boundary.field``
     """
     if only_transports(case, ranks):
         raise CaseError(
@@ -62,6 +65,11 @@ def build(
         model = AirModel(
             case, meteorology, initial, threads=threads, ranks=own, groups=groups, rate_factors=rate_factors
         )
+        if case.boundary.budget == "faces":
+            model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
+            model.budget.faces.watch(model.executor.steppers)
+        if boundary is not None:
+            model.forcing.boundary = lateral_boundary(boundary, model.parts, model.layout, model.constants.ghosts)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
     return Built(model, notices, model.parts.case.output)
 

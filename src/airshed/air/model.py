@@ -167,7 +167,7 @@ class AirModel:
 
     def begin_budget(self) -> None:
         """Count budgets from now on."""
-        self.baseline = Baseline(self.seconds, self.amounts(), self.budget.amounts.copy(), self.budget.imbalance.copy())
+        self.baseline = self.budget.begin(self.seconds, self.amounts())
 
     def mixing_ratios(self) -> Array:
         """The state (species, level, lat, lon) [mol/mol]."""
@@ -290,7 +290,7 @@ class AirModel:
         for source in self._vegetation:
             if "vegetation.middles" in whole:
                 source.restore({name: whole[f"vegetation.{name}"] for name in source.save()})
-        self.budget.restore({name: whole[f"budget.{name}"] for name in self.budget.save()})
+        self.budget.restore({name[7:]: whole[name] for name in whole if name.startswith("budget.")})
         self.baseline = Baseline(
             metadata["baseline_seconds"], *(whole[f"baseline.{name}"].copy() for name in _OF_BASELINE)
         )

@@ -1,7 +1,7 @@
 """What a run has to say at its end: budgets of species and families, extremes, emission, where input came from."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,20 +82,25 @@ def budget_dataset(model: Reported) -> "xr.Dataset":
     drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds (round-off for
                Strang splitting); 0 for species
     throughput the sum of the magnitudes of all terms, what the residual is to be compared with
+
+    With `boundary.budget = "faces"` inflow and outflow are there by lateral face of each level, and through the top of
+    each column, too.
     """
     import xarray as xr
 
     table = budget_table(model)
-    data = {name: ("species", values, {"units": "mol"}) for name, values in table.terms.items()}
-    return xr.Dataset(data, coords={"species": list(table.labels)})
+    data: dict[str, Any] = {name: ("species", values, {"units": "mol"}) for name, values in table.terms.items()}
+    coordinates: dict[str, Any] = {"species": list(table.labels)}
+    if model.budget.faces is not None:
+        further, places = model.budget.faces.variables(model.parts.whole, _weights(model))
+        data, coordinates = data | further, coordinates | places
+    return xr.Dataset(data, coordinates)
 
 
 def budget_table(model: Reported) -> BudgetTable:
     """Return what :func:`budget_dataset` returns, as plain arrays."""
-    base, network, names = model.baseline, model.parts.network, list(model.parts.network.names)
+    base, names, weights = model.baseline, list(model.parts.network.names), _weights(model)
     now, parts = model.amounts(), model.budget.amounts - base.processes
-    families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, len(names))
-    weights = np.vstack([np.eye(len(names)), families])
     signs = model.budget.signs
     table = {name: weights @ row for name, row in zip(signs, parts, strict=True)}
     table["change"] = weights @ (now - base.amounts)
@@ -104,6 +109,13 @@ def budget_table(model: Reported) -> BudgetTable:
     table["drift"] = np.where(np.arange(len(weights)) < len(names), 0.0, table["chemistry"] - table["imbalance"])
     table["throughput"] = weights @ (now + base.amounts + np.abs(parts).sum(axis=0))
     return BudgetTable((*names, *(FAMILIES[element] for element in model.families)), table)
+
+
+def _weights(model: Reported) -> NDArray[np.float64]:
+    """Return the sums of species that have a budget (row, species): each species, and the atoms of each family."""
+    network, count = model.parts.network, len(model.parts.network.names)
+    families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, count)
+    return np.vstack([np.eye(count), families])
 
 
 def summary(model: Reported, *, brief: bool = False) -> Report:

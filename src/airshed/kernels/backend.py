@@ -28,6 +28,7 @@ from airshed.kernels.step.data import (
     State,
     StepConstants,
     StepForcing,
+    StepObserver,
     TransportForcing,
 )
 from airshed.kernels.step.operators import ADVECTION, Operator
@@ -61,6 +62,7 @@ class Stepper(Protocol):
     pool    threads for what is done beside the steps; None for none
     batch   how many steps :meth:`advance` may be asked for at once
     waited  wall time [s] in which there was nothing to do, as the edges of neighbours were not here
+    observer  called before each step with its forcing and the state that it starts from; None for none
     """
 
     layout: Layout
@@ -69,6 +71,7 @@ class Stepper(Protocol):
     threads: int
     pool: ThreadPoolExecutor | None
     batch: int
+    observer: StepObserver | None
 
     @property
     def kernel(self) -> "StepKernel":

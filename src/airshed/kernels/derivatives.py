@@ -63,16 +63,28 @@ class Reverser(Protocol):
                     :meth:`finish` adds
     older           what the step that was taken back gives to the level before its own;  older_tendency  and to that
                     level's tendency
-    outside         adjoint of mixing ratios outside the area, [lat][block][species][level];  top  above it, no level
-    reactions       of a factor on each reaction's rate, [lat][block][reaction]; these three add up over steps
+    boundary        adjoints of boundary concentrations (species, level, face cell) by their instants [s]; of the
+                    lateral profile by face cell, at 0 s, where steps are given no field
+    outside         their sum over instants and faces by block, [lat][block][species][level]
+    top             adjoint of mixing ratios above the area, [lat][block][species]
+    reactions       of a factor on each reaction's rate, [lat][block][reaction]; all these add up over steps
     """
 
     x: AnyArray
     older: AnyArray
     older_tendency: AnyArray
-    outside: Array
     top: Array
     reactions: Array
+
+    @property
+    def boundary(self) -> Mapping[float, Array]:
+        """See above."""
+        ...
+
+    @property
+    def outside(self) -> Array:
+        """See above."""
+        ...
 
     @property
     def read(self) -> SummedReads | None:

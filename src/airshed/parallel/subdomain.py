@@ -11,6 +11,7 @@ from airshed.core import exact_sum
 from airshed.core.errors import CaseError
 from airshed.grid.window import Window
 from airshed.kernels.backend import Sums
+from airshed.kernels.boundary import FaceCells
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile
 
@@ -96,4 +97,22 @@ class Subdomain:
         result = np.empty((*field.shape[:-2], decomposition.rows, decomposition.columns), field.dtype)
         for tile, part in zip(decomposition.tiles(), self.ranks.gather_all(field), strict=True):
             tile.window.of(result)[...] = part
+        return result
+
+    def whole_faces(self, field: Array) -> Array:
+        """Return what lies along the lateral faces (..., face cell) of the whole grid on every rank.
+
+        field  around this rank's columns, where sides on which a neighbour goes on do not count
+        """
+        if self.alone:
+            return field
+        decomposition = self.decomposition
+        around = FaceCells(decomposition.rows, decomposition.columns)
+        result = np.zeros((*field.shape[:-1], around.count))
+        for tile, part in zip(decomposition.tiles(), self.ranks.gather_all(field), strict=True):
+            window = tile.window
+            for side, values in FaceCells(*window.shape).split(part).items():
+                if decomposition.neighbour(tile.rank, side) is None:
+                    along = window.rows if side in ("west", "east") else window.columns
+                    result[..., around.places[side]][..., along] = values
         return result

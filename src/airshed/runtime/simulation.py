@@ -65,7 +65,8 @@ class Simulation:
     case         a case of any model, or the path or name of one
     given        further arguments of its model. Air takes `meteorology` in place of the case's: an xarray.Dataset
                  with CF names (eastward_wind, northward_wind, air_temperature, air_pressure ... on time, level, lat,
-                 lon), or a function seconds -> Dataset; and `initial`: a Dataset of species on level, lat, lon
+                 lon), or a function seconds -> Dataset; `initial`: a Dataset of species on level, lat, lon; and
+                 `boundary`: a Dataset of species on time, level, face, or a function seconds -> Dataset
     output       folder for results and restarts; None keeps everything in memory
     resume       continue from the newest restart in that folder, or begin where no run is; `notices` says which,
                  and which settings of the case have no effect, or a bad one

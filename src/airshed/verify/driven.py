@@ -147,11 +147,11 @@ def squeeze(spacing: float, courant: float = 0.4) -> Squeezed:
     driven = Driven(SPHERE, start[:, None], content[None], np.array(list(BACKGROUND.values())), np.ones(1))
     u, v = squeezing_winds(grid)
     fastest = max(outflow_rate(sign * u, sign * v, np.zeros(grid.shape), content).max() for sign in (1.0, -1.0))
-    steps, outside = 2 * int(np.ceil(0.5 * 5.0 * fastest / courant)), np.ones((1, 1))
+    steps = 2 * int(np.ceil(0.5 * 5.0 * fastest / courant))
     for number in range(steps):
         factor = float(np.cos(np.pi * number / steps))
         density = driven.air / content
-        fluxes = _carried(density, factor * u, factor * v, outside)
+        fluxes = _carried(density, factor * u, factor * v)
         if number == steps // 2:
             middle, compression = driven.q[:, 0], float(density.max() / density.min())
         driven.step(fluxes, 5.0 / steps)
@@ -160,12 +160,12 @@ def squeeze(spacing: float, courant: float = 0.4) -> Squeezed:
     return Squeezed(start, middle, end, density, grid.cell_area, compression, driven.unexplained, clipped, steps)
 
 
-def _carried(density: Array, u: Array, v: Array, outside: Array) -> AirFluxes:
+def _carried(density: Array, u: Array, v: Array) -> AirFluxes:
     """Return the air fluxes of a density (1, lat, lon) in a wind, at faces by the limited scheme."""
     q, turned = density[None], np.swapaxes(density[None], -1, -2)
-    east, north = u, np.swapaxes(v, 1, 2)
-    eastward = flux_along(with_sides(q, east, outside), east)[0]
-    northward = np.swapaxes(flux_along(with_sides(turned, north, outside), north)[0], -1, -2)
+    east, north, one = u, np.swapaxes(v, 1, 2), np.ones((1, 1, 1))
+    eastward = flux_along(with_sides(q, east, one, one), east)[0]
+    northward = np.swapaxes(flux_along(with_sides(turned, north, one, one), north)[0], -1, -2)
     return AirFluxes(eastward, northward, np.zeros_like(density))
 
 

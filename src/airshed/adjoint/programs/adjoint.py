@@ -53,6 +53,7 @@ class AdjointExecutor:
         reversers = self._reversers.values()
         reactions = [each.reactions for each in reversers] + [each.reactions for each in self._cells.values()]
         return Totals(
+            _by_instant([each.boundary for each in reversers]),
             _sum([each.outside for each in reversers]), _sum([each.top for each in reversers]),
             _sum([each for each in reactions if each.size] or reactions[:1]), _joined(self.reads),
         )  # fmt: skip
@@ -150,6 +151,12 @@ def _joined(reads: Sequence[ReadAdjoints]) -> ReadAdjoints | None:
 
 def _sum(arrays: Sequence[Array]) -> Array:
     return np.sum(arrays, axis=0) if len(arrays) > 1 else arrays[0]
+
+
+def _by_instant(found: Sequence[Mapping[float, Array]]) -> dict[float, Array]:
+    """Return the sums of what several kernels found, by the instants of the boundary."""
+    instants = sorted({seconds for each in found for seconds in each})
+    return {seconds: _sum([each[seconds] for each in found if seconds in each]) for seconds in instants}
 
 
 def _only_step(record: StepRecord) -> FormulaStep:

@@ -1,6 +1,6 @@
 """What executors of derivatives are given and return: options, a step to reverse, and summed adjoints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,7 @@ class ReverseStep:
 class Totals:
     """Adjoints summed over steps, see :class:`airshed.kernels.derivatives.Reverser`; `read` is None if not computed."""
 
+    boundary: Mapping[float, Array]
     outside: Array
     top: Array
     reactions: Array

@@ -1,9 +1,10 @@
 """An initial state that the user gives as a dataset of species."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from airshed.core.data import numbers, without_round_off
@@ -64,18 +65,22 @@ def initial_from_dataset(dataset: "xr.Dataset", species: Sequence[str], grid: Gr
     returns  (species, nz, nlat, nlon) [mol/mol]
     raises   CaseError for variables that are no species (all of them), and for wrong dims, sizes, places and numbers
     """
-    unknown = [str(name) for name in dataset.data_vars if name not in species]
-    if unknown:
-        told = [shortened(printable(name), 100) for name in unknown]
-        raise CaseError(
-            f"the initial dataset has {listed(told)}, no species of the mechanism; "
-            f"{told[0]}: {suggestion(unknown[0], species)}"
-        )
+    unknown_species(dataset, species, "the initial dataset")
     state = np.array(np.broadcast_to(default, (len(species), *grid.shape)), dtype=np.float64)
     for row, name in enumerate(species):
         if name in dataset.data_vars:
             state[row] = _one_species(dataset[name], name, grid)
     return state
+
+
+def unknown_species(dataset: "xr.Dataset", species: Sequence[str], what: str) -> None:
+    """Raise CaseError for variables that are no species, all of them."""
+    unknown = [str(name) for name in dataset.data_vars if name not in species]
+    if unknown:
+        told = [shortened(printable(name), 100) for name in unknown]
+        raise CaseError(
+            f"{what} has {listed(told)}, no species of the mechanism; {told[0]}: {suggestion(unknown[0], species)}"
+        )
 
 
 def _one_species(variable: "xr.DataArray", name: str, grid: Grid) -> Array:
@@ -90,16 +95,28 @@ def _one_species(variable: "xr.DataArray", name: str, grid: Grid) -> Array:
             raise CaseError(f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}")
     placed = _on_grid(variable, where, grid)
     missing = [dim for dim in _DIMS if dim not in placed.dims]
-    values = numbers(placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy(), where)
-    values = without_round_off(values)
+    values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy()
+
+    def place(level: int, row: int, column: int) -> str:
+        return f"layer {level} at {grid.lat[row]:g} N, {grid.lon[column]:g} E"
+
+    return checked_ratio(values, str(variable.attrs.get("units", "1")), where, place)
+
+
+def checked_ratio(given: npt.ArrayLike, units: str, where: str, place: Callable[..., str]) -> Array:
+    """Return numbers in units of a mixing ratio as [mol/mol]; raises CaseError for what cannot be one.
+
+    place  describes where a number stands, by its indices
+    """
+    values = without_round_off(numbers(given, where))
     wrong = ~(np.isfinite(values) & (values >= 0.0))
     if wrong.any():
-        level, row, column = np.argwhere(wrong)[0]
+        first = tuple(np.argwhere(wrong)[0].tolist())
         raise CaseError(
-            f"{where} holds a value that is negative or not finite, {values[level, row, column]:g} in layer {level} at "
-            f"{grid.lat[row]:g} N, {grid.lon[column]:g} E; mend it, or leave the variable out"
+            f"{where} holds a value that is negative or not finite, {values[first]:g} in {place(*first)}; mend it, or "
+            "leave the variable out"
         )
-    ratio = np.asarray(values * to(f"1 {variable.attrs.get('units', '1')}", "mol/mol", where=f"units of {where}"))
+    ratio = np.asarray(values * to(f"1 {units}", "mol/mol", where=f"units of {where}"))
     if ratio.max(initial=0.0) > 1.0 + 1e-6:  # but for round-off
         raise CaseError(f"{where} is up to {ratio.max():.3g} mol/mol, more than all air; check its values and units")
     return ratio

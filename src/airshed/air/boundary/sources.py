@@ -39,8 +39,8 @@ def read_profile(choice: str | Path) -> ProfileTable:
     path = _shipped_or_given(choice)
     if path.is_file() and path.read_bytes()[:3] in (b"CDF", b"\x89HD"):
         raise DataError(
-            f"the profile {path} is a netCDF file; the air outside is one profile for all edges: write it as CSV, with "
-            'a line of names, of which the first is "pressure [Pa]", and lines of numbers [ppm]'
+            f"the profile {path} is a netCDF file; a profile is one for all edges, in CSV: a line of names, of which "
+            'the first is "pressure [Pa]", and lines of numbers [ppm]. Fields: Simulation(case, boundary=dataset)'
         )
     text = enumerate(read_text(path, 'give a file, or a shipped profile such as "clean-air"').splitlines(), start=1)
     lines = [(number, line) for number, line in text if line.strip() and not line.startswith("#")]

@@ -145,6 +145,8 @@ class _FixedCase(RunCase):
             raise CaseError(
                 'parallel.groups needs a splitting, such as chemistry.integrator = "strang": "imex" has one stage'
             )
+        if wanted and self.boundary.budget == "faces":
+            raise CaseError('boundary.budget = "faces" needs ranks that are all alike: take out parallel.groups')
         return wanted
 
     def without_groups(self) -> Self:

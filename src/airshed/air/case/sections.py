@@ -232,6 +232,9 @@ class BoundarySection(Section):
     values: Mapping[str, MixingRatio] = setting(
         {}, "Mixing ratios by species, at every height; they replace the profiles."
     )
+    budget: Literal["total", "faces"] = setting(
+        "total", "Inflow and outflow in budgets: `total`; `faces`, also through each face of the area's boundary."
+    )
 
 
 class InitialSection(Section):

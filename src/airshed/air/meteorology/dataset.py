@@ -265,7 +265,9 @@ def _covers(lon: Array, places: Array) -> bool:
     return bool(lon.min() <= places[0] + SAME_PLACE and lon.max() >= places[-1] - SAME_PLACE)
 
 
-def seconds_since(times: NDArray[np.generic] | None, start: np.datetime64) -> tuple[float, ...]:
+def seconds_since(
+    times: NDArray[np.generic] | None, start: np.datetime64, what: str = "meteorology"
+) -> tuple[float, ...]:
     """Return times as seconds since the start: of dates, durations, or numbers that are seconds already."""
     if times is None:
         return (0.0,)
@@ -275,12 +277,12 @@ def seconds_since(times: NDArray[np.generic] | None, start: np.datetime64) -> tu
     if np.issubdtype(values.dtype, np.timedelta64):
         values = values / np.timedelta64(1, "s")
     if values.dtype.kind not in "fiu":
-        raise DataError(f"the meteorology's times are {values.dtype}; give UTC dates, durations, or seconds")
+        raise DataError(f"the {what}'s times are {values.dtype}; give UTC dates, durations, or seconds")
     seconds = tuple(float(value) for value in values)
     if not np.all(np.isfinite(seconds)):
-        raise DataError("the meteorology's times hold NaT, NaN or infinite values; give a moment for each")
+        raise DataError(f"the {what}'s times hold NaT, NaN or infinite values; give a moment for each")
     if any(later <= earlier for earlier, later in pairwise(seconds)):
-        raise DataError("the meteorology's times do not rise; sort them and drop double ones")
+        raise DataError(f"the {what}'s times do not rise; sort them and drop double ones")
     return seconds
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from airshed.air.open_rates import rate_environment
 from airshed.air.programs.records import CellsRecord, MoveRecord, StepRecord, SumRecord
 from airshed.core.errors import NumericalError, ProgramError
+from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.chemistry import Tableau, Tolerances
 from airshed.kernels.layout import Layout
 from airshed.kernels.reference.column import Column, not_below_zero
@@ -158,9 +159,15 @@ class _FormulaRunner:
         else:
             numbers |= _numbers(column.numbers)
         fields = {name: self._between(each, transport.weight) for name, each in transport.fields.items()}
-        box = replace(box, numbers=numbers)
+        box = replace(box, numbers=numbers, outside=self._outside(transport.boundary))
         here = self._column(column)
         return step(box, self._executor.state, forcing.weights, self._fluxes(transport), here, fields).fields
+
+    def _outside(self, given: BoundaryForcing | None) -> Outside:
+        if given is None:
+            return self._box.outside
+        start, end = (each.unpacked(self._layout) for each in (given.start, given.end))
+        return replace(self._box.outside, sides=start + given.weight * (end - start))
 
     def _fluxes(self, transport: TransportForcing) -> AirFluxes:
         east, north = (self._between(each, transport.weight) for each in (transport.flux_x, transport.flux_y))

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.cpu.step_structure import FLUX_WEIGHTS, STATE, WEIGHTS, Ends, Ghost, Step, step_structure
+from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
+from airshed.kernels.cpu.step_structure import FLUX_WEIGHTS, STATE, WEIGHTS, Boundary, Ends, Ghost, Step, step_structure
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
 from airshed.kernels.step.data import (
@@ -49,8 +50,11 @@ class ArgumentTable:
             "thickness": placed(thickness, np.float64),
             "emitted": placed(np.array(constants.emitted), np.int32),
         }
-        self._ghost = _splat(constants.ghosts, layout)
         self._open = open_sides
+        self._edge_sides = tuple(side for side in SIDES if side not in open_sides)
+        self._no_neighbour = aligned_zeros((*constants.ghosts.shape, self.parts, layout.width), layout.dtype)
+        self._profile = self._of_profile(constants.ghosts)
+        self._boundaries: dict[int, tuple[PackedBoundary, PackedBoundary]] = {}
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
         self._members, self._levels = self._all_members(operators), levels
         structure = step_structure(self._members)
@@ -76,16 +80,20 @@ class ArgumentTable:
                 setattr(step, each.name, address(found[each.key]))
         return found
 
+    def _of_profile(self, ghosts: Array) -> PackedBoundary:
+        """Return the boundary concentrations that are the same along all faces, packed."""
+        return PackedBoundary.of(self._layout, ghosts, sides=self._edge_sides)
+
     def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area (species, level) and above it (species,)."""
-        self._ghost[...] = ghosts[..., None]
+        """Change the lateral profile (species, level) and the mixing ratios above the area (species,)."""
+        self._profile = self._of_profile(ghosts)
         if top.size:
             self._kept["top"][...] = top
 
     def _fill_constants(self, step: Step, constants: StepConstants) -> None:
         step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
-        for side in set(SIDES) - set(self._open):
-            setattr(step, side, _outside(self._ghost))
+        for side in self._edge_sides:
+            setattr(step, side, Ghost(address(self._no_neighbour), 0, 0, 0, 1))
         for name, array in self._kept.items():
             setattr(step, name, address(array))
         step.emitted_count = len(constants.emitted)
@@ -101,7 +109,7 @@ class ArgumentTable:
         self._place(row, "flux_x", transport.flux_x)
         self._place(row, "flux_y", transport.flux_y)
         self._place(row, "flux_z", transport.flux_z)
-        self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        self._fill_boundary(row, transport)
         self._fill_operators(row, transport, column)
         self.set_edges(row, edges)
         if column is not None:
@@ -130,8 +138,23 @@ class ArgumentTable:
         self._steps[row].blocks = 0  # a row of faces is then as long as one block
         for name, pair in fields.items():
             self._place(row, name, pair)
-        self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z
+        self._fill_boundary(row, transport)
         self._fill_numbers(row, transport.numbers)
+
+    def _fill_boundary(self, row: int, transport: TransportForcing) -> None:
+        """Set the weights of transport, and the addresses of the boundary concentrations where they have changed."""
+        forcing = transport.boundary or BoundaryForcing(self._profile, self._profile, 0.0)
+        self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z, forcing.weight
+        start, end = self._boundaries.get(row, (None, None))
+        if start is forcing.start and end is forcing.end:
+            return
+        self._boundaries[row] = forcing.start, forcing.end
+        for side in self._edge_sides:
+            first, last = forcing.start.sides[side], forcing.end.sides[side]
+            if first.shape != last.shape or first.dtype != self._layout.dtype:
+                raise KernelError(f"boundary concentrations are {first.dtype} {first.shape} and {last.shape}")
+            stride = 0 if len(first) == 1 else first[0].size // self.parts
+            setattr(self._steps[row], f"boundary_{side}", Boundary(address(first), address(last), stride))
 
     def _fill_column(self, row: int, column: ColumnForcing) -> None:
         step = self._steps[row]
@@ -197,15 +220,3 @@ def placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
     if values.size:
         result[...] = values
     return result
-
-
-def _splat(values: Array, layout: Layout) -> AnyArray:
-    """The same values (species, level) in all lanes."""
-    block = aligned_zeros((*values.shape, layout.width), layout.dtype)
-    block[...] = values[..., None]
-    return block
-
-
-def _outside(ghost: AnyArray) -> Ghost:
-    """The same air along the whole edge."""
-    return Ghost(address(ghost), 0, 0, 0, 1)

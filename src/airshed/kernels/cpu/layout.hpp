@@ -11,13 +11,21 @@ template <class Number> struct EndsOf {    // a field at the two ends of a forci
 typedef EndsOf<real> Ends;
 typedef EndsOf<scalar> ValueEnds;
 
-// Mixing ratios outside one side: block (row, block) at data + row row_stride + block block_stride. At the edge of the area
-// that is the air outside; else it is what a neighbouring rank holds, to the south and north two rows, the second of
-// them (counted away from here) `second` further.
+// Mixing ratios that a neighbouring rank holds beyond one side: block (row, block) at data + row row_stride + block
+// block_stride; to the south and north two rows, the second of them (counted away from here) `second` further. At the edge of
+// the area no value there counts: the boundary concentration does.
 struct Ghost {
     const scalar* data;
     int64_t row_stride, block_stride, second;
     int64_t edge;          // whether the area ends here
+};
+
+// Boundary concentrations along one side at the two ends of an interval: west and east [row][species][level], south and north
+// [block][species][level][W]; `stride` between rows or blocks, 0 where all faces have the same.
+struct Boundary {
+    const scalar* start;
+    const scalar* end;
+    int64_t stride;
 };
 
 struct Step {
@@ -32,8 +40,9 @@ struct Step {
     real* air_tendency;
     // air fluxes through west, south and upper faces at level n [mol/s]
     Ends flux_x, flux_y, flux_z;
-    double flux_weight, flux_z_weight;
+    double flux_weight, flux_z_weight, boundary_weight;
     Ghost west, east, south, north;
+    Boundary boundary_west, boundary_east, boundary_south, boundary_north;
     const scalar* top;                     // [species]: mixing ratio above the model
     const real* vertical_weights;          // [level][4]: parabola weights for upward (2) and downward (2) flow
     // the column at level n+1

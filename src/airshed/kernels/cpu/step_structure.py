@@ -14,12 +14,18 @@ class Ends(ctypes.Structure):
 
 
 class Ghost(ctypes.Structure):
-    """Mixing ratios beyond one side of the tile: of the air outside, or of a neighbour."""
+    """Mixing ratios of a neighbour beyond one side of the tile."""
 
     _fields_ = (
         ("data", ctypes.c_void_p), ("row_stride", ctypes.c_int64), ("block_stride", ctypes.c_int64),
         ("second", ctypes.c_int64), ("edge", ctypes.c_int64),
     )  # fmt: skip
+
+
+class Boundary(ctypes.Structure):
+    """Boundary concentrations along one side at the two ends of an interval."""
+
+    _fields_ = (("start", ctypes.c_void_p), ("end", ctypes.c_void_p), ("stride", ctypes.c_int64))
 
 
 class Step(ctypes.Structure):
@@ -30,8 +36,10 @@ class Step(ctypes.Structure):
         ("q", ctypes.c_void_p), ("q_other", ctypes.c_void_p), ("tendency", ctypes.c_void_p),
         ("air", ctypes.c_void_p), ("air_other", ctypes.c_void_p), ("air_tendency", ctypes.c_void_p),
         ("flux_x", Ends), ("flux_y", Ends), ("flux_z", Ends),
-        ("flux_weight", ctypes.c_double), ("flux_z_weight", ctypes.c_double),
+        ("flux_weight", ctypes.c_double), ("flux_z_weight", ctypes.c_double), ("boundary_weight", ctypes.c_double),
         ("west", Ghost), ("east", Ghost), ("south", Ghost), ("north", Ghost),
+        ("boundary_west", Boundary), ("boundary_east", Boundary),
+        ("boundary_south", Boundary), ("boundary_north", Boundary),
         ("top", ctypes.c_void_p), ("vertical_weights", ctypes.c_void_p),
         ("temperature", Ends), ("water", Ends), ("parameters", Ends),
         ("column_weight", ctypes.c_double),
@@ -57,5 +65,5 @@ def _words(first: str, last: str) -> slice:
 
 
 STATE: Final = _words("q", "air_tendency")
-FLUX_WEIGHTS: Final = _words("flux_weight", "flux_z_weight")
+FLUX_WEIGHTS: Final = _words("flux_weight", "boundary_weight")
 WEIGHTS: Final = _words("c0", "s1")

@@ -24,6 +24,7 @@ from airshed.kernels.step.data import (
     State,
     StepConstants,
     StepForcing,
+    StepObserver,
     TransportForcing,
 )
 from airshed.program.weights import StageWeights
@@ -62,6 +63,7 @@ class Stepper:
             kernel, self._table, pieces, layout.blocks, threads=self.threads, pool=self.pool, edges=bool(sides)
         )  # fmt: skip
         self._arrived = True
+        self.observer: StepObserver | None = None
 
     def step(
         self, weights: StageWeights, transport: TransportForcing, column: ColumnForcing | None
@@ -80,8 +82,11 @@ class Stepper:
         """
         sums = self._sums[: len(steps)]
         together = len(steps) if self.neighbours is None else 1  # the halo is exchanged for each step
+        together = together if self.observer is None else 1
         for first in range(0, len(steps), together):
             some = slice(first, first + together)
+            if self.observer is not None:
+                self.observer(steps[first], self.state)
             self._advance(steps[some], sums[some])
         return sums
 

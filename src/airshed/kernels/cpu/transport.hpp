@@ -3,7 +3,7 @@
 // A face between cells b | c with flow from b to c, a upstream of b: q_face = b + psi, |psi| = min(|c-b|, |b-a|,
 // alpha |c-b| + beta |b-a|), psi = 0 at an extremum (Hundsdorfer, Koren, van Loon & Verwer 1995, kappa = 1/3:
 // alpha = 1/3, beta = 1/6; on layers of unequal thickness the weights of the parabola through three cell means).
-// Outside the area: inflow brings the ghost value; for outflow the ghost equals the cell inside, so that it is free.
+// Beyond the area: inflow brings the boundary concentration; for outflow the cell beyond equals that inside, so that it is free.
 //
 // Compiled without VERTICAL this is transport along whole planes, each level by itself, with nothing implicit; without
 // HORIZONTAL that of columns, each by itself.
@@ -148,7 +148,18 @@ static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f)
     }
 }
 
-// Where the mixing ratios around a block lie; rows and blocks that are not held here point to ghost values.
+// Boundary concentration of one species and level, at offset k in a block: of one row in all lanes, or of the columns of a block.
+INLINE value boundary_of_row(const Step& s, const Boundary& side, int64_t row, int64_t k) {
+    const int64_t place = row * side.stride + k / W;
+    const value start = splat(side.start[place]), end = splat(side.end[place]);
+    return fused(splat(real(s.boundary_weight)), end - start, start);
+}
+
+INLINE value boundary_of_block(const Step& s, const Boundary& side, int64_t block, int64_t k) {
+    return between(side.start, side.end, splat(real(s.boundary_weight)), block * side.stride + k);
+}
+
+// Where the mixing ratios around a block lie; beyond the edge of the area there are none that count.
 struct Around {
     const scalar *here, *west, *east, *south, *north, *north2;
     bool west_edge, east_edge, south_edge, north_edge;
@@ -187,14 +198,14 @@ static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
             const int64_t o = i * COLUMN + z * W;
             const pack flux = air_flux(s.flux_y, w, here + z * W);
             value s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
-            if (a.south_edge) s1 = select(flux > 0, s1, c), s2 = s1;
+            if (a.south_edge) s1 = select(flux > 0, boundary_of_block(s, s.boundary_south, block, o), c), s2 = s1;
             else if (row == 1 && s.south.edge) {
                 const pack edge = air_flux(s.flux_y, w, here - s.blocks * COLUMN + z * W);
-                s2 = select(edge > 0, s2, s1);
+                s2 = select(edge > 0, boundary_of_block(s, s.boundary_south, block, o), s1);
             }
             if (a.north_edge) {
                 const pack edge = air_flux(s.flux_y, w, here + s.blocks * COLUMN + z * W);
-                n = select(edge > 0, c, n);
+                n = select(edge > 0, c, boundary_of_block(s, s.boundary_north, block, o));
             }
             carry[i * NZ + z] = face(flux, s2, s1, c, n);
             if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(across[z], s1 - c, carry[i * NZ + z]);
@@ -219,7 +230,7 @@ static void start_block(const Step& s, int64_t row, int64_t block, value* carry)
             value c = at(a.here, o);
             if (before_one_column(s, block - 1)) {
                 const pack edge = air_flux(s.flux_x, w, x + z * W);
-                set_lane(c, 1, edge[1] > 0 ? c[0] : at(s.east.data, row * s.east.row_stride + o)[0]);
+                set_lane(c, 1, edge[1] > 0 ? c[0] : boundary_of_row(s, s.boundary_east, row, o)[0]);
             }
             const pack flux = splat(air_flux(s.flux_x, w, x + z * W)[0]);
             carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
@@ -263,20 +274,20 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
             const value so = at(a.south, k);
             value s_1 = so;
             if (EDGE) {
-                if (a.west_edge) west = f.west[z][0] > 0 ? west : splat(c[0]);
+                if (a.west_edge) west = f.west[z][0] > 0 ? boundary_of_row(s, s.boundary_west, row, k) : splat(c[0]);
                 if (a.east_edge) {
-                    const value ghost = f.east[z][last] > 0 ? splat(c[last]) : east;
+                    const value ghost = f.east[z][last] > 0 ? splat(c[last]) : boundary_of_row(s, s.boundary_east, row, k);
                     c = select(mask > 0, c, ghost), east = ghost;
                 }
                 if (before_one_column(s, block)) {
                     const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
                     const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), next);
-                    set_lane(east, 1, edge[1] > 0 ? east[0] : at(s.east.data, row * s.east.row_stride + k)[0]);
+                    set_lane(east, 1, edge[1] > 0 ? east[0] : boundary_of_row(s, s.boundary_east, row, k)[0]);
                 }
-                if (a.south_edge) s_1 = select(f.south[z] > 0, s_1, c);
-                if (a.north_edge) n1 = select(f.north[z] > 0, c, n1), n2 = n1;
+                if (a.south_edge) s_1 = select(f.south[z] > 0, boundary_of_block(s, s.boundary_south, block, k), c);
+                if (a.north_edge) n1 = select(f.north[z] > 0, c, boundary_of_block(s, s.boundary_north, block, k)), n2 = n1;
                 if (row == s.rows - 2 && s.north.edge) n2 = select(air_flux(s.flux_y, splat(real(s.flux_weight)),
-                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0, n1, n2);
+                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0, n1, boundary_of_block(s, s.boundary_north, block, k));
             }
             x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
             y = face(f.north[z], s_1, c, n1, n2);

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.boundary import FaceCells
+
 Array = npt.NDArray[np.float64]
 
 ALPHA, BETA = 1.0 / 3.0, 1.0 / 6.0
@@ -30,10 +32,19 @@ class AirFluxes:
 
 @dataclass(frozen=True)
 class Outside:
-    """Mixing ratios around the area [mol/mol]: at its sides (species, level), above it (species,)."""
+    """Mixing ratios around the area [mol/mol]: at its lateral faces, above it (species,).
+
+    sides  (species, level), or (species, level, face cell) in the order of :class:`airshed.kernels.boundary.FaceCells`
+    """
 
     sides: Array
     top: Array
+
+    def along(self, rows: int, columns: int) -> list[Array]:
+        """Return the boundary concentrations (species, level, face cell) along west, east, south and north."""
+        shape = *self.sides.shape[:2], FaceCells(rows, columns).count
+        field = self.sides if self.sides.ndim > 2 else np.broadcast_to(self.sides[..., None], shape)
+        return list(FaceCells(rows, columns).split(field).values())
 
 
 @dataclass(frozen=True)
@@ -74,14 +85,14 @@ def flux_along(cells: Array, air: Array) -> Array:
     return np.asarray(air * np.where(air > 0.0, positive, negative))
 
 
-def with_sides(q: Array, air: Array, outside: Array) -> Array:
-    """Return q with two more cells at either end of the last axis: the outside for inflow, else the cell inside.
+def with_sides(q: Array, air: Array, before: Array, behind: Array) -> Array:
+    """Return q with two more cells at either end of the last axis: the boundary for inflow, else the cell inside.
 
-    q  (species, level, ..., n)      air  (level, ..., n + 1) through the faces      outside  (species, level)
+    q  (species, level, ..., n)                air  (level, ..., n + 1) through the faces
+    before, behind  (species, level, ...)      boundary concentrations at either end
     """
-    ghost = outside[:, :, None]
-    first = np.where(air[..., 0] > 0.0, ghost, q[..., 0])
-    last = np.where(air[..., -1] > 0.0, q[..., -1], ghost)
+    first = np.where(air[..., 0] > 0.0, before, q[..., 0])
+    last = np.where(air[..., -1] > 0.0, q[..., -1], behind)
     return np.concatenate([np.stack([first] * 2, axis=-1), q, np.stack([last] * 2, axis=-1)], axis=-1)
 
 
@@ -107,8 +118,9 @@ def upward_flux(q: Array, air: Array, top: Array, weights: Array) -> Array:
 def transport(q: Array, air: AirFluxes, outside: Outside, weights: Array) -> Transported:
     """Return what the air fluxes do to mixing ratios q (species, level, lat, lon) at one instant."""
     turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(air.northward, -1, -2)
-    x = flux_along(with_sides(q, air.eastward, outside.sides), air.eastward)
-    y = np.swapaxes(flux_along(with_sides(turned, northward, outside.sides), northward), -1, -2)
+    west, east, south, north = outside.along(*q.shape[-2:])
+    x = flux_along(with_sides(q, air.eastward, west, east), air.eastward)
+    y = np.swapaxes(flux_along(with_sides(turned, northward, south, north), northward), -1, -2)
     z = upward_flux(q, air.upward, outside.top, weights)
     tendency = -np.diff(x, axis=3) - np.diff(y, axis=2) - np.diff(z, axis=1, prepend=0.0)
     into = (x[..., 0], -x[..., -1], y[:, :, 0], -y[:, :, -1], -z[:, -1])

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.layout import Layout, Padding
@@ -49,6 +50,8 @@ class Trial:
 
     weight, weight_z  of the horizontal and vertical air fluxes at n;  column_weight  of the columns at n + 1
     explicit  fields of operators that act at n, at its ends
+    boundary  concentrations (species, level, face cell) at the ends of an interval of their own, and the weight of n in
+              it; None where the lateral profile of `box` is there in all steps
     """
 
     box: Box
@@ -60,6 +63,8 @@ class Trial:
     weight: float = 0.25
     weight_z: float = 0.5
     column_weight: float = 0.75
+    boundary: tuple[Array, Array] | None = None
+    boundary_weight: float = 0.375
 
 
 def random_trial(
@@ -109,6 +114,13 @@ def random_trial(
     return Trial(box, before, air_fluxes, columns_at, (some(first, at_n=True), some(last, at_n=True)), weights)
 
 
+def with_boundary(trial: Trial, seed: int = 0) -> Trial:
+    """Return a trial with boundary concentrations that differ from face cell to face cell and in time."""
+    random, (species, levels, rows, columns) = np.random.default_rng([seed, 1]), trial.fields.q.shape
+    faces = species, levels, FaceCells(rows, columns).count
+    return replace(trial, boundary=(_mixing_ratios(random, faces), _mixing_ratios(random, faces)))
+
+
 def _mixing_ratios(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
     values = np.exp(random.uniform(np.log(_LEAST), np.log(_MOST), shape))
     return np.where(random.uniform(size=shape) < 0.1, 0.0, values)
@@ -153,7 +165,10 @@ def twin_step(trial: Trial) -> Stepped:
     flat = between(*trial.air_fluxes, trial.weight)
     air_fluxes = replace(flat, upward=between(*trial.air_fluxes, trial.weight_z).upward)
     column, explicit = between(*trial.columns, trial.column_weight), between(*trial.explicit, trial.weight)
-    return step(trial.box, trial.fields, trial.weights, air_fluxes, column, explicit)
+    box = trial.box
+    if trial.boundary is not None:
+        box = replace(box, outside=replace(box.outside, sides=between(*trial.boundary, trial.boundary_weight)))
+    return step(box, trial.fields, trial.weights, air_fluxes, column, explicit)
 
 
 def make_stepper(
@@ -185,13 +200,23 @@ def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForci
     own = {name: pair([each.fields for each in trial.columns], name) for name in column.fields}
     explicit = {name: pair(trial.explicit, name) for name in trial.explicit[0]}
     return (
-        TransportForcing(east, north, up, trial.weight, trial.weight_z, explicit, trial.box.numbers),
+        TransportForcing(
+            east, north, up, trial.weight, trial.weight_z, explicit, trial.box.numbers, boundary_of(trial, layout)
+        ),
         ColumnForcing(
             pair(trial.columns, "temperature", "edge"), pair(trial.columns, "water", "edge"),
             weight=trial.column_weight, emission=layout.pack(column.emission, padding="constant"), sun=layout.pack(sun),
             fields=own, numbers=trial.box.numbers,
         ),
     )  # fmt: skip
+
+
+def boundary_of(trial: Trial, layout: Layout) -> BoundaryForcing | None:
+    """Return the packed boundary concentrations of a trial, at 0 and 1 s."""
+    if trial.boundary is None:
+        return None
+    start, end = (PackedBoundary.of(layout, each, seconds) for seconds, each in enumerate(trial.boundary))
+    return BoundaryForcing(start, end, trial.boundary_weight)
 
 
 def changed(trial: Trial, name: str, factor: float) -> Trial:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ import numpy.typing as npt
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.program.weights import StageWeights
+
+if TYPE_CHECKING:
+    from airshed.kernels.boundary import BoundaryForcing
 
 Array = npt.NDArray[np.float64]
 
@@ -42,6 +45,7 @@ class TransportForcing:
 
     fields   those that operators read which act with transport: exchange through faces, and matrices of columns
     numbers  values of numbers of operators, in the place of those that they were declared with
+    boundary  concentrations along the lateral faces; None where the profile of :class:`StepConstants` is there
     """
 
     flux_x: Pair
@@ -51,6 +55,7 @@ class TransportForcing:
     weight_z: float
     fields: Mapping[str, Pair] = field(default_factory=dict)
     numbers: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
+    boundary: "BoundaryForcing | None" = None
 
 
 @dataclass(frozen=True)
@@ -140,11 +145,15 @@ class StepForcing:
     column: ColumnForcing | None
 
 
+StepObserver = Callable[[StepForcing, State], None]
+
+
 @dataclass(frozen=True)
 class StepChanges:
     """Changes of what a step is given, each like what changes; none where there is nothing.
 
-    emission   [mol/s], packed;  outside  (species, level) [mol/mol];  top  (species,)
+    emission   [mol/s], packed;  outside  of the lateral profile (species, level) [mol/mol];  top  (species,)
+    boundary   of boundary concentrations along the faces, at both ends of the interval of a step that has them
     reactions  of a factor of one on the rate of each reaction (reaction,)
     fields     that operators read, packed, at both ends of the interval of forcing;  numbers  that operators read
     """
@@ -155,6 +164,7 @@ class StepChanges:
     reactions: Array | None = None
     fields: Mapping[str, Pair] = field(default_factory=dict)
     numbers: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
+    boundary: "BoundaryForcing | None" = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +200,8 @@ class FieldAdjoint:
 class StepConstants:
     """What stays the same in all steps.
 
-    ghosts            mixing ratios (species, level) [mol/mol] outside the area, the same all around
+    ghosts            boundary concentrations (species, level) [mol/mol], the same along all lateral faces, in steps
+                      that are given none of their own
     top               mixing ratios (species,) above it
     density_factor    (level, lat) relative air density per mole of air in a cell [1/mol]
     vertical_weights  (level, 4) parabola weights of each upper face for upward and for downward flow

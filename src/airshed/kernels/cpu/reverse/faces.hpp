@@ -1,7 +1,7 @@
 // reverse/faces.hpp: the transpose of limited transport. Every cell gathers what the faces around it give back to it, in one
 // order: the same bits for any cut of the area.
 //
-// Beyond the edges of the area: where air flows in, a cell's share belongs to the air outside, else to the cell inside.
+// Beyond the edges of the area: where air flows in, a cell's share belongs to the boundary concentration, else to the cell inside.
 
 INLINE pack from_west_2(pack west, pack here) { return lanes_from<W - 2>(west, here, lanes{}); }
 INLINE pack from_west_3(pack west, pack here) { return lanes_from<W - 3>(west, here, lanes{}); }
@@ -73,18 +73,18 @@ static void load_edges_x(const Step& s, int64_t row, Edges& e) {
 // Mixing ratios of a row at one place of its blocks; beyond the edge of the area those of the air that flows through it.
 INLINE pack row_value(const Step& s, const Edges& e, int64_t row, int64_t block, int64_t k, int z) {
     const pack value = at(row_at(s, row, block), k);
-    if (row < 0 && s.south.edge) return e.south[z] > 0 ? value : at(row_at(s, 0, block), k);
-    if (row >= s.rows && s.north.edge) return e.north[z] > 0 ? at(row_at(s, s.rows - 1, block), k) : value;
+    if (row < 0 && s.south.edge) return e.south[z] > 0 ? boundary_of_block(s, s.boundary_south, block, k) : at(row_at(s, 0, block), k);
+    if (row >= s.rows && s.north.edge) return e.north[z] > 0 ? at(row_at(s, s.rows - 1, block), k) : boundary_of_block(s, s.boundary_north, block, k);
     return value;
 }
 
 // The same along a row.
 INLINE pack block_value(const Step& s, const Edges& e, int64_t row, int64_t block, int64_t k, int z) {
     const pack value = at(block_at(s, row, block), k);
-    if (block < 0 && s.west.edge) return e.west[z] > 0 ? value : splat(block_at(s, row, 0)[k]);
+    if (block < 0 && s.west.edge) return e.west[z] > 0 ? boundary_of_row(s, s.boundary_west, row, k) : splat(block_at(s, row, 0)[k]);
     if (block >= s.blocks - 1 && s.east.edge) {
-        const real last = block_at(s, row, s.blocks - 1)[k + s.last_lanes - 1], outside = block_at(s, row, s.blocks)[k];
-        const pack ghost = splat(e.east[z] > 0 ? last : outside);
+        const pack last = splat(block_at(s, row, s.blocks - 1)[k + s.last_lanes - 1]);
+        const pack ghost = e.east[z] > 0 ? last : boundary_of_row(s, s.boundary_east, row, k);
         return block >= s.blocks ? ghost : e.inside > 0 ? value : ghost;
     }
     return value;
@@ -156,6 +156,11 @@ INLINE Shares shares_y(const Transposed& a, const Lines& l, const Edges& edges, 
     });
 }
 
+// Adds lanes to the adjoints of boundary concentrations of a block's columns.
+INLINE void add_lanes(double* target, pack lanes) {
+    for (int lane = 0; lane < W; lane++) target[lane] += double(lanes[lane]);
+}
+
 // Adds what a face gives to the rows to come to what is kept for them; returns all that the row itself gets from y faces.
 INLINE pack keep(pack* kept, const Shares& n) {
     const pack total = n.added_to_before2(kept[0]);
@@ -183,7 +188,7 @@ INLINE void load_ahead_y(const Transposed& a, int64_t row, int64_t block, Seen& 
 
 // What the three faces south of a row's block that it needs give to it and to the two rows north of it; at the edge two.
 template <bool KEPT>
-static void start_row_transposed(const Transposed& a, int64_t first, int64_t block, pack* carry, double* outside) {
+static void start_row_transposed(const Transposed& a, int64_t first, int64_t block, pack* carry, double* south) {
     const pack mask = lane_mask(block == a.s.blocks - 1 ? a.s.last_lanes : W);
     Edges edges;
     load_edges_y(a.s, block, edges);
@@ -201,7 +206,7 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
                 const pack beyond = keep(kept, n) * mask;
                 if (!at_edge) continue;
                 const auto inflow = edges.south[z] > 0;
-                outside[i * NZ + z] += sum(inflow ? beyond : pack{});
+                add_lanes(south + i * COLUMN + z * W, inflow ? beyond : pack{});
                 // the row itself, which is the next to be completed: one row further on at the first of the two
                 kept[row == first - 1 ? 0 : 1] += inflow ? pack{} : beyond;
             }
@@ -210,7 +215,7 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
 
 // What the faces west of a row's first block that it needs give to it.
 template <bool KEPT>
-static void start_block_transposed(const Transposed& a, int64_t row, int64_t block, pack* carry, double* outside) {
+static void start_block_transposed(const Transposed& a, int64_t row, int64_t block, pack* carry, double* west) {
     Seen f;
     Edges edges;
     load_ahead_x(a, row, block - 1, f), load_edges_x(a.s, row, edges);
@@ -222,7 +227,7 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
             pack next = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (block == 0 && a.s.west.edge) {
                 const pack beyond = (from_west_3(pack{}, p.after2()) + from_west_2(pack{}, p.after)) + p.added_to_before2(from_west_1(pack{}, p.before));
-                if (edges.west[z] > 0) outside[i * NZ + z] += sum(beyond);
+                if (edges.west[z] > 0) west[i * NZ + z] += sum(beyond);
                 else next[0] += real(sum(beyond));
             }
             carry[i * NZ + z] = next;
@@ -232,9 +237,9 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
 // ---- one block ---------------------------------------------------------------------------------------------------------------
 // Returns in `bar` [species][level] the adjoint `x` of a block's mixing ratios, and what the tendencies of the block and those
 // around it give to them.
-// KEPT: branches are kept; EDGE: the block may be at an edge of the area.
+// KEPT: branches are kept; EDGE: the block may be at an edge of the area. To the adjoints of boundary concentrations it adds.
 template <bool KEPT, bool EDGE>
-static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, const real* x, pack* bar, double* outside, double* above) {
+static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, const real* x, pack* bar, const BoundaryAdjoints& boundary, double* above) {
     const Step& s = a.s;
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
     const bool east = EDGE && block == s.blocks - 1 && s.east.edge, north = EDGE && row == s.rows - 1 && s.north.edge;
@@ -263,7 +268,7 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
                 const double beyond = sum((edges.inside > 0 ? pack{} : total[z]) + carried);
                 total[z] = total[z] * edges.inside;
                 if (edges.east[z] > 0) total[z][last] += real(beyond);
-                else outside[i * NZ + z] += beyond;
+                else boundary.east[row * NS * NZ + i * NZ + z] += beyond;
             }
             pack* kept = carry_y + 3 * (i * NZ + z);
             const pack from_rows = keep(kept, shares_y<KEPT>(a, l, edges, row, block, k, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]));
@@ -272,7 +277,7 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
                 const pack beyond = (kept[0] + kept[1] + kept[2]) * mask;
                 const auto outflow = edges.north[z] > 0;
                 total[z] += outflow ? beyond : pack{};
-                outside[i * NZ + z] += sum(outflow ? pack{} : beyond);
+                add_lanes(boundary.north + block * BLOCK + k, outflow ? pack{} : beyond);
             }
         }
         if constexpr (VERTICAL) {

@@ -13,6 +13,10 @@ struct Transposed {        // a step whose transport is transposed: its mixing r
     const uint16_t* branches;  // of its limiters, [lat][block][species][level][face], see faces.hpp; null where they are not kept
 };
 
+struct BoundaryAdjoints {     // of boundary concentrations, as these lie in memory: [row][species][level], [block][species][level][W]
+    double *west, *east, *south, *north;
+};
+
 struct Reverse {
     const Step *next;             // transport of step n+1: q is q(n+1)
     const Step *adjoint;          // where B(n+1) lies, as q
@@ -29,12 +33,12 @@ struct Reverse {
     real *x, *z, *u, *b;          // adjoints; b is written
     // Adjoints of what steps are given, to which this adds: of sources [s/mol] of each species in the lowest levels,
     // [lat][block][species][source_levels][W], those of a period times its share of the step's emission; of mixing ratios
-    // outside [lat][block][species][level] and above [lat][block][species]; of a factor on each reaction's rate
-    // [lat][block][reaction] where those are asked for.
+    // above [lat][block][species]; of a factor on each reaction's rate [lat][block][reaction] where those are asked for.
     real* sources[2];
     double shares[2];
     int64_t source_levels;
-    double *outside, *top, *reactions;
+    BoundaryAdjoints boundary;
+    double *top, *reactions;
     int64_t own_rates, reactions_asked;
     OPERATOR_ADJOINT_MEMBERS
 };

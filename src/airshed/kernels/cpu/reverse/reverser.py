@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.boundary import PackedBoundary, empty_sides
 from airshed.kernels.cpu.argument_table import ArgumentTable
 from airshed.kernels.cpu.reverse.beyond import Beyond
 from airshed.kernels.cpu.reverse.pipeline import ReverseKernel
@@ -16,7 +17,7 @@ from airshed.kernels.cpu.reverse.read_adjoints import ReadAdjoints, with_members
 from airshed.kernels.cpu.step_structure import Ghost
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
-from airshed.kernels.step.data import SIDES, Level, Share, State, StepConstants, StepForcing, Swap
+from airshed.kernels.step.data import SIDES, Level, Share, Side, State, StepConstants, StepForcing, Swap
 from airshed.kernels.step.operator_fields import members
 
 Array = npt.NDArray[np.float64]
@@ -28,6 +29,9 @@ _FACES: Final = 3
 
 _NUMBER: Final = "number."
 """Before the name of a number whose adjoint is kept."""
+
+_BOUNDARY: Final = "boundary."
+"""Before the side, a dot and the instant of adjoints of boundary concentrations that are kept."""
 
 _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
 """Steps that hold the air fluxes beyond each side alone."""
@@ -42,7 +46,7 @@ class _Reverse(ctypes.Structure):
         ("tendency_before", ctypes.c_void_p), ("branches", ctypes.c_void_p), ("branches_before", ctypes.c_void_p),
         ("x", ctypes.c_void_p), ("z", ctypes.c_void_p), ("u", ctypes.c_void_p), ("b", ctypes.c_void_p),
         ("sources", ctypes.c_void_p * 2), ("shares", ctypes.c_double * 2), ("source_levels", ctypes.c_int64),
-        ("outside", ctypes.c_void_p), ("top", ctypes.c_void_p), ("reactions", ctypes.c_void_p),
+        ("boundary", ctypes.c_void_p * 4), ("top", ctypes.c_void_p), ("reactions", ctypes.c_void_p),
         ("own_rates", ctypes.c_int64), ("reactions_asked", ctypes.c_int64),
     )  # fmt: skip
 
@@ -64,7 +68,10 @@ class Reverser:
         self._tendency, self._tendency_before = (layout.zeros(species, levels) for _ in range(2))
         self._branches = _Branches((layout.rows, layout.blocks, species, levels, _FACES))
         columns = layout.rows, layout.blocks
-        self.outside, self.top = np.zeros((*columns, species, levels)), np.zeros((*columns, species))
+        self._of_profile = empty_sides(layout, species, levels)
+        self._of_instants: dict[float, dict[Side, Array]] = {}
+        self.top = np.zeros((*columns, species))
+        self._no_sums = np.zeros(0)
         self.reactions = np.zeros((*columns, len(network.reactions)))
         self._beyond = Beyond(layout, (species, levels), swap)
         self._table = ArgumentTable(layout, 8, self._beyond.sides, constants, shape.operators, levels)
@@ -91,13 +98,33 @@ class Reverser:
         self._table.set_sides(_ADJOINT, Ghost(address(self._nothing), 0, 0, 0, 1))
         self._table.set_edges(_ADJOINT, self._beyond.adjoint)
         call.own_rates, call.reactions_asked = self.read is not None, reactions
-        call.outside, call.top, call.reactions = map(address, (self.outside, self.top, self.reactions))
+        call.top, call.reactions = map(address, (self.top, self.reactions))
+        for number, side in enumerate(SIDES):
+            call.boundary[number] = address(self._of_profile[side])
         return call
+
+    @property
+    def boundary(self) -> dict[float, Array]:
+        """Adjoints of boundary concentrations (species, level, face cell) by their instants [s]; see Reverser."""
+        found = sorted(self._of_instants.items()) or [(0.0, self._of_profile)]
+        return {seconds: PackedBoundary(sides).unpacked(self.layout) for seconds, sides in found}
+
+    @property
+    def outside(self) -> Array:
+        """The sum of these adjoints over instants and faces, by the block that a face belongs to."""
+        layout, found = self.layout, np.zeros((*self.top.shape, self._of_profile["west"].shape[-1]))
+        for sides in (self._of_profile, *self._of_instants.values()):
+            found[:, 0] += sides["west"]
+            found[:, layout.blocks - 1] += sides["east"]
+            found[0] += sides["south"].sum(axis=-1)
+            found[layout.rows - 1] += sides["north"].sum(axis=-1)
+        return found
 
     def start(self, tendency: AnyArray) -> None:
         """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
-        for each in (self.x, self.outside, self.top, self.reactions):
+        for each in (self.x, *self._of_profile.values(), self.top, self.reactions):
             each[...] = 0.0
+        self._of_instants.clear()
         if self.read is not None:
             self.read.clear()
         self.begin_behind(tendency)
@@ -118,11 +145,11 @@ class Reverser:
         call, table = self._call, self._table
         if isinstance(before, StepForcing):
             self._beyond.fetch(older.q, self._beyond.older)
-            table.fill(_BEFORE, _moved(older), before, self._beyond.older, self.outside, self._sweeps)
+            table.fill(_BEFORE, _moved(older), before, self._beyond.older, self._no_sums, self._sweeps)
         else:
             self._tendency_before[...] = before
         state = State(now.q, older.q, self._tendency_before, now.air, older.air, now.air)
-        table.fill(_NOW, state, step, {}, self.outside, self._sweeps)
+        table.fill(_NOW, state, step, {}, self._no_sums, self._sweeps)
         call.has_columns, call.has_before = 1, isinstance(before, StepForcing)
         call.newest, call.air = address(newest.q), address(newest.air)
         self._place_sources(sources)
@@ -142,27 +169,40 @@ class Reverser:
 
     def jump(self, now: Level) -> AnyArray:
         """Return what a jump of both levels is worth, see :class:`airshed.kernels.derivatives.Reverser`."""
-        changed = self.x, self.outside, self.top, self.reactions
+        instants = [each for sides in self._of_instants.values() for each in sides.values()]
+        changed = self.x, *self._of_profile.values(), *instants, self.top, self.reactions
         before, after, own = [each.copy() for each in changed], self._after, self._call.own_rates
+        known = set(self._of_instants)
         self._call.own_rates = 0  # else what operators of transport read would count twice
         self.finish(now)
         self._call.own_rates = own
         found = self.x + self.older
         for each, was in zip(changed, before, strict=True):
             each[...] = was
+        for seconds in set(self._of_instants) - known:
+            del self._of_instants[seconds]
         self._after = after
         return np.asarray(found)
 
     def keep(self) -> dict[str, AnyArray]:
         """Return its own arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
         numbers = {} if self.read is None else {_NUMBER + name: each for name, each in self.read.numbers.items()}
-        return numbers | {
+        by_instant = {f"{_BOUNDARY}{side}": each for side, each in self._of_profile.items()} | {
+            f"{_BOUNDARY}{side}.{seconds!r}": each
+            for seconds, sides in self._of_instants.items() for side, each in sides.items()
+        }  # fmt: skip
+        return numbers | by_instant | {
             "x": self.x, "older": self.older, "older_tendency": self.older_tendency, "given": self._b_after,
-            "tendency": self._tendency, "outside": self.outside, "top": self.top, "reactions": self.reactions,
+            "tendency": self._tendency, "top": self.top, "reactions": self.reactions,
         }  # fmt: skip
 
     def take_up(self, kept: Mapping[str, AnyArray], after: StepForcing | None) -> None:
         """Take over what was kept, see :class:`airshed.kernels.derivatives.Reverser`."""
+        self._of_instants.clear()
+        for name in kept:
+            _, _, seconds = name.removeprefix(_BOUNDARY).partition(".")
+            if name.startswith(_BOUNDARY) and seconds:
+                self._at_instant(float(seconds))
         for name, array in self.keep().items():
             array[...] = kept[name]
         self._after = after
@@ -195,13 +235,30 @@ class Reverser:
         beyond.fetch(self._b_after, beyond.adjoint)
         beyond.fill(self._table, _STRIPS, step.transport, members(self.kernel.shape.operators))
 
+    def _at_instant(self, seconds: float) -> dict[Side, Array]:
+        """Return where the adjoints of the boundary concentrations at an instant add up."""
+        if seconds not in self._of_instants:
+            profile = self._of_profile["west"].shape
+            self._of_instants[seconds] = empty_sides(self.layout, profile[1], profile[2])
+        return self._of_instants[seconds]
+
+    def _share_boundary(self, step: StepForcing) -> None:
+        """Give what a pass found for the boundary concentrations of a step to the instants around it."""
+        if step.transport.boundary is None:
+            return
+        for seconds, share in step.transport.boundary.shares():
+            for side, target in self._at_instant(seconds).items():
+                target += share * self._of_profile[side]
+        for each in self._of_profile.values():
+            each[...] = 0.0
+
     def _work(self, newest: Level) -> None:
         """Make a pass; newest: the level whose adjoint it completes."""
         call, table = self._call, self._table
         call.has_next = self._after is not None
         if self._after is not None:
             self._see_beyond(newest, self._after)
-            table.fill(_NEXT, _moved(newest), self._after, self._beyond.newest, self.outside, self._sweeps)
+            table.fill(_NEXT, _moved(newest), self._after, self._beyond.newest, self._no_sums, self._sweeps)
         table.place(_ADJOINT, State(*[self._b_after] * 3, *[self._nowhere] * 3))
         call.tendency, call.tendency_before = address(self._tendency), address(self._tendency_before)
         call.branches, call.branches_before = self._branches.addresses
@@ -216,6 +273,8 @@ class Reverser:
         finally:
             for other in others:
                 other.result()
+        if self._after is not None:
+            self._share_boundary(self._after)
 
 
 class _Branches:

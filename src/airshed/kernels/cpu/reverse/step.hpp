@@ -137,12 +137,12 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
         const bool edge = row == a.next->rows - 1 || block == a.next->blocks - 1;
         load_fluxes(*a.next, row, block, r.t.flux);
         if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.next, row, block, r.t.matrix);
-        double *outside = a.outside + number * NS * NZ, *above = a.top + number * NS;
+        double* above = a.top + number * NS;
         pack* carry_y = r.carry_y + block * 3 * NS * NZ;
         // In a kernel that keeps no branches all three are one function.
-        if (!KEEPS_BRANCHES || !keeps_branches(given, row, block)) transpose<false, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
-        else if (edge) transpose<KEEPS_BRANCHES, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
-        else transpose<KEEPS_BRANCHES, !KEEPS_BRANCHES>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, outside, above);
+        if (!KEEPS_BRANCHES || !keeps_branches(given, row, block)) transpose<false, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, a.boundary, above);
+        else if (edge) transpose<KEEPS_BRANCHES, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, a.boundary, above);
+        else transpose<KEEPS_BRANCHES, !KEEPS_BRANCHES>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, a.boundary, above);
         if (a.own_rates) adjoints_of_transport(a, row, block, r);
     } else std::memcpy((void*)r.bar, x, sizeof r.bar);
     if (a.has_before) {
@@ -161,7 +161,7 @@ static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
     const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
     const auto start = keeps_branches(given, row - 3, 0) ? start_row_transposed<KEEPS_BRANCHES> : start_row_transposed<false>;
     for (int64_t b = 0; b < blocks; b++) {
-        if (a.has_next) start(given, row, b, r.carry_y + b * 3 * NS * NZ, a.outside + (row * blocks + b) * NS * NZ);
+        if (a.has_next) start(given, row, b, r.carry_y + b * 3 * NS * NZ, a.boundary.south + b * BLOCK);
         if (a.has_before) start_row(*a.before, row, b, r.t.carry_y + b * NS * NZ);
     }
 }
@@ -170,7 +170,7 @@ static void reverse_row(const Reverse& a, int64_t row, Reverser& r) {
     const int64_t blocks = a.now->blocks;
     const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
     const auto start = keeps_branches(given, row, -1) ? start_block_transposed<KEEPS_BRANCHES> : start_block_transposed<false>;
-    if (HORIZONTAL && a.has_next) start(given, row, 0, r.carry_x, a.outside + row * blocks * NS * NZ);
+    if (HORIZONTAL && a.has_next) start(given, row, 0, r.carry_x, a.boundary.west + row * NS * NZ);
     if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
     for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);
 }

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
+from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.cpu.argument_table import ArgumentTable
 from airshed.kernels.cpu.emit import factors_of
-from airshed.kernels.cpu.step_structure import Ghost, Step
+from airshed.kernels.cpu.step_structure import Step
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, address, aligned_zeros
 from airshed.kernels.step.data import CHANGE, VALUE, ColumnForcing, Pair, Side, StepChanges, StepConstants, StepForcing
@@ -37,10 +38,7 @@ class TangentTable(ArgumentTable):
         super().__init__(layout, 1, open_sides, constants, operators, levels)
         self._top = aligned_zeros((max(constants.top.size, 1), 2), layout.dtype)
         self._top[: constants.top.size, VALUE] = constants.top
-        self._outside = aligned_zeros((*constants.ghosts.shape, 2, layout.width), layout.dtype)
-        self._outside[..., VALUE, :] = constants.ghosts[..., None]
         self._steps[_ROW].top = address(self._top)
-        self.set_sides(_ROW, Ghost(address(self._outside), 0, 0, 0, 1))
         self._packed: dict[str, AnyArray] = {}
 
     def _all_members(self, operators: Sequence[Operator]) -> tuple[Member, ...]:
@@ -57,10 +55,14 @@ class TangentTable(ArgumentTable):
                 found[each.key], self._changes[each.key] = both[:count, VALUE], both[:count, CHANGE]
         return found
 
+    def _of_profile(self, ghosts: Array) -> PackedBoundary:
+        return super()._of_profile(ghosts).with_changes(self._layout, None)
+
     def set_changes(self, changes: StepChanges) -> None:
         """Set the changes of what is no packed field."""
-        outside = 0.0 if changes.outside is None else changes.outside[..., None]
-        self._outside[..., CHANGE, :] = outside
+        for side, both in self._profile.sides.items():
+            target = both[..., CHANGE] if side in ("west", "east") else np.moveaxis(both[..., CHANGE, :], -1, 0)
+            target[...] = 0.0 if changes.outside is None else changes.outside
         self._top[..., CHANGE] = 0.0
         if changes.top is not None:
             self._top[: len(changes.top), CHANGE] = changes.top
@@ -79,7 +81,10 @@ class TangentTable(ArgumentTable):
         def with_changes(given: Mapping[str, Pair]) -> dict[str, Pair]:
             return {name: self._pair(name, given[name], changes.fields.get(name)) for name in fields & set(given)}
 
-        transport = replace(forcing.transport, fields=with_changes(forcing.transport.fields))
+        transport = replace(
+            forcing.transport, fields=with_changes(forcing.transport.fields),
+            boundary=self._boundary(forcing.transport.boundary, changes.boundary),
+        )  # fmt: skip
         if forcing.column is None:
             return replace(forcing, transport=transport)
         column = replace(
@@ -87,6 +92,14 @@ class TangentTable(ArgumentTable):
             emission=self._with_change("emission", forcing.column.emission, changes.emission),
         )  # fmt: skip
         return replace(forcing, transport=transport, column=column)
+
+    def _boundary(self, values: BoundaryForcing | None, changes: BoundaryForcing | None) -> BoundaryForcing | None:
+        """Return boundary concentrations with their changes."""
+        if values is None:
+            return None
+        start, end = (None, None) if changes is None else (changes.start, changes.end)
+        first, last = values.start.with_changes(self._layout, start), values.end.with_changes(self._layout, end)
+        return BoundaryForcing(first, last, values.weight)
 
     def _refuse_unknown(self, given: Mapping[str, object], known: Collection[str]) -> None:
         for name in set(given) - set(known):

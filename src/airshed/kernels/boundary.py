@@ -1,0 +1,138 @@
+"""Boundary concentrations along the lateral faces of a rectangle of columns: as arrays, and packed for kernels.
+
+A field has one value for each face cell, in the order west (lat), east (lat), south (lon), north (lon), each side from
+south to north or from west to east. Packed, each side lies as kernels read it:
+
+    west, east    [lat][species][level]
+    south, north  [block][species][level][W]
+
+with one row or one block for a profile that is the same along all faces.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import SIDES, Side
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FaceCells:
+    """The face cells around `rows` x `columns` cells."""
+
+    rows: int
+    columns: int
+
+    @property
+    def count(self) -> int:
+        """The number of face cells."""
+        return 2 * (self.rows + self.columns)
+
+    @property
+    def places(self) -> dict[Side, slice]:
+        """Where each side lies among the face cells."""
+        ends = np.cumsum([self.rows, self.rows, self.columns, self.columns]).tolist()
+        return {side: slice(first, last) for side, first, last in zip(SIDES, [0, *ends], ends, strict=False)}
+
+    def split(self, field: Array) -> dict[Side, Array]:
+        """Return a field (..., face cell) by side."""
+        return {side: field[..., place] for side, place in self.places.items()}
+
+    def part(self, field: Array, rows: slice, columns: slice) -> Array:
+        """Return the field of some rows and columns: what lies beside them along each side."""
+        along = {"west": rows, "east": rows, "south": columns, "north": columns}
+        parts = [each[..., along[side]] for side, each in self.split(field).items()]
+        return np.ascontiguousarray(np.concatenate(parts, axis=-1))
+
+    def join(self, sides: Mapping[Side, Array]) -> Array:
+        """Return the field (..., face cell) of what lies along each side."""
+        return np.concatenate([sides[side] for side in SIDES], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedBoundary:
+    """Packed boundary concentrations at an instant [s]; sides where a neighbour goes on are left out."""
+
+    sides: Mapping[Side, AnyArray]
+    seconds: float = 0.0
+
+    @classmethod
+    def of(
+        cls, layout: Layout, field: Array, seconds: float = 0.0, sides: Collection[Side] = SIDES
+    ) -> "PackedBoundary":
+        """Pack a field (species, level, face cell), or a profile (species, level) for all faces."""
+        return cls({side: _packed(layout, side, _along(layout, side, field)) for side in sides}, seconds)
+
+    def unpacked(self, layout: Layout) -> Array:
+        """Return the values of all sides as a field (species, level, face cell), padding left out."""
+        found: dict[Side, Array] = {}
+        for side, packed in self.sides.items():
+            values = packed.astype(np.float64)
+            if side in ("west", "east"):
+                found[side] = np.moveaxis(values, 0, -1)
+            else:
+                blocks = np.moveaxis(values, 0, -2)
+                found[side] = blocks.reshape(*blocks.shape[:-2], -1)[..., : layout.columns]
+        return FaceCells(layout.rows, layout.columns).join(found)
+
+    def with_changes(self, layout: Layout, changes: "PackedBoundary | None") -> "PackedBoundary":
+        """Return values with their changes, as the tangent reads them: [..][2] in rows, [..][2][W] in blocks."""
+        return PackedBoundary({
+            side: _stacked(layout, side, values, None if changes is None else changes.sides[side])
+            for side, values in self.sides.items()
+        }, self.seconds)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class BoundaryForcing:
+    """Packed boundary concentrations at both ends of an interval, and where a step lies between them (0..1)."""
+
+    start: PackedBoundary
+    end: PackedBoundary
+    weight: float
+
+    def shares(self) -> list[tuple[float, float]]:
+        """Return the instants [s] whose concentrations a step sees, and the share of each."""
+        return [(self.start.seconds, 1.0 - self.weight), (self.end.seconds, self.weight)]
+
+
+def empty_sides(layout: Layout, species: int, levels: int) -> dict[Side, Array]:
+    """Return zeros for the adjoints of packed boundary concentrations of all sides, in double."""
+    rows = layout.rows, species, levels
+    blocks = layout.blocks, species, levels, layout.width
+    return {side: np.zeros(rows if side in ("west", "east") else blocks) for side in SIDES}
+
+
+def _along(layout: Layout, side: Side, field: Array) -> Array:
+    """Return the part of a field along a side; a profile as a single face cell."""
+    cells = FaceCells(layout.rows, layout.columns)
+    return field[..., None] if field.ndim == 2 else field[..., cells.places[side]]
+
+
+def _packed(layout: Layout, side: Side, values: Array) -> AnyArray:
+    """Pack (species, level, face cell) along a side."""
+    species, levels, count = values.shape
+    if side in ("west", "east"):
+        rows = layout.memory.empty((count, species, levels), layout.dtype)
+        rows[...] = np.moveaxis(values, -1, 0)
+        return rows
+    blocks = -(-count // layout.width)
+    result = layout.memory.empty((blocks, species, levels, layout.width), layout.dtype)
+    padded = np.concatenate([values, np.repeat(values[..., -1:], blocks * layout.width - count, axis=-1)], axis=-1)
+    result[...] = np.moveaxis(padded.reshape(species, levels, blocks, layout.width), -2, 0)
+    return result
+
+
+def _stacked(layout: Layout, side: Side, values: AnyArray, changes: AnyArray | None) -> AnyArray:
+    axis = values.ndim if side in ("west", "east") else values.ndim - 1
+    shape = (*values.shape[:axis], 2, *values.shape[axis:])
+    both = layout.memory.empty(shape, layout.dtype)
+    np.stack([values, np.zeros_like(values) if changes is None else np.broadcast_to(changes, values.shape)], axis,
+             out=both)  # fmt: skip
+    return both
