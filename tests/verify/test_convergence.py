@@ -7,7 +7,7 @@ import pytest
 from airshed.core.errors import ProgramError
 from airshed.program.check import check
 from airshed.program.integrators import SPLITTINGS, imex, integrator
-from airshed.program.stage import Program, cells, move
+from airshed.program.stage import HALF, Program, add, cells, move
 from airshed.program.weights import FORMULAS, GAMMA
 from airshed.verify import convergence
 
@@ -26,7 +26,18 @@ PROGRAMS = [imex(), *(integrator(name) for name in SPLITTINGS)]
 APART = [pytest.param(integrator(name, apart=True), marks=pytest.mark.thorough) for name in SPLITTINGS]
 
 
-@pytest.mark.parametrize("program", [*PROGRAMS, *APART], ids=lambda program: f"{program.name} of {len(program.stages)}")
+INSIDE = Program("inside", 2, (move(0, HALF), cells(0, 1), move(HALF, 1)))
+REVERSED = Program("lie in the other order", 1, (cells(0, 1), move(0, 1)))
+EXTRAPOLATED = Program("extrapolated", 2, (
+    move(0, 1, writes="whole"), cells(0, 1, "whole", "whole"), move(0, HALF), cells(0, HALF), move(HALF, 1),
+    cells(HALF, 1), add([(2, "q"), (-1, "whole")]),
+))  # fmt: skip
+NO_INTEGRATORS = [INSIDE, REVERSED, pytest.param(EXTRAPOLATED, marks=pytest.mark.thorough)]
+
+
+@pytest.mark.parametrize(
+    "program", [*PROGRAMS, *NO_INTEGRATORS, *APART], ids=lambda program: f"{program.name} of {len(program.stages)}"
+)
 def test_the_observed_order_is_that_of_the_program(problem, exact, program):
     check(program)
     order = convergence.order_of(program, problem, exact)
