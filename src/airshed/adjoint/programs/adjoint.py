@@ -1,8 +1,8 @@
-"""The adjoint executor: reverses recorded steps stage by stage, the last one first.
+"""Adjoint executor: reverses recorded steps stage by stage, the last one first.
 
-A stage whose formula has a history, the only one of its program, is reversed from the levels that the run stored: the
+A formula with a history is the only stage of its program. It is reversed from the levels that the run stored: the
 compiled adjoint fuses the transport of n+1 with the columns of n, so that the adjoint of a level is complete one step
-later. Other programs are repeated from the level where the step begins, and their stages are reversed one by one.
+later. A step of any other program is repeated from its first level; then its stages are reversed one by one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ Array = npt.NDArray[np.float64]
 
 
 class AdjointExecutor:
-    """Reverses steps.
+    """Executor that reverses steps.
 
-    x              adjoint of the mixing ratios of the level that was reached; costs add their derivatives there
-    formulas       by the keys of their stages;  cells  likewise
-    recomputation  of steps; None for a program of one stage whose formula has a history
+    x              adjoint of the mixing ratios of the current level, to which costs add their derivatives
+    formulas       adjoints of formulas by the keys of their stages;  cells  those of chemistry
+    recomputation  executor that repeats steps; None for a formula with a history
     owned          close the recomputation with this executor
     """
 
@@ -44,7 +44,7 @@ class AdjointExecutor:
 
     @property
     def x(self) -> AnyArray:
-        """The adjoint of the level that was reached."""
+        """The adjoint of the mixing ratios of the current level."""
         return self._x
 
     @property
@@ -60,7 +60,7 @@ class AdjointExecutor:
 
     @property
     def reads(self) -> Sequence[SummedReads]:
-        """Adjoints of what operators read, of each kernel; empty if not computed."""
+        """The adjoints of the inputs of operators, for each kernel; empty if not computed."""
         return [each.read for each in self._reversers.values() if each.read is not None]
 
     @property
@@ -69,7 +69,7 @@ class AdjointExecutor:
 
     @property
     def _history(self) -> Reverser | None:
-        """The adjoint of a formula that goes on from step to step."""
+        """The adjoint of a formula with a history; None without one."""
         return None if self._recomputation is not None else next(iter(self._reversers.values()))
 
     def start(self, tendency: AnyArray) -> None:
@@ -90,7 +90,7 @@ class AdjointExecutor:
         walk_backwards(step.record.program, {**self._formulas, **self._cells}, self._values, stages)
 
     def _stages_of(self, step: ReverseStep) -> list[Any]:
-        """Return what the adjoint of each stage needs."""
+        """Return the input of the adjoint of each stage."""
         if self._recomputation is not None:
             return self._recomputation.run(step.levels[1], step.record)
         before = step.before if isinstance(step.before, np.ndarray) else _only_step(step.before).forcing
@@ -102,21 +102,21 @@ class AdjointExecutor:
             self._history.finish(first)
 
     def jump(self, now: Level) -> AnyArray:
-        """Return the adjoint of a jump of the mixing ratios just before the step reversed last, whose level n is given.
+        """Return the adjoint of a jump of the mixing ratios just before the last reversed step, for its level n.
 
-        A formula with a history jumps at both of its levels.
+        With a history both levels jump.
         """
         return self._x.copy() if self._history is None else self._history.jump(now)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return the arrays that another executor needs to continue, without :attr:`reads`."""
+        """Return the arrays with which another executor continues, without :attr:`reads`."""
         stored = {
             f"{key}.{name}": array for key, each in self._reversers.items() for name, array in each.keep().items()
         }
         return stored | {f"{key}.reactions": each.reactions for key, each in self._cells.items()}
 
     def restore(self, stored: Mapping[str, AnyArray], after: StepRecord) -> None:
-        """Continue from what another executor saved; after: the record of the step that was reversed last."""
+        """Continue from the arrays of another executor; after: the record of the last reversed step."""
         for key, each in self._reversers.items():
             own = {name.removeprefix(f"{key}."): array for name, array in stored.items() if name.startswith(f"{key}.")}
             each.take_up(own, None if self._history is None else _only_step(after).forcing)
@@ -132,7 +132,7 @@ class AdjointExecutor:
 
 
 class JoinedReads:
-    """Adjoints of what operators of several kernels read; satisfies ``kernels.derivatives.ReadAdjoints``."""
+    """Adjoints of the inputs of operators of several kernels; satisfies ``kernels.derivatives.ReadAdjoints``."""
 
     def __init__(self, reads: Sequence[ReadAdjoints]) -> None:
         self._reads, self.numbers = reads, dict[str, Array]()

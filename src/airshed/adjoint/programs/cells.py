@@ -1,4 +1,4 @@
-"""Runners of stages that advance each cell by itself, by chemistry with steps of its own.
+"""Runners of stages of chemistry, with its own steps in each cell.
 
 The adjoint covers the steps that each cell accepted. With y = n q and the number density n of air, which the stage does
 not change,
@@ -28,7 +28,7 @@ _DENSITY = AIR_INPUTS.index("M")
 
 @dataclass(frozen=True)
 class CellsSteps:
-    """A stage to reverse: its record, its air, and the steps that each cell accepted."""
+    """Stage to reverse: its record, its air, and the accepted steps of each cell."""
 
     record: CellsRecord
     air: Air
@@ -36,7 +36,7 @@ class CellsSteps:
 
 
 class CellsRecomputation:
-    """Repeats recorded chemistry with the same bits, and stores the steps that each cell accepted."""
+    """Runner that repeats recorded chemistry with the same bits, and stores the accepted steps of each cell."""
 
     def __init__(self, chemistry: CellChemistry, density_factor: Array, state: State) -> None:
         self.chemistry, self._density_factor, self._state = chemistry, density_factor, state
@@ -55,7 +55,10 @@ class CellsRecomputation:
 
 
 class CellsReplay:
-    """Repeats recorded chemistry with steps of the recorded lengths; factors: on rates (reaction,), or on all."""
+    """Runner that repeats recorded chemistry with steps of the recorded lengths.
+
+    factors  on rates (reaction,), or one factor for all
+    """
 
     observer: Observer | None = None
 
@@ -83,7 +86,7 @@ class CellsReplay:
 
 
 class CellsTangent:
-    """Repeats recorded chemistry with the same bits, with its tangent."""
+    """Runner that repeats recorded chemistry with the same bits, with its tangent."""
 
     changes: Changes
 
@@ -93,10 +96,13 @@ class CellsTangent:
 
     def run(self, number: int, stage: Stage, given: CellsRecord) -> None:
         """Advance the state and its change."""
+        # the accepted steps
         state, changes, chemistry = self._states.state, self._states.changes, self._chemistry
         before, result, clipped = (aligned_copy(state.q) for _ in range(3))
         air = given.weather.with_density(state.air * self._density_factor)
         accepted = integrate_again(chemistry, given.integrated, air, before, result, clipped)
+
+        # the tangent along them, in number densities
         inputs = chemistry.inputs_in(air)
         change, density = cells_of(changes.q, len(chemistry.solver.kernel.network.species)), inputs[:, :, _DENSITY]
         change *= density
@@ -112,7 +118,10 @@ class CellsTangent:
 
 
 class CellsAdjoint:
-    """Reverses chemistry; reactions: adjoints of factors on rates, summed over steps, [lat][block][reaction]."""
+    """Runner that reverses chemistry.
+
+    reactions  adjoints of factors on rates, summed over steps, [lat][block][reaction]
+    """
 
     def __init__(self, chemistry: CellChemistry, x: AnyArray) -> None:
         self._chemistry, self._x, self._reverser = chemistry, x, chemistry.solver.reversed()
@@ -133,12 +142,12 @@ class CellsAdjoint:
 
 
 def of_each_reaction(chemistry: CellChemistry, values: Array | float) -> Array:
-    """Return values (reaction,), all the same where one is given."""
+    """Return values (reaction,); a single value is repeated."""
     return np.broadcast_to(np.asarray(values, np.float64), (len(chemistry.network.reactions),))
 
 
 def cells_of(packed: AnyArray, species: int) -> AnyArray:
-    """Return [lat][block][species][level][W] as (pack, species, W); further species, up to so many, are zero."""
+    """Return [lat][block][species][level][W] as (pack, species, W); species beyond the known ones are zero."""
     rows, blocks, known, levels, width = packed.shape
     cells = aligned_zeros((rows * blocks * levels, species, width), np.float64)
     cells.reshape(rows, blocks, levels, species, width)[:, :, :, :known] = np.moveaxis(packed, 2, 3)
@@ -146,7 +155,7 @@ def cells_of(packed: AnyArray, species: int) -> AnyArray:
 
 
 def put_cells(cells: AnyArray, packed: AnyArray) -> None:
-    """Fill [lat][block][species][level][W] with cells, their further species left out."""
+    """Fill [lat][block][species][level][W] with cells, without species beyond its own."""
     rows, blocks, known, levels, width = packed.shape
     split = cells.reshape(rows, blocks, levels, cells.shape[1], width)[:, :, :, :known]
     packed[...] = np.moveaxis(split, 3, 2)

@@ -40,12 +40,12 @@ Chemistry = Callable[[int], CellChemistry]
 
 @dataclass(frozen=True)
 class Derivatives:
-    """The derivatives of the steps of a program; they outlive the model.
+    """Derivatives of the steps of a program, usable after the model is closed.
 
-    kernels         of stages that apply a formula, by the keys of the stages
-    chemistry       of stages of cells, likewise
-    density_factor  [molecules cm-3] of a mole of air in a cell, [lat][1][level][1]
-    shared          the recomputation of steps with the state of a model, which ends with it; None for one of its own
+    kernels         kernels of stages that apply a formula, by the keys of the stages
+    chemistry       functions that return the chemistry of stages of cells, by the keys of the stages
+    density_factor  number density [molecules cm-3] of one mole of air in a cell, [lat][1][level][1]
+    shared          recomputation with the state and threads of the model, valid while it is open; None to make one
     """
 
     program: Program
@@ -64,7 +64,7 @@ class Derivatives:
 
     @property
     def record_bytes(self) -> int:
-        """The bytes of the record of a step: of each cell the steps tried first, and the number accepted."""
+        """The size of the record of a step: first step and number of accepted steps of each cell."""
         layout = self.area.layout
         return 12 * layout.rows * layout.blocks * layout.width * self._levels * len(self.program.cells)
 
@@ -129,7 +129,7 @@ class Derivatives:
         return TangentExecutor(states, runners, area)
 
     def _recomputation(self, threads: int) -> tuple[Recomputation | None, bool]:
-        """Return what repeats steps, and whether it is to be closed; None for a formula with a history."""
+        """Return the executor that repeats steps, and whether the caller owns it; None for a formula with a history."""
         if self.program.has_history:
             return None, False
         if self.shared is not None:
@@ -141,7 +141,7 @@ class Derivatives:
     def _steppers(
         self, kernels: Mapping[str, StepKernel], constants: StepConstants, threads: int
     ) -> Iterator[tuple[str, Stepper]]:
-        """Yield a stepper of each kernel, with its key; they advance one state."""
+        """Yield a stepper of each kernel, with its key; all advance the same state."""
         state: State | None = None
         for key, kernel in kernels.items():
             others = self.area.others(kernel) if kernel.shape.horizontal else NO_OTHERS
@@ -151,7 +151,7 @@ class Derivatives:
 
 
 def simulation_of(case: Case | str | Path, **given: Any) -> Simulation:
-    """Return the simulation of a case without groups of ranks, whose steps are the same.
+    """Return the simulation of a case without groups of ranks; its steps are the same.
 
     given  further parameters of :class:`airshed.Simulation`
     """
@@ -160,9 +160,9 @@ def simulation_of(case: Case | str | Path, **given: Any) -> Simulation:
 
 
 def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
-    """Return the derivatives of a model's steps; raise CaseError for a case without.
+    """Return the derivatives of the steps of a model; raise CaseError for a case that has none.
 
-    share  use the model's own state and threads, so that they end with it
+    share  use the state and threads of the model; the derivatives are then valid while it is open
     """
     program, case, runners = model.program, model.case, model.executor.runners
     if case.has_groups:

@@ -21,12 +21,11 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FormulaLevels:
-    """A stage to reverse.
+    """Stage to reverse.
 
-    levels    the level before the first step of the formula, one level before that, and the level after each step;
-              without a history the first two are the same
+    levels    levels n-1 and n of the first step, and the level after each step; without a history n-1 is n
     tendency  T of the last step
-    before    what the step of the formula before these was given, or its tendency; None for a formula without history
+    before    forcing of the step before the first one, or its tendency; None for a formula without history
     """
 
     steps: Sequence[FormulaStep]
@@ -36,7 +35,7 @@ class FormulaLevels:
 
 
 class FormulaRecomputation:
-    """Repeats recorded steps of a formula, and stores the levels between them."""
+    """Runner that repeats recorded steps of a formula, and stores the levels between them."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper
@@ -56,7 +55,7 @@ class FormulaRecomputation:
 
 
 class FormulaReplay:
-    """Repeats recorded steps of a formula with inputs changed by a multiple of a direction.
+    """Runner that repeats recorded steps of a formula with inputs changed by a multiple of a direction.
 
     with_rates  returns the forcing of a step with changed reaction rates
     """
@@ -78,7 +77,7 @@ class FormulaReplay:
                 self.observer(step, state.q_other, state.q, self._clipped(sums))
 
     def _clipped(self, sums: Array) -> Array | None:
-        """Return the amounts clipped in each block; None for levels that move each by itself, which have no blocks."""
+        """Return the amounts clipped in each block; None for horizontal transport alone, whose sums have no blocks."""
         kernel, q = self._stepper.kernel, self._stepper.state.q
         if not kernel.shape.vertical:
             return None
@@ -92,7 +91,7 @@ class FormulaReplay:
 
 
 class FormulaTangent:
-    """Repeats recorded steps of a formula, with the tangent of each."""
+    """Runner that repeats recorded steps of a formula, with the tangent of each."""
 
     changes: Changes
 
@@ -117,10 +116,10 @@ class FormulaTangent:
 
 
 class FormulaAdjoint:
-    """Reverses steps of a formula.
+    """Runner that reverses steps of a formula.
 
     sources  adjoints of sources by the beginnings of their periods [s]
-    zero     in the place of the tendency before the first step of a formula without history
+    zero     tendency before the first step of a formula without history
     """
 
     sources: Mapping[float, AnyArray]
@@ -133,10 +132,10 @@ class FormulaAdjoint:
         if given.tendency is not None:
             self.reverser.begin_behind(given.tendency)
         earlier = [self._zero if given.before is None else given.before, *(each.forcing for each in given.steps)]
-        for place in reversed(range(len(given.steps))):
-            step = given.steps[place]
+        for index in reversed(range(len(given.steps))):
+            step = given.steps[index]
             shares = [Share(share, self.sources[begin]) for begin, share in step.emission]
-            self.reverser.reverse(step.forcing, given.levels[place : place + 3], earlier[place], shares)
+            self.reverser.reverse(step.forcing, given.levels[index : index + 3], earlier[index], shares)
         if given.before is None:
             self.reverser.finish(given.levels[1])
 

@@ -1,4 +1,4 @@
-"""Executors that repeat recorded steps: as they were, with other inputs, and with a tangent."""
+"""Executors that repeat recorded steps: with the same bits, with changed inputs, and with a tangent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,9 +25,9 @@ Array = npt.NDArray[np.float64]
 
 
 class Recomputation:
-    """Repeats recorded steps with the same bits; returns what the adjoint of each stage needs.
+    """Executor that repeats recorded steps with the same bits, and returns the input of the adjoint of each stage.
 
-    steppers   of one state, by the keys of their stages;  chemistry  likewise
+    steppers   steppers of the same state, by the keys of their stages;  chemistry  of stages of cells, likewise
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class Recomputation:
 
 
 class ReplayExecutor:
-    """Repeats recorded steps with inputs changed by a multiple of a direction.
+    """Executor that repeats recorded steps with inputs changed by a multiple of a direction.
 
-    Chemistry takes steps of the recorded lengths, and clips what is negative then.
+    Chemistry takes steps of the recorded lengths, and clips negative concentrations.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class ReplayExecutor:
 
 
 class TangentExecutor:
-    """Repeats recorded steps with the same bits, and changes of the state with them.
+    """Executor that repeats recorded steps with the changes of the state.
 
-    After each step :meth:`put_level` gives it the level that the run reached: its own differs in round-off, by which a
-    limiter may choose another branch, while the adjoint follows the run.
+    After each step :meth:`put_level` replaces the level by that of the run. The own level differs by round-off, so that
+    a limiter may take another branch than in the run, which the adjoint follows.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What executors of derivatives are given and return: options, a step to reverse, and summed adjoints."""
+"""Inputs and results of executors of derivatives: options, a step to reverse, and summed adjoints."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ Observer = Callable[[FormulaStep | None, AnyArray, AnyArray, Array | None], None
 """Callback for each part of a replayed step.
 
 It receives an application of a formula, the packed mixing ratios before and after it, and the amounts clipped in each
-block [lat][block][species], None where these are unknown. Cells and sums have no such step, and give the mixing ratios
-after them twice.
+block [lat][block][species], None if these are unknown. For cells and sums the application is None, and both mixing
+ratios are those after them.
 """
 
 
@@ -27,8 +27,8 @@ class AdjointOptions:
     """Options of the adjoint of steps.
 
     read       compute the adjoints of fields and numbers that operators read
-    reactions  compute those of factors on reaction rates; Rosenbrock methods always do
-    frozen     take the limiters of transport as constant
+    reactions  compute those of factors on reaction rates; Rosenbrock methods compute them always
+    frozen     treat the limiters of transport as constant
     """
 
     threads: int = 1
@@ -39,7 +39,7 @@ class AdjointOptions:
 
 @dataclass(frozen=True)
 class ReverseStep:
-    """A step to reverse: its record, time levels n-1, n and n+1, and the step before it, or its tendency T(n-1)."""
+    """Step to reverse: its record, time levels n-1, n and n+1, and the step before it, or its tendency T(n-1)."""
 
     record: StepRecord
     levels: tuple[Level, Level, Level]

@@ -21,7 +21,7 @@ from airshed.kernels.step.data import Level, State, StateAndChanges
 
 @dataclass(frozen=True)
 class SumShares:
-    """The derivative of a sum.
+    """Derivative of a sum.
 
     shares      of each value's mixing ratios, [lat][block][1][level][W]
     is_positive where the sum is not clipped, shape of the mixing ratios
@@ -32,7 +32,7 @@ class SumShares:
 
 
 class StateValues:
-    """Values of a state: mixing ratios and air. The observer receives the result of each sum."""
+    """Mixing ratios and air of a state as values of a program; the observer receives the result of each sum."""
 
     observer: Observer | None = None
 
@@ -58,14 +58,14 @@ class StateValues:
 
 @dataclass(frozen=True)
 class LevelWithChange:
-    """A level, and the change of its mixing ratios."""
+    """Level, and the change of its mixing ratios."""
 
     level: Level
     change: AnyArray
 
 
 class TangentValues:
-    """Values of a state, and their changes."""
+    """Mixing ratios and air of a state, with their changes, as values of a program."""
 
     def __init__(self, states: StateAndChanges) -> None:
         self._states, self._values = states, StateValues(states.state)
@@ -91,7 +91,7 @@ class TangentValues:
 
 
 class AdjointValues:
-    """The adjoint of the mixing ratios of a value, in place."""
+    """Adjoint of the mixing ratios of a value, in place."""
 
     def __init__(self, x: AnyArray) -> None:
         self._x = x

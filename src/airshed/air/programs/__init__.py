@@ -1,6 +1,6 @@
-"""Executes the program of a case on the packed state of its columns.
+"""Executors of the program of a case: forward on packed columns, and a reference in NumPy.
 
-Reading order: ``context`` (what runners share), ``two_step``, ``one_step``, ``cells`` (a runner for each kind of
-stage), ``forward`` (the executor), ``records`` (steps as they ran), ``groups`` and ``gathered`` (chemistry and
-transport on two groups of ranks).
+Reading order: ``context`` (base class of runners and their common data), ``two_step``, ``one_step``, ``cells`` (one
+runner for each kind of stage), ``forward`` (the executor), ``records`` (records of steps), ``reference`` (repetition of
+records in NumPy), ``groups`` and ``gathered`` (chemistry and transport on two groups of ranks).
 """

@@ -1,4 +1,4 @@
-"""Runs stages of chemistry: each cell by itself, by a Rosenbrock method with its own steps."""
+"""Runner of stages of chemistry: a Rosenbrock method with its own steps in each cell."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,9 +22,9 @@ CHEMISTRY = "chemistry of cells"
 
 
 class CellsRunner(StageRunner):
-    """Advances the chemistry of all cells, and adds what it did to the budget.
+    """Runner that advances the chemistry of all cells, and adds the changes to the budget.
 
-    lengths  whether records hold the lengths of the steps of each cell, for which chemistry runs twice
+    lengths  whether records hold the lengths of the steps of each cell; chemistry then runs twice
     """
 
     lengths = False
@@ -40,30 +40,35 @@ class CellsRunner(StageRunner):
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
         """Advance the chemistry of a stage under the weather of its middle."""
+        # weather
         ((begin, end),) = given
         chemistry, state, slot = self.chemistry, self._context.stepper.state, self._slots.index(number)
         weather = self._weather(0.5 * (begin + end))
         air = weather.with_density(state.air * self.density_factor)
+
+        # integration, and its record
         first = chemistry.first[slot].copy() if self.recording else chemistry.first[slot]
         chemistry.advance(state.q, state.q_other, state.tendency, air, begin, end, slot=slot)
         done = Integrated(begin, end, slot, first, chemistry.steps.accepted)
         record = self._record(weather, air, done) if self.recording else CellsRecord(weather, done)
+
+        # the result lies in the other array
         self._add_to_budget()
         state.q, state.q_other = state.q_other, state.q
         return [record]
 
     def _add_to_budget(self) -> None:
-        """Add what reactions, clipping and unbalanced reactions did: the result lies beside the mixing ratios."""
+        """Add the changes by reactions, clipping and unbalanced reactions; the result lies in `q_other`."""
         chemistry, state = self.chemistry, self._context.stepper.state
         amounts = state.air * self._in_use
         atoms = chemistry.extra.reshape(*amounts.shape[:3], chemistry.extra.shape[1], amounts.shape[3])
         packed = state.q, state.q_other, state.tendency, np.moveaxis(atoms, 3, 2)
         sums = self._total(np.concatenate([sums_of(each, amounts) for each in packed], axis=1))
-        before, after, clipped, made = np.split(sums, np.cumsum([self._species] * 3))
-        self._context.budget.add_chemistry(after - before - clipped, clipped, made[0::2] - made[1::2])
+        before, after, clipped, atoms_made = np.split(sums, np.cumsum([self._species] * 3))
+        self._context.budget.add_chemistry(after - before - clipped, clipped, atoms_made[0::2] - atoms_made[1::2])
 
     def _record(self, weather: CellWeather, air: Air, done: Integrated) -> CellsRecord:
-        """Return a record that stays as it is, before the result replaces the mixing ratios."""
+        """Return a record that later steps do not change; called before the result replaces the mixing ratios."""
         done = replace(done, accepted=done.accepted.copy())
         if self.lengths:
             state = self._context.stepper.state
@@ -79,16 +84,16 @@ class CellsRunner(StageRunner):
         return CellWeather(pair("temperature"), pair("water"), pair("parameters"), weight, sun)
 
     def restart(self) -> None:
-        """Let chemistry guess its first steps: the stored ones are of another state."""
+        """Discard the stored first steps, which belong to another state."""
         self.chemistry.first[...] = 0.0
 
     def save(self) -> RunnerState:
-        """Return the steps to try first, [lat][block][stage][level][W], and the counts of cells."""
+        """Return the first steps to try, [lat][block][stage][level][W], and the counts of cells."""
         held: dict[str, AnyArray] = {"chemistry.first": np.moveaxis(self._first(), 0, 2)}
         return RunnerState(held, {"chemistry.counts": self._counts()})
 
     def restore(self, stored: StoredRunnerState, held: Box) -> None:
-        """Restore both."""
+        """Restore the first steps and the counts."""
         self._first()[...] = np.moveaxis(stored.part("chemistry.first", held), 2, 0)
         self._earlier_counts, self.chemistry.counts = stored.whole["chemistry.counts"].copy(), CellCounts()
 
@@ -101,7 +106,7 @@ class CellsRunner(StageRunner):
         return np.asarray(self._earlier_counts + self._context.parts.subdomain.ranks.total(own))
 
     def _first(self) -> Array:
-        """Return a view of the steps to try first, in the order of the state."""
+        """Return a view of the first steps to try, in the order of the state."""
         layout, chemistry = self._context.stepper.layout, self.chemistry
         return chemistry.first.reshape(
             len(chemistry.limits), layout.rows, layout.blocks, chemistry.levels, layout.width

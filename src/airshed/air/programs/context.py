@@ -1,4 +1,4 @@
-"""What the runners of stages share, and the base class of runners."""
+"""Base class of the runners of stages, and the data that runners share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class AirContext:
-    """What the stages of a step share: the parts of a case, its state and forcing, and the budget they add to."""
+    """Data that the stages of a step share: the parts of a case, its state and forcing, and its budget."""
 
     parts: Parts
     stepper: Stepper
@@ -51,12 +51,12 @@ class AirContext:
         return self.parts.case.time.longest.value if acts else min(until - seconds, SECONDS_PER_HOUR)
 
     def longest_split_step(self, seconds: float, until: float) -> float:
-        """Return the step [s] of the case, or the longest useful one: transport is cut into pieces for the wind."""
+        """Return the step [s] of the case, or the longest useful one; transport divides it by its Courant number."""
         step = self.parts.case.time.step
         return self.longest_useful_step(seconds, until) if step == "auto" else step.value
 
     def check_finite(self, sums: Array, seconds: float) -> None:
-        """Raise NumericalError where sums (..., species) show that the state at a time [s] is lost."""
+        """Raise NumericalError if sums over the state at a time [s], (..., species), are not finite."""
         if np.isfinite(sums).all():
             return
         lost = np.flatnonzero(~np.isfinite(np.atleast_2d(sums)).all(axis=0))[:3]
@@ -69,9 +69,10 @@ class AirContext:
 
 @dataclass
 class RunnerState:
-    """What runners need to continue, in addition to the state of the model.
+    """Saved state of runners, in addition to the state of the model.
 
-    held      [lat][block]..., of the columns held here;  whole  the same on all ranks;  numbers  plain values
+    held      arrays [lat][block]... of the columns of this rank;  whole  arrays that are the same on all ranks
+    numbers   plain values
     """
 
     held: dict[str, AnyArray] = field(default_factory=dict)
@@ -93,14 +94,14 @@ class StoredRunnerState(Protocol):
         ...
 
     def part(self, name: str, box: Box) -> npt.NDArray[Any]:
-        """The part of an array of columns."""
+        """Return the part of an array of columns."""
         ...
 
 
 class StageRunner:
-    """Runs the stages of one kernel; the defaults are those of a stage without memory and without limits.
+    """Base class of the runners of one kernel; the defaults are those of a stage without history and step limit.
 
-    batch      the most steps that :meth:`run` advances at once
+    batch      greatest number of steps that :meth:`run` advances in one call
     recording  whether :meth:`run` returns records that can be repeated
     stepper    runs the compiled code of a formula; None for cells
     """
@@ -124,14 +125,14 @@ class StageRunner:
         """Change the mixing ratios outside the area (species, level) and above it (species,), before the first step."""
 
     def save(self) -> RunnerState:
-        """Return what :meth:`restore` needs; all ranks together."""
+        """Return the state for :meth:`restore`; all ranks together."""
         return RunnerState()
 
     def restore(self, stored: StoredRunnerState, held: Box) -> None:
-        """Restore the stored state of any ranks; all ranks together."""
+        """Restore a state that any number of ranks saved; all ranks together."""
 
     def wall(self) -> dict[str, float]:
-        """Return the wall time of parts of all steps so far [s] that steppers do not measure."""
+        """Return the wall time of parts of all steps so far [s], except those that steppers measure."""
         return {}
 
     def tables(self) -> list[Table]:

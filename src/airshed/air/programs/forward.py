@@ -1,4 +1,4 @@
-"""The forward executor of the air: walks the program of a case on the packed state, step after step."""
+"""Forward executor of the air: walks the program of a case on the packed state, step after step."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -36,7 +36,7 @@ WAITING: Final = (NEIGHBOURS, ELSEWHERE, BALANCE)
 
 
 class PackedValues:
-    """The packed state and its budget as values of a program; satisfies :class:`airshed.program.execute.Values`."""
+    """Packed state and budget as values of a program; satisfies :class:`airshed.program.execute.Values`."""
 
     def __init__(self, context: AirContext) -> None:
         self._context, self._used = context, used_lanes(context.stepper.layout)
@@ -56,9 +56,9 @@ class PackedValues:
         """Add up amounts, air and budgets; mixing ratios below zero become zero, which counts as clipped."""
         context, state = self._context, self._context.stepper.state
         add_amounts(state, coefficients, [(q, air) for q, air, _ in values])
-        made = np.maximum(-state.q, 0.0)
+        added = np.maximum(-state.q, 0.0)
         np.maximum(state.q, 0.0, out=state.q)
-        clipped = context.parts.subdomain.total(sums_of(made, state.air * self._used))
+        clipped = context.parts.subdomain.total(sums_of(added, state.air * self._used))
         context.budget.add_up(coefficients, [budget for *_, budget in values], clipped)
         return SumRecord()
 
@@ -76,11 +76,10 @@ def add_amounts(state: State, coefficients: Sequence[float], values: Sequence[tu
 
 
 class ForwardExecutor:
-    """Advances the packed state of a case by its program.
+    """Executor that advances the packed state of a case by its program.
 
-    program  of a step
-    values   that this process has, by placement
-    lasting  how many further steps leave the newest mixing ratios where they lie
+    values   values of the placements of this process
+    lasting  number of further steps for which the array of the newest mixing ratios is not overwritten
     """
 
     def __init__(self, program: Program, context: AirContext, runners: dict[str, StageRunner]) -> None:
@@ -96,7 +95,7 @@ class ForwardExecutor:
         return min(each.longest_step(seconds, until) for each in self.runners.values())
 
     def advance(self, begin: float, ends: Sequence[float]) -> Iterator[float]:
-        """Make steps that end at rising times [s], in one interval of the forcing; yield each end when done."""
+        """Make steps that end at rising times [s], in one interval of the forcing; yield each end after its step."""
         for first in range(0, len(ends), self.batch):
             batch = ends[first : first + self.batch]
             steps = list(pairwise([begin, *batch]))
@@ -141,7 +140,7 @@ class ForwardExecutor:
             each.restart()
 
     def save(self) -> RunnerState:
-        """Return what :meth:`restore` needs; all ranks together."""
+        """Return the state for :meth:`restore`; all ranks together."""
         found = RunnerState()
         for each in self.runners.values():
             state = each.save()
@@ -151,7 +150,7 @@ class ForwardExecutor:
         return found
 
     def restore(self, stored: StoredRunnerState, held: Box) -> None:
-        """Restore what any ranks saved; all ranks together."""
+        """Restore a state that any number of ranks saved; all ranks together."""
         for each in self.runners.values():
             each.restore(stored, held)
 
@@ -167,11 +166,11 @@ class ForwardExecutor:
 
     @property
     def balance(self) -> Balance | None:
-        """The exchange of chemistry between ranks; None where no rank integrates cells of others."""
+        """The load balance of chemistry; None if each rank integrates its own cells."""
         return None if self.cells is None else self.cells.chemistry.balance
 
     def cell_counts(self) -> CellCounts | None:
-        """Return the counts of cells of all ranks; None where no cell has steps of its own."""
+        """Return the counts of cells of all ranks; None without stages of chemistry."""
         return None if self.cells is None else self.cells.cell_counts()
 
     @property
@@ -182,7 +181,7 @@ class ForwardExecutor:
         return list(dict.fromkeys([self._context.stepper, *steppers]))
 
     def wall(self) -> dict[str, float]:
-        """Return the wall time of the parts of all steps so far [s]; of what threads share, their mean."""
+        """Return the wall time of the parts of all steps so far [s]; that of steppers is the mean of their threads."""
         steppers = self.steppers
         first = steppers[0]
         parts = {name: sum(each.seconds[name] for each in steppers) / first.threads for name in first.seconds}
@@ -197,7 +196,7 @@ class ForwardExecutor:
         return [table for each in self.runners.values() for table in each.tables()]
 
     def close(self) -> None:
-        """End what the runners own, and their steppers."""
+        """Close the runners and their steppers."""
         for each in self.runners.values():
             each.close()
         for stepper in self.steppers:
@@ -207,9 +206,9 @@ class ForwardExecutor:
 def make_executor(
     program: Program, context: AirContext, families: tuple[str, ...], *, threads: int
 ) -> ForwardExecutor:  # fmt: skip
-    """Return the executor of a program: of the stages that are placed where the state is.
+    """Return the executor of a program, with runners of the stages at the placement of the state.
 
-    families  elements whose atoms are counted where reactions make or lose them
+    families  elements whose atoms are counted where reactions do not conserve them
     """
     runners: dict[str, StageRunner] = {}
     for stage in (each for each in program.stages if each.placement == program.home):
@@ -228,12 +227,12 @@ def make_executor(
 
 
 def directions_of(program: Program) -> Directions:
-    """Return the directions of transport in the stage that owns the state: horizontal where columns are apart."""
+    """Return the directions of transport of the main stepper: horizontal if columns are stages of their own."""
     return "horizontal" if any(stage.kernel == COLUMN for stage in program.stages) else "all"
 
 
 def _column_stepper(context: AirContext, threads: int) -> Stepper:
-    """Return what advances the same state along columns: it reads no neighbour."""
+    """Return a stepper of the same state along columns, which reads no neighbours."""
     parts, stepper = context.parts, context.stepper
     kernel = backend().compile_mechanism(
         without_reactions(parts.network), parts.grid.shape[0], parts.case.chemistry.precision, directions="vertical",

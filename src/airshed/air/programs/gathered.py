@@ -1,6 +1,6 @@
-"""Forcing and emission of the whole area on transport ranks: each makes those of its tile, and gathers the others'.
+"""Forcing and emission of the whole area on transport ranks: each computes those of a tile, an all-gather joins them.
 
-All ranks that gather call together, from the thread that computes. What goes wrong on one is raised on all.
+All ranks of an all-gather call it together, from the computing thread. An error on one rank is raised on all.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class GatheredFields:
-    """The fields of a forcing that are gathered, and the levels or species of each.
+    """Fields of a forcing that are gathered, with the levels or species of each.
 
-    fluxes  packed fields of an instant, by name;  fields  of processes;  upward  the upward air flux, None for nothing
+    fluxes  packed fields of an instant, by name;  fields  fields of processes;  upward  upward air flux, None without
     """
 
     fluxes: Mapping[str, Wanted]
@@ -36,7 +36,7 @@ class GatheredFields:
 
 
 class GatheredForcing(Forcing):
-    """Forcing whose gathered fields are those of the whole area; all others are those of the tile, and not read."""
+    """Forcing whose gathered fields cover the whole area; the others cover a tile, and are not read."""
 
     def __init__(self, gathering: Allgather, wanted: GatheredFields, *forcing: Any) -> None:
         self._gathering, self._wanted = gathering, wanted
@@ -44,10 +44,13 @@ class GatheredForcing(Forcing):
         super().__init__(*forcing)
 
     def _complete(self, make: Callable[[], Interval]) -> Interval:
-        """Return the interval that each rank makes for its tile: an instant of the last one is not sent again."""
-        part = _made(self._gathering, make)
+        """Return an interval with the gathered fields; an instant of the interval before is not sent again."""
+        # this rank's tile
+        part = _on_all(self._gathering, make)
         ends = {end.seconds: end for end in (part.start, part.end)}
         new = {seconds: end for seconds, end in ends.items() if seconds not in self._gathered}
+
+        # all tiles
         sent = [each for end in new.values() for each in self._wanted.of(end)]
         upward = [] if self._wanted.upward is None else [(flux, self._wanted.upward) for flux in part.flux_z]
         whole = iter(self._gathering.whole([*sent, *upward]))
@@ -55,6 +58,8 @@ class GatheredForcing(Forcing):
             fluxes: dict[str, Any] = {name: next(whole) for name in self._wanted.fluxes}
             fields = {name: next(whole) for name in self._wanted.fields}
             self._gathered[seconds] = replace(end, **fluxes, fields=fields)
+
+        # the interval between both instants
         self._gathered = {seconds: self._gathered[seconds] for seconds in ends}
         flux_z = (next(whole), next(whole)) if upward else part.flux_z
         start, end = self._gathered[part.start.seconds], self._gathered[part.end.seconds]
@@ -62,7 +67,7 @@ class GatheredForcing(Forcing):
 
 
 class GatheredSources(PackedSources):
-    """Emission whose packed rates are those of the whole area.
+    """Emission whose packed rates cover the whole area.
 
     emitted  numbers of the wanted species among those of the sources
     """
@@ -72,11 +77,12 @@ class GatheredSources(PackedSources):
         super().__init__(*sources)
 
     def _complete(self, make: Callable[[], Emission]) -> Emission:
-        part = _made(self._gathering, make)
+        part = _on_all(self._gathering, make)
         return replace(part, packed=self._gathering.whole([(part.packed, self._emitted)])[0])
 
 
-def _made(gathering: Allgather, make: Callable[[], T]) -> T:
+def _on_all(gathering: Allgather, make: Callable[[], T]) -> T:
+    """Return the result of a function that all ranks call; an error on one rank is raised on all."""
     with together(gathering.ranks):
         part = make()
     return part

@@ -1,8 +1,8 @@
-"""A program on two groups of ranks: chemistry ranks hold tiles of all species, transport ranks species of all tiles.
+"""Programs on two groups of ranks: chemistry ranks hold all species of a tile, transport ranks some of all tiles.
 
-Both walk the same placed program, each the stages of its placement. The numbers are those of ranks that are all alike:
-species, and levels where columns are apart, move independently, each by the same compiled code, and the sums of budgets
-are exact.
+Both walk the same program, each the stages of its placement. Results have the same bits as without groups. The
+transport of a species, or of one of its levels if columns are apart, does not depend on the others; sums of budgets are
+exact.
 """
 
 import time
@@ -45,23 +45,23 @@ Array = npt.NDArray[np.float64]
 
 
 def transport_remotely(executor: ForwardExecutor, context: AirContext, meteorology: Given, groups: Groups) -> None:
-    """Let the executor of a chemistry rank redistribute values, and run the stages of transport where it has both."""
+    """Add redistributions to the executor of a chemistry rank; also transport, if the rank is in both groups."""
     exchange = make_exchange(context.parts, groups, context.stepper.layout)
-    here = None
+    transport_rank = None
     contexts = {CHEMISTRY_RANKS: context}
     if groups.transports:
-        here = TransportRank(context.parts.case, meteorology, groups, context.stepper.threads, exchange)
-        contexts |= {TRANSPORT_RANKS: here.context}
-        executor.runners |= here.runners
-        executor.values |= here.values
+        transport_rank = TransportRank(context.parts.case, meteorology, groups, context.stepper.threads, exchange)
+        contexts |= {TRANSPORT_RANKS: transport_rank.context}
+        executor.runners |= transport_rank.runners
+        executor.values |= transport_rank.values
     first = next(number for number, stage in enumerate(executor.program.stages) if stage.kernel == "redistribute")
-    executor.runners["redistribute"] = RedistributionRunner(exchange, contexts, first, here)
+    executor.runners["redistribute"] = RedistributionRunner(exchange, contexts, first, transport_rank)
 
 
 def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
-    """Return this rank's end of the communication between the groups; all ranks of both make one together.
+    """Return the communication of this rank with the other group; all ranks of both groups call this together.
 
-    layout  of some part of the area
+    layout  of any part of the area
     """
     _, rows, columns = parts.whole.shape
     settings = parts.case.parallel
@@ -75,21 +75,22 @@ def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
 
 
 class RedistributionRunner(StageRunner):
-    """Moves a value, with its budget, between the groups.
+    """Runner that moves a value, with its budget, between the groups.
 
-    contexts  of the placements of this rank
-    first     number of the stage with which a step begins on the transport ranks; None on these ranks
-    here      the transport rank that this one is as well; None for one of chemistry alone
+    contexts        contexts of the placements of this rank
+    first           on chemistry ranks the number of the stage with which the transport ranks begin a step
+    transport_rank  the transport rank of a process that is in both groups
     """
 
     def __init__(
         self, exchange: Exchange, contexts: dict[str, AirContext], first: int | None = None,
-        here: "TransportRank | None" = None,
+        transport_rank: "TransportRank | None" = None,
     ) -> None:  # fmt: skip
-        self._exchange, self._contexts, self._first, self._here = exchange, contexts, first, here
+        self._exchange, self._contexts, self._first = exchange, contexts, first
+        self._transport_rank = transport_rank
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
-        """Send or receive; the first redistribution of a step lets the transport ranks begin it."""
+        """Send or receive a value; the first redistribution of a step starts the step on the transport ranks."""
         if number == self._first:
             self._exchange.order(*given[0])
         source, target = (self._contexts.get(each) for each in stage.placements)
@@ -125,15 +126,15 @@ class RedistributionRunner(StageRunner):
         return [Table("Two groups", ("stage", "predicted [s]", "measured [s]"), rows, note)]
 
     def close(self) -> None:
-        """Let the transport ranks end."""
+        """End the transport ranks."""
         self._exchange.order()
         self._exchange.close()
-        if self._here is not None:
-            self._here.close()
+        if self._transport_rank is not None:
+            self._transport_rank.close()
 
 
 class TransportRunner(OneStepRunner):
-    """Runs the stages of transport on a transport rank; the sums of its species are those of all transport ranks."""
+    """Runner of the stages of transport on a transport rank; sums contain the species of all transport ranks."""
 
     def __init__(self, context: AirContext, groups: Groups, exchange: Exchange) -> None:
         super().__init__(context, context.stepper)
@@ -150,20 +151,20 @@ class TransportRunner(OneStepRunner):
         return records
 
     def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], ...]:
-        """Move the state over a piece, see :meth:`OneStepRunner.move`."""
+        """Advance the state over a piece, see :meth:`OneStepRunner.move`."""
         return tuple((each, self._groups.gather_sums(sums, *self._planes)) for each, sums in super().move(begin, step))
 
     def _clips_much(self, sums: Array) -> bool:
-        """Return whether clipping made much of a species of any transport rank."""
+        """Return whether clipping added too much of a species on any transport rank."""
         return bool(self._groups.own.total(np.array([int(super()._clips_much(sums))]))[0])
 
 
 class TransportRank:
-    """A transport rank: some species of a case in the whole area, with all their levels or some.
+    """Transport rank: some species of a case in the whole area, with all or some of their levels.
 
-    Forcing and emission are made by several ranks together, each of its tile, and gathered.
+    Each rank computes forcing and emission of one tile; an all-gather distributes them.
 
-    exchange  None for one of its own
+    exchange  None to make one
     """
 
     def __init__(
@@ -182,7 +183,7 @@ class TransportRank:
         self.runners: dict[str, StageRunner] = {each.key: runner for each in transport}
 
     def run(self) -> None:
-        """Run the stages of transport of each step that the chemistry ranks make, until they end."""
+        """Run the stages of transport of each step of the chemistry ranks, until these end."""
         redistribution = RedistributionRunner(self._exchange, {TRANSPORT_RANKS: self.context})
         runners = self.runners | {"redistribute": redistribution}
         while (step := self._exchange.next_order()) is not None:
@@ -190,7 +191,7 @@ class TransportRank:
             walk_forwards(self.program, runners, self.values, given)
 
     def close(self) -> None:
-        """End the threads, the exchange that was made here, and the input."""
+        """End the threads, the own exchange, and the input."""
         self.context.stepper.close()
         self.context.parts.meteorology.close()
         if self._own_exchange:
@@ -200,6 +201,7 @@ class TransportRank:
 
 def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgather) -> AirContext:
     """Return the context of the stages of transport: some species and levels in the whole area."""
+    # code of these species and levels
     case, names = parts.case, parts.network.names
     own = groups.own_planes(len(names), parts.whole.shape[0], apart=case.moves_planes)
     network = without_reactions(parts.network, own.species)
@@ -208,13 +210,15 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
         directions="horizontal" if case.moves_planes else "all",
         operators=tuple(of_some_species(each, own.species) for each in parts.processes.operators),
     )  # fmt: skip
+
+    # forcing and emission: those of a tile, gathered
     layout = kernel.layout(*parts.whole.shape[1:])
     tile = replace(layout, rows=parts.grid.shape[1], columns=parts.grid.shape[2])
     emitting = () if case.moves_planes else parts.own_sources
     emitted = CombinedEmissions(emitting).species if emitting else ()
-    there = [place for place, name in enumerate(emitted) if name in network.names]
+    positions = [position for position, name in enumerate(emitted) if name in network.names]
     sources = GatheredSources(
-        gathering, there, emitting, tile, parts.grid.shape[1:], parts.start, parts.subdomain.total_over_columns
+        gathering, positions, emitting, tile, parts.grid.shape[1:], parts.start, parts.subdomain.total_over_columns
     )
     processes = parts.processes.only(HORIZONTAL) if case.moves_planes else parts.processes
     forcing = GatheredForcing(
@@ -225,8 +229,10 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
         ),
         parts.subdomain.greatest,
     )  # fmt: skip
+
+    # state and budget
     constants = _constants_of(own, step_constants(replace(parts, grid=parts.whole), ()))
-    numbers = [network.index(emitted[place]) for place in there]
+    numbers = [network.index(emitted[position]) for position in positions]
     stepper = kernel.stepper(layout, replace(constants, emitted=numbers), threads=threads)
     light = PackedLight(
         kernel, layout, parts.whole.lon, parts.whole.lat, case.time.start, clouds=case.photolysis.cloud
@@ -236,7 +242,7 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
 
 
 def _gathered_fields(processes: Processes, own: Planes, *, upward: bool) -> GatheredFields:
-    """Return the fields that transport reads of the whole area, for the species and levels of a rank."""
+    """Return the fields of the whole area that the transport of some species and levels reads."""
     fluxes: dict[str, Wanted] = {"flux_x": own.levels, "flux_y": own.levels}
     fluxes |= dict.fromkeys(("temperature", "water"), own.levels) if processes.ask_for(WEATHER) else {}
     fluxes |= {"cloud": slice(None)} if processes.ask_for(LIGHT) else {}

@@ -1,14 +1,15 @@
-"""Runs stages of transport, columns, or both, without reactions, by the one-step formula ARS(2,2,2).
+"""Runner of stages of transport, columns, or both, without reactions: the one-step formula ARS(2,2,2).
 
-It advances by the one-step formula of ``program.weights`` through the compiled step of a mechanism without reactions,
-in as many pieces as the Courant number requires. Every species moves by itself, and without vertical transport every
-level does. Air is advanced by the same fluxes, so that a uniform mixing ratio stays uniform; after one of two parts it
-differs from the given air by the divergence of that part, after both by round-off, since the formula is exact for
-fluxes that are linear in time.
+The runner applies the formula of ``program.weights`` by the compiled step of a mechanism without reactions, in as many
+pieces as the Courant number requires. Species are independent; without vertical transport, levels are too. The same
+fluxes advance the air, so that a uniform mixing ratio stays uniform. If vertical transport is a stage of its own, the
+air differs from the given one by the divergence of the fluxes until both stages have run. It then differs by round-off,
+since the formula is exact for fluxes that are linear in time.
 
-The formula is of second order, so that it cannot be positive at every step (Bolley & Crouzeix 1978): of a layer that
-mixes fast, or whose content is lost fast, the second application takes more than there is. Where that makes more than
-:data:`MOST_CLIPPED` of a species, it is repeated by backward Euler along columns: first order, positive.
+A formula of second order cannot be positive for steps of every length (Bolley & Crouzeix 1978): the second application
+may remove more than the content of a layer that mixes or loses fast. If clipping then adds more than
+:data:`MOST_CLIPPED` of a species, the second application is repeated by backward Euler along columns, which is of first
+order and positive.
 """
 
 from collections.abc import Sequence
@@ -33,11 +34,11 @@ from airshed.program.weights import GAMMA, StageWeights, one_step_weights
 Array = npt.NDArray[np.float64]
 
 MOST_CLIPPED: Final = 1e-5
-"""Share of a species that the second application of the formula may add by clipping; beyond it, that is repeated."""
+"""Largest share of a species that clipping may add in the second application; beyond it, that is repeated."""
 
 
 def without_reactions(network: ReactionNetwork, species: slice = slice(None)) -> ReactionNetwork:
-    """Return the species of a network alone, or some of them, for stages that do not react."""
+    """Return a network with some or all species and without reactions, for stages that do not react."""
     return replace(network, name=f"{network.name}-moved", species=network.species[species], reactions=())
 
 
@@ -51,14 +52,14 @@ def sums_of(packed: AnyArray, amounts: Array) -> Array:
     """Return sums over cells, (block, species): mixing ratios [lat][block][species][level][W] times air [mol]."""
     columns = amounts.reshape(amounts.shape[0] * amounts.shape[1], -1, 1)
     blocks = packed.reshape(len(columns), packed.shape[2], columns.shape[1])
-    # block by block, the way they lie in memory, in double
+    # block by block, in the order of memory, in double precision
     return np.asarray(np.matmul(blocks.astype(np.float64, copy=False), columns)[..., 0])
 
 
 class OneStepRunner(StageRunner):
-    """Advances the state by stages of transport, columns, or both, and adds what they did to the budget.
+    """Runner of stages of transport, columns, or both, which adds their changes to the budget.
 
-    stepper  of the state, without reactions; its kernel determines the directions of transport
+    stepper  stepper of the state, without reactions; its kernel determines the directions of transport
     """
 
     stepper: Stepper
@@ -116,10 +117,11 @@ class OneStepRunner(StageRunner):
         return self._forcing.outflow_rate(seconds, along)
 
     def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], ...]:
-        """Move the state over a piece; return both applications of the formula, each with its sums (term, species).
+        """Advance the state over a piece; return both applications of the formula, each with its sums (term, species).
 
-        Sums of levels that move each by itself are (term, species, level).
+        Sums are (term, species, level) if levels are independent.
         """
+        # forcing
         inside, middle, end = begin + 0.5 * step, begin + GAMMA * step, begin + step
         packed = self._sources.at(inside)[0] if self._shape.vertical else None
         state, weights = self.stepper.state, one_step_weights(step)
@@ -130,19 +132,22 @@ class OneStepRunner(StageRunner):
             emission = () if column is None else ((self._sources.begin_of(inside), 1.0),)
             return FormulaStep(start, until, forcing, emission), self.stepper.step(weights, forcing.transport, column)
 
+        # both applications
         first = apply(begin, middle, weights[0])
         if packed is None:
             return first, apply(middle, end, weights[1])
         before = state.tendency.copy(), state.air_tendency.copy()
         second = apply(middle, end, weights[1])
+
+        # the second application again, with positive columns
         if self._clips_much(second[1]):
-            state.rotate()  # the levels before the second application, whose older one is not read any more
+            state.rotate()  # back to the level before the second application; no one-step formula reads the older one
             state.tendency[...], state.air_tendency[...] = before
             second = apply(middle, end, one_step_weights(step, euler_columns=True)[1])
         return first, second
 
     def _clips_much(self, sums: Array) -> bool:
-        """Return whether clipping made more of a species than :data:`MOST_CLIPPED` of what there is."""
+        """Return whether clipping added more than :data:`MOST_CLIPPED` of a species."""
         clipped = sums[TERMS.index("clipped")]
         if not clipped.any():
             return False

@@ -1,4 +1,4 @@
-"""Steps of the air as they ran, with all that their stages were given: what repeats and reverses a run reads these."""
+"""Records of the steps of the air with all inputs of their stages, for executors that repeat or reverse a run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 class FormulaStep:
     """One application of a formula by the compiled step, from `begin` to `end` [s].
 
-    emission  the periods of sources by their beginnings [s], and the share that each has in the emission
+    emission  periods of the sources by their beginnings [s], with the weight of each in the emission of the step
     """
 
     begin: float
@@ -28,7 +28,7 @@ class FormulaStep:
     emission: tuple[tuple[float, float], ...]
 
     def detached(self) -> "FormulaStep":
-        """Return it with a copy of the sun, whose memory later steps reuse."""
+        """Return the step with a copy of the sun, whose memory later steps reuse."""
         step = self.forcing
         if step.column is None:
             return self
@@ -37,9 +37,10 @@ class FormulaStep:
 
 @dataclass(frozen=True)
 class CellWeather:
-    """The air of cells without its density: fields at both ends of an interval of the forcing.
+    """Air of cells without its density: fields at both ends of an interval of the forcing.
 
-    weight  position of the instant between the ends, 0 to 1;  sun  then, see :class:`airshed.air.cell_chemistry.Air`
+    weight  position of the instant between the ends, 0 to 1
+    sun     at the instant, see :class:`airshed.air.cell_chemistry.Air`
     """
 
     temperature: Pair
@@ -49,7 +50,7 @@ class CellWeather:
     sun: AnyArray
 
     def with_density(self, density: AnyArray) -> Air:
-        """Return the air of cells; density: [molecules cm-3] as in `Air`."""
+        """Return the air of cells for a density [molecules cm-3], see `Air`."""
         temperature, water, parameters = (self._at(each) for each in (self.temperature, self.water, self.parameters))
         return Air(temperature, water, density, parameters, self.sun)
 
@@ -60,14 +61,14 @@ class CellWeather:
 
 @dataclass(frozen=True)
 class MoveRecord:
-    """A stage of transport, columns, or both: the applications of its formula in their order."""
+    """Record of a stage of transport, columns, or both: the applications of its formula in their order."""
 
     steps: tuple[FormulaStep, ...]
 
 
 @dataclass(frozen=True)
 class CellsRecord:
-    """A stage of chemistry: the weather of its middle, and the steps that its cells took."""
+    """Record of a stage of chemistry: the weather at its middle, and the steps of its cells."""
 
     weather: CellWeather
     integrated: Integrated
@@ -80,7 +81,7 @@ class UpdatesRecord:
 
 @dataclass(frozen=True)
 class SumRecord:
-    """A sum of values."""
+    """Record of a sum of values."""
 
 
 StageRecord = MoveRecord | CellsRecord | UpdatesRecord | SumRecord
@@ -88,7 +89,7 @@ StageRecord = MoveRecord | CellsRecord | UpdatesRecord | SumRecord
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A step from `begin` to `end` [s]: its program, and the record of each of its stages."""
+    """Record of a step from `begin` to `end` [s]: its program, and the record of each stage."""
 
     begin: float
     end: float
@@ -101,11 +102,11 @@ class StepRecord:
         return tuple(step for stage in self.stages if isinstance(stage, MoveRecord) for step in stage.steps)
 
     def with_forcing(self, make: Callable[[FormulaStep], StepForcing]) -> "StepRecord":
-        """Return the record with forcings that a function makes of each application of a formula."""
+        """Return the record with the forcing that a function returns for each application of a formula."""
         return self._with(lambda step: replace(step, forcing=make(step)))
 
     def detached(self) -> "StepRecord":
-        """Return a record that stays as it is when further steps run."""
+        """Return a record that later steps do not change."""
         return self._with(FormulaStep.detached)
 
     def _with(self, change: Callable[[FormulaStep], FormulaStep]) -> "StepRecord":
@@ -117,4 +118,4 @@ class StepRecord:
 
 
 OnStep = Callable[[StepRecord], None]
-"""Callback that receives the record of each step when it has run (of several steps in one pass, before)."""
+"""Callback that receives the record of each step after it has run, in a batch of steps after the whole batch."""

@@ -1,4 +1,4 @@
-"""The reference executor: repeats recorded steps of any program in plain NumPy, on arrays (species, level, lat, lon).
+"""Reference executor: repeats recorded steps of any program in plain NumPy, on arrays (species, level, lat, lon).
 
 It reads the records of the compiled executor and shares no code with it apart from the walk: transport, columns and
 fused stages run :mod:`airshed.kernels.reference.step`, chemistry runs :mod:`airshed.kernels.reference.rosenbrock` cell
@@ -37,16 +37,16 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ReferenceChemistry:
-    """The Rosenbrock method of stages of cells.
+    """Rosenbrock method of stages of cells.
 
     Parameters
     ----------
     network
-        The mechanism; species behind those of the state start at zero: they count atoms, and error estimates see them.
+        Mechanism; species beyond those of the state count atoms: they start at zero, and are part of error estimates.
     tableau, tolerances
-        Of the method.
+        Coefficients and tolerances of the method.
     limits
-        Largest first step in each stage of cells, in parts of the span of the stage.
+        Largest first step in each stage of cells, as a share of the span of the stage.
     """
 
     network: ReactionNetwork
@@ -56,20 +56,20 @@ class ReferenceChemistry:
 
 
 class ReferenceExecutor:
-    """Repeats recorded steps in NumPy.
+    """Executor that repeats recorded steps in NumPy.
 
     Parameters
     ----------
     program
-        Of a step.
+        Program of the steps.
     box
         Constants of the steps, with all reactions and operators.
     layout
-        Of the packed arrays in the records.
+        Layout of the packed arrays in the records.
     chemistry
-        Of stages of cells; None where the program has none.
+        Method of stages of cells; None for a program without them.
     state
-        The fields at the start of the next step.
+        Fields at the start of the next step.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ def reference_of(model: "AirModel") -> ReferenceExecutor:
 
 
 class _Values:
-    """The fields as values of a program: no stage changes an array in place, so that copies are references."""
+    """Fields as values of a program; no stage changes an array in place, so that copies are references."""
 
     def __init__(self, executor: ReferenceExecutor) -> None:
         self._executor = executor
@@ -135,7 +135,7 @@ class _Values:
 
 
 class _FormulaRunner:
-    """Runs stages of transport, columns, or both, with or without chemistry: the applications of a formula."""
+    """Runner of stages of transport, columns, or both, with or without chemistry: the applications of a formula."""
 
     def __init__(self, executor: ReferenceExecutor, box: Box, layout: Layout, stage: Stage) -> None:
         self._executor, self._layout = executor, layout
@@ -197,23 +197,25 @@ class _FormulaRunner:
 
 
 class _CellsRunner:
-    """Runs stages of chemistry, cell by cell, under the weather of the middle of a stage."""
+    """Runner of stages of chemistry, cell by cell, under the weather at the middle of a stage."""
 
     def __init__(self, executor: ReferenceExecutor, box: Box, layout: Layout, chemistry: ReferenceChemistry) -> None:
         self._executor, self._box, self._layout, self._chemistry = executor, box, layout, chemistry
 
     def run(self, number: int, stage: Stage, given: CellsRecord) -> CellsRecord:
-        state, done, chosen = self._executor.state, given.integrated, self._chemistry
-        seconds, network, species = done.end - done.begin, chosen.network, len(state.q)
+        state, done, method = self._executor.state, given.integrated, self._chemistry
+        seconds, network, species = done.end - done.begin, method.network, len(state.q)
         density = state.air * (REFERENCE_DENSITY * self._box.density_factor)[:, :, None]
         k, first = self._rate_constants(given, density), self._first(given)
-        longest, q = chosen.limits[done.slot] * seconds, state.q.copy()
+        longest, q = method.limits[done.slot] * seconds, state.q.copy()
+
+        # each cell by itself, in number densities
         for cell in np.ndindex(density.shape):
             equation = Cell.still(network, {}, k[:, *cell])
-            control = StepControl(chosen.tolerances, first=min(float(first[cell]), longest))
+            control = StepControl(method.tolerances, first=min(float(first[cell]), longest))
             y = np.zeros(len(network.species))
             y[:species] = q[:, *cell] * density[cell]
-            *_, last = integrate(equation, chosen.tableau, y, 0.0, seconds, control)
+            *_, last = integrate(equation, method.tableau, y, 0.0, seconds, control)
             if last.time < seconds:
                 raise NumericalError(f"the reference of the cell {cell} goes no further than {last.time:g} s")
             q[:, *cell] = last.y[:species] / density[cell]
@@ -230,7 +232,7 @@ class _CellsRunner:
         return np.broadcast_to(rates(network, environment), (len(network.reactions), *density.shape))
 
     def _first(self, given: CellsRecord) -> Array:
-        """Return the steps [s] to try first, (level, lat, lon)."""
+        """Return the first steps to try [s], (level, lat, lon)."""
         levels, layout = self._executor.state.air.shape[0], self._layout
         return layout.unpack(given.integrated.first.reshape(layout.rows, layout.blocks, levels, layout.width))
 

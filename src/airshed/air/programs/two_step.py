@@ -1,4 +1,4 @@
-"""Runs the fused stage of the two-step formula: transport explicit, columns and chemistry implicit."""
+"""Runner of the fused stage of the two-step formula: transport explicit, columns and chemistry implicit."""
 
 from collections.abc import Sequence
 from itertools import repeat
@@ -11,6 +11,7 @@ from airshed.air.programs.context import AirContext, RunnerState, Span, StageRun
 from airshed.air.programs.records import FormulaStep, MoveRecord, StageRecord
 from airshed.core.errors import NumericalError
 from airshed.grid.box import Box
+from airshed.kernels.backend import Stepper
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import ColumnForcing, StepForcing
 from airshed.program.stage import Stage
@@ -30,16 +31,18 @@ LARGEST_COURANT = 0.5
 
 
 class TwoStepRunner(StageRunner):
-    """Advances the state by the two-step formula, in batches of steps: one pass through memory for each step."""
+    """Runner that applies the two-step formula in batches of steps: one pass through memory for each step."""
+
+    stepper: Stepper
 
     def __init__(self, context: AirContext) -> None:
         self._context = context
-        self.stepper = self._stepper = context.stepper
+        self.stepper = context.stepper
         self.batch = context.stepper.batch
         self._kernel = context.stepper.kernel
         self._previous: float | None = None
         self._jump = 0.0  # weight of the last change of the emission
-        self._euler_steps = 0  # so many more steps restart the formula
+        self._euler_steps = 0  # number of further Euler steps
 
     def longest_step(self, seconds: float, until: float) -> float:
         """Return the step [s] of the case, or the longest one for its Courant number and `time.longest`."""
@@ -58,7 +61,8 @@ class TwoStepRunner(StageRunner):
         return time.step.value
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
-        """Advance the state by a batch of steps, whose sums are exact over all ranks."""
+        """Advance the state by a batch of steps; their sums over all ranks are exact."""
+        # forcing
         sources, (begin, first_end) = self._context.sources, given[0]
         jump = self._first_emission(begin, first_end - begin)
         usual = sources.at(0.5 * (begin + first_end))
@@ -66,10 +70,12 @@ class TwoStepRunner(StageRunner):
         columns = self._columns([end for _, end in given], [packed for packed, _ in emissions])
         steps = [self._step(start, end, column) for (start, end), column in zip(given, columns, strict=True)]
         records: list[StageRecord] = [
-            self._record(span, step, jumps=jump is not None and place == 0)
-            for place, (span, step) in enumerate(zip(given, steps, strict=True))
+            self._record(span, step, jumps=jump is not None and index == 0)
+            for index, (span, step) in enumerate(zip(given, steps, strict=True))
         ]
-        sums = self._context.parts.subdomain.totals(self._stepper.advance(steps), self._kernel.sums)
+
+        # steps, and their budget
+        sums = self._context.parts.subdomain.totals(self.stepper.advance(steps), self._kernel.sums)
         for (_, end), step, (_, emitted), totals in zip(given, steps, emissions, sums, strict=True):
             self._add_to_budget(end, step.weights, emitted, totals)
         return records
@@ -83,8 +89,8 @@ class TwoStepRunner(StageRunner):
         return StepForcing(weights, self._context.forcing.transport(begin, ratio), column)
 
     def _add_to_budget(self, end: float, weights: StageWeights, emitted: Array, totals: Array) -> None:
-        """Add a step that ended at a time [s]: what was emitted in it [mol/s], and its sums."""
-        sums, imbalance = self._stepper.by_term(totals)
+        """Add a step that ended at a time [s] to the budget: its emission [mol/s] and its sums."""
+        sums, imbalance = self.stepper.by_term(totals)
         emission = np.zeros(sums.shape[1])
         emission[self._context.emitted] = emitted
         terms = dict(zip(self._kernel.terms, sums, strict=True)) | {"emitted": emission}
@@ -92,9 +98,9 @@ class TwoStepRunner(StageRunner):
         self._context.check_finite(sums, end)
 
     def _first_emission(self, begin: float, step: float) -> tuple[AnyArray, Array] | None:
-        """Return the emission of the next step [s] where that is the first after a change; else None.
+        """Return the emission of the next step [s] if it is the first after a change of the emission; else None.
 
-        Where it would be negative, as a source ends, the formula restarts. All ranks call this.
+        If a part of it is negative, as when a source ends, the formula restarts. All ranks call this.
         """
         sources = self._context.sources
         if self._previous is None or not sources.changes_at(begin):
@@ -109,7 +115,7 @@ class TwoStepRunner(StageRunner):
         return MoveRecord((FormulaStep(*span, step, self._shares(*span, jumps=jumps)),))
 
     def _shares(self, begin: float, end: float, *, jumps: bool) -> tuple[tuple[float, float], ...]:
-        """Return the periods of sources that the emission of a step consists of, and the share of each."""
+        """Return the periods of the sources that contribute to the emission of a step, and the weight of each."""
         sources = self._context.sources
         now = sources.begin_of(0.5 * (begin + end))
         if not jumps:
@@ -122,11 +128,11 @@ class TwoStepRunner(StageRunner):
         return self._euler_steps > 0 or (self._previous is not None and step > GROWTH * self._previous)
 
     def restart(self) -> None:
-        """Restart the formula: with its history, a jump would act half a step late."""
+        """Restart the formula; with its history, a jump would act half a step late."""
         self._euler_steps = max(self._euler_steps, 1)
 
     def _columns(self, ends: Sequence[float], emissions: Sequence[AnyArray]) -> list[ColumnForcing]:
-        """Return the forcing of columns at the ends of steps, all of them in one interval, each with its emission."""
+        """Return the forcing of columns at the ends of steps in one interval of the weather, each with its emission."""
         forcing = self._context.forcing
         interval = forcing.interval(forcing.index_until(ends[-1]))
         weights = [interval.weight(end) for end in ends]
@@ -140,13 +146,13 @@ class TwoStepRunner(StageRunner):
 
     def set_outside(self, ghosts: Array, top: Array) -> None:
         """Change the mixing ratios outside the area and above it."""
-        self._stepper.set_outside(ghosts, top)
+        self.stepper.set_outside(ghosts, top)
 
     def save(self) -> RunnerState:
-        """Return the length of the last step, and how many more restart the formula."""
+        """Return the length of the last step, and the number of further Euler steps."""
         return RunnerState(numbers={"previous_step": self._previous, "euler_steps": self._euler_steps})
 
     def restore(self, stored: StoredRunnerState, held: Box) -> None:
-        """Restore both."""
+        """Restore the length of the last step and the number of Euler steps."""
         self._previous = stored.metadata["previous_step"]
         self._euler_steps = stored.metadata["euler_steps"]
