@@ -292,7 +292,7 @@ class ParallelSection(Section):
     )
     balance: Annotated[Switch | Literal["auto"], OrWords(("auto",), Switch)] = setting(
         "auto",
-        "Whether ranks with costly cells let others integrate some (`strang`): `auto`, where it pays; `true`, "
+        "Whether ranks with costly cells let others integrate some, except with `imex`: `auto`, where it pays; `true`, "
         "whatever messages cost.",
     )
     groups: GroupsSection = Field(default_factory=GroupsSection)

@@ -93,8 +93,8 @@ class TimeSection(general.TimeSection):
     )
     courant: Number = setting(
         0.4,
-        'Largest sum of the Courant numbers over the three directions, for `step = "auto"`; with `strang` '
-        "that of the pieces into which transport is cut, for any step.",
+        'Largest sum of the Courant numbers over the three directions, for `step = "auto"`; with splittings '
+        "that of the pieces into which transport is divided, for any step.",
         unit="1",
         ge=0.001,
         le=0.5,
