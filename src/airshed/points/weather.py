@@ -16,23 +16,26 @@ from airshed.runtime.model import BESIDE, Saved
 Values = Mapping[str, npt.ArrayLike]
 Array = npt.NDArray[Any]
 
-_KEPT = f"{BESIDE}weather."
+_SAVED = f"{BESIDE}weather."
 
 
 def values_to_set(spec: FieldSpec, value: object, domain: Domain, dtype: npt.DTypeLike) -> Array:
-    """Return what the cells of this rank are to be set to; raises CaseError for what is no such field.
+    """Return the values to which the cells of this rank are set; raises CaseError for a wrong type, shape or value.
 
     value  an array of the whole domain, a number for all its cells, or a text with a unit
     """
+    # type and shape
     whole = np.asarray(to(value, spec.unit, where=spec.name) if isinstance(value, str) else value)
     if whole.dtype.kind not in "fiu":
         raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
     if whole.ndim and whole.shape != domain.axes.whole.shape:
         raise CaseError(f"{spec.name} has the shape {domain.axes.whole.shape}; values of {whole.shape} cannot be set")
+
+    # range
     low, high = spec.valid or (-np.inf, np.inf)
-    strange = np.argwhere(~(np.isfinite(whole) & (whole >= low) & (whole <= high)))
-    if len(strange):
-        cell = tuple(strange[0].tolist())
+    wrong = np.argwhere(~(np.isfinite(whole) & (whole >= low) & (whole <= high)))
+    if len(wrong):
+        cell = tuple(wrong[0].tolist())
         ends = "" if spec.valid is None else f" between {low:g} and {high:g}"
         where = f", as in cell {cell} of what is to be set" if cell else ""
         raise CaseError(f"{spec.name} cannot be {whole[cell]}{where}; give numbers{ends}")
@@ -40,9 +43,10 @@ def values_to_set(spec: FieldSpec, value: object, domain: Domain, dtype: npt.DTy
 
 
 class SettableWeather:
-    """What `source` gives for the steps that begin at some times [s]; a field that was set holds until it is set again.
+    """Weather of steps, whose fields can be set in place of those of the case until they are set again.
 
-    fields  of the weather, on the dimensions that ranks divide
+    source  returns the weather of the case for the steps that begin at some times [s]
+    fields  fields of the weather, on the dimensions that ranks divide
     """
 
     def __init__(
@@ -64,12 +68,12 @@ class SettableWeather:
         return np.array(np.broadcast_to(found[0] if found.ndim else found, self._domain.box.shape))
 
     def set(self, name: str, value: object) -> None:
-        """Set a field, as :meth:`airshed.runtime.model.Model.set` says; raises CaseError for what cannot be."""
+        """Set a field, see :meth:`airshed.runtime.model.Model.set`; raises CaseError for wrong values."""
         self._set[name] = values_to_set(self.fields[name], value, self._domain, self._dtype)
 
     def save(self) -> dict[str, Array]:
-        """Return what was set, by names of a snapshot's arrays."""
-        return {_KEPT + name: values for name, values in self._set.items()}
+        """Return the fields that were set, by their names in a snapshot."""
+        return {_SAVED + name: values for name, values in self._set.items()}
 
     @property
     def names(self) -> list[str]:
@@ -77,6 +81,6 @@ class SettableWeather:
         return list(self._set)
 
     def restore(self, saved: Saved, names: Iterable[str]) -> None:
-        """Take over what was set when a state was saved."""
+        """Restore the fields that were set when a state was saved."""
         held = self._domain.held
-        self._set = {name: np.array(saved.part(_KEPT + name, held), self._dtype) for name in names}
+        self._set = {name: np.array(saved.part(_SAVED + name, held), self._dtype) for name in names}

@@ -255,7 +255,7 @@ class BoxModel(PlainModel):
         if self.processes.names:
             found["processes"] = ", ".join(self.processes.names)
         if boxes.retried:
-            found["begun again with smaller steps"] = f"{boxes.retried} times"
+            found["restarted with smaller steps"] = f"{boxes.retried} times"
         clipped = boxes.clipped.sum(axis=1)
         most, name = float(clipped.max()), self.network.names[int(clipped.argmax())]
         if wall_time is not None:
