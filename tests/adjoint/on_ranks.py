@@ -70,6 +70,7 @@ RUNS_IN_GROUPS = ((2, "[1, 2]", 1, ONCE, "auto"),)
 GROUPS_OF_RANKS = "parallel.groups={transport=1,chemistry=1}"
 SPLIT = "chemistry.integrator=strang", "parallel.balance=true"
 APART, CONCURRENT = "transport.vertical=with chemistry", "chemistry.integrator=concurrent"
+SYMMETRIC = "chemistry.integrator=symmetric"
 RUNS_REAL = ((1, "auto", 1, ONCE, "auto"), (2, "auto", 1, ONCE, "auto"), (4, "[2, 2]", 1, ONCE, "messages"))
 NOTHING = {"top"}
 """Inputs without an effect: no air comes from above."""
@@ -232,7 +233,7 @@ def all_of(small, split, cases):
     told["spoilt, verified"] = with_wrong_edges(partial(verified, small))
     told["functions"] = functions(small, RUNS_VERIFIED)
     told["small, verified"] = verified(small, RUNS_VERIFIED)
-    variants = {"split": (), "split apart": (APART,), "concurrent": (CONCURRENT,),
+    variants = {"split": (), "split apart": (APART,), "concurrent": (CONCURRENT,), "symmetric": (SYMMETRIC,),
                 "concurrent apart": (APART, CONCURRENT)}  # fmt: skip
     for name, more in variants.items():
         make = lambda settings, more=more: split([*settings, *more])  # noqa: E731
@@ -255,7 +256,7 @@ def main(folder, cases=None):
         return Case.from_dict(data, folder / str(MPI.COMM_WORLD.rank), settings).allowing_code()
 
     def split(settings):
-        return small([*settings, *SPLIT])
+        return small([*SPLIT, *settings])
 
     told = {} if cases is None else all_of(small, split, cases)
     if cases is None:

@@ -84,8 +84,8 @@ def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, coun
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-@pytest.mark.parametrize("case", ["split", "split apart", "concurrent", "concurrent apart"])
-def test_any_ranks_threads_and_groups_give_the_same_bits_with_strang_splitting(printed, case):
+@pytest.mark.parametrize("case", ["split", "split apart", "concurrent", "concurrent apart", "symmetric"])
+def test_any_ranks_threads_and_groups_give_the_same_bits_with_splittings(printed, case):
     runs = printed[case]
     alone = runs[ALONE]
     assert len(runs) == 4

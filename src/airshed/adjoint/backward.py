@@ -25,11 +25,11 @@ from airshed.runtime.using import quick_turns
 Array = npt.NDArray[np.float64]
 
 Progress = Callable[[float], None]
-"""Is told the part of the way back that is done, 0 to 1."""
+"""Callback for the part of the backward pass that is done, 0 to 1."""
 
 Passing = Callable[[float, Callable[[], Array]], None]
-"""Is told a time [s] on the way back, and what returns the worth of a jump of the mixing ratios there (species, level,
-lat, lon)."""
+"""Callback for a time [s] of the backward pass; the function returns the adjoint of a jump of the mixing ratios then
+(species, level, lat, lon)."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,18 @@ class Backward:
         self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress = lambda part: None,
         passing: Passing = lambda seconds, worth: None, pause: Callable[[], None] = lambda: None,
     ) -> Adjoints:  # fmt: skip
-        """Go back to the beginning; pause: called between steps, where all may be committed."""
+        """Reverse all steps; pause: called between steps, where all may be committed."""
         with quick_turns():
-            self._go_back(trajectory, actions, progress, passing, pause)
+            self._reverse_all(trajectory, actions, progress, passing, pause)
         self._add_cost(trajectory.begin, self._executor.x)
         return self._found()
 
-    def _go_back(
+    def _reverse_all(
         self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress, passing: Passing,
         pause: Callable[[], None],
     ) -> None:  # fmt: skip
         count = len(trajectory.ends)
-        for step in trajectory.back(actions):
+        for step in trajectory.reverse(actions):
             left = self._left = trajectory.left or 0
             if left == count - 1:
                 self._executor.start(self._model.stepper.state.tendency)
@@ -121,7 +121,7 @@ class Backward:
         return {"sources": list(self._changed.items()), **self._instants.facts(self._executor.reads)}
 
     def resume(self, commits: AnyCommits, trajectory: Trajectory) -> None:
-        """Take over what was committed behind a step, whose stretch the trajectory has again."""
+        """Continue from a commit behind a step, whose part of the run the trajectory has recomputed."""
         assert commits.note is not None
         assert trajectory.left is not None
         self._changed = dict(commits.note["sources"])

@@ -35,7 +35,7 @@ from airshed.runtime.using import quick_turns
 Array = npt.NDArray[np.float64]
 
 Progress = Callable[[str, float], None]
-"""Is told what is being done, "forward" or "backward", and the part of it that is done, 0 to 1."""
+"""Callback for the part of the "forward" run or the "backward" pass that is done, 0 to 1."""
 
 _ENDLESS: Final = 2**62
 
@@ -44,8 +44,8 @@ _ENDLESS: Final = 2**62
 class Gradient:
     """The value of a cost, and its adjoints.
 
-    steps       of the run, spin-up and all
-    recomputed  steps that were made again on the way back
+    steps       of the run, spin-up included
+    recomputed  number of steps that the backward pass ran again
     """
 
     value: float
@@ -89,13 +89,13 @@ def _gradient(
     simulation: Simulation, trajectory: Trajectory, cost: Cost | Callable[[AirModel], Cost], options: Options,
     progress: Progress,
 ) -> Gradient:  # fmt: skip
-    asked = cost if not callable(cost) else cost(simulation.model)
-    with committing(_commits(simulation, asked, options), keep=options.keep) as commits:
+    cost = cost if not callable(cost) else cost(simulation.model)
+    with committing(_commits(simulation, cost, options), keep=options.keep) as commits:
         for line in commits.notices:
             options.watcher.on_notice(line)
-        back = run_forward(simulation, trajectory, asked, progress, options.watcher.on_plan, commits)
-        with _backward(simulation.model, trajectory.derivatives, asked, options) as backward:
-            watcher = WatcherState(asked, options.watcher)
+        back = run_forward(simulation, trajectory, cost, progress, options.watcher.on_plan, commits)
+        with _backward(simulation.model, trajectory.derivatives, cost, options) as backward:
+            watcher = WatcherState(cost, options.watcher)
             if trajectory.left is not None:
                 watcher.resume(commits)
                 backward.resume(commits, trajectory)
@@ -104,7 +104,7 @@ def _gradient(
             shown = partial(progress, "backward")
             found = backward.run(trajectory, back, shown, options.watcher.on_step, commits.offer)
         options.watcher.on_adjoints(simulation.model, found)
-    return Gradient(asked.value, found, len(trajectory.ends), trajectory.recomputed)
+    return Gradient(cost.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
 def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits:
@@ -133,10 +133,10 @@ def run_forward(
     simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress,
     planned: Callable[[str], None] = lambda line: None, commits: AnyCommits = NOWHERE,
 ) -> Iterable[Action]:  # fmt: skip
-    """Run a simulation that has not begun as far as a cost looks at it; return the actions that take the run back.
+    """Run a simulation that has not begun to the last time of a cost; return the actions of the backward pass.
 
-    The cost is shown what it asks for, and the plan told in a line, once the number of steps is known. The run goes on
-    from a commit where there is one; on its way back nothing is run here.
+    planned  callback for the checkpoint plan, a line, when the number of steps is known
+    commits  to continue from; a commit of the backward pass runs nothing here
     """
     model, section, first = simulation.model, simulation.case.adjoint, simulation.model.seconds
     times = times_of(cost, simulation.end)

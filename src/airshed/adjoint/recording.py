@@ -139,7 +139,7 @@ def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterat
         done += 1
         yield model.seconds
     if not done:
-        raise CaseError(f"there is no step to look at: {steps} steps of a case that ends at {simulation.end:g} s")
+        raise CaseError(f"there is no step to record: {steps} steps of a case that ends at {simulation.end:g} s")
 
 
 def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
@@ -164,7 +164,7 @@ def record(simulation: Simulation, steps: int = STEPS, until: float | None = Non
 def recorded(
     case: Case | str | Path, cost: "CostOrMaker" = None, *, steps: int = STEPS, **given: Any
 ) -> tuple[Recording, Callable[[], Cost] | None]:  # fmt: skip
-    """Return the recording of a case, as far as a cost looks at it where there is one, and what copies that cost.
+    """Return the recording of a case, to the last time of a cost if there is one, and a function that copies it.
 
     A cost may have the model, which no copy needs and none can be made of: copies share it.
 

@@ -24,13 +24,13 @@ Array = npt.NDArray[np.float64]
 NOTHING: Final = Direction()
 
 Unseen = Cost | Callable[[], Cost]
-"""A cost that has seen nothing, or what makes one."""
+"""A cost without values yet, or a function that makes one."""
 
 
 class Replay:
-    """A recorded run and a cost, whose derivatives are asked for.
+    """The derivatives of the cost of a recorded run.
 
-    cost  what makes it anew for each run, or one of which each run takes a copy: so it sees each time once
+    cost  a function that makes it for each run, or one that each run copies: so it sees each time once
     all_inputs  compute those of what operators read and of reaction rates, as :meth:`backward` needs
     """
 
@@ -75,7 +75,7 @@ class Replay:
             self._see(record.end, tangent.q)
             if self._looks_at(record.end):
                 found.append((record.end, self._area.whole(tangent.change)))
-        return sum(worth(self.cost, time, change, self._names) for time, change in found)
+        return sum(change_of_cost(self.cost, time, change, self._names) for time, change in found)
 
     @property
     def change(self) -> Array:
@@ -167,8 +167,8 @@ class Replay:
                 getattr(self, name).close()
 
 
-def worth(cost: Cost, seconds: float, change: Array, names: Sequence[str]) -> float:
-    """Return what changes of mixing ratios (species, level, lat, lon) at one of a cost's times are worth to it."""
+def change_of_cost(cost: Cost, seconds: float, change: Array, names: Sequence[str]) -> float:
+    """Return the change of a cost by changes of mixing ratios (species, level, lat, lon) at one of its times."""
     time = time_at(cost.times, seconds)
     assert time is not None
     gradient = cost.gradient(time)

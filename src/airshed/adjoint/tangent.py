@@ -1,4 +1,4 @@
-"""The derivative of a run in a direction: its tangent-linear model, step by step beside the run."""
+"""The derivative of a run in a direction: its tangent-linear model, step by step with the run."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +13,7 @@ from airshed.adjoint.cost import Cost, time_at, times_of
 from airshed.adjoint.direction import Direction
 from airshed.adjoint.programs.derivatives import derivatives_of, simulation_of
 from airshed.adjoint.recording import STEPS, CostOrMaker, observing, step_ends
-from airshed.adjoint.replay import worth
+from airshed.adjoint.replay import change_of_cost
 from airshed.air.case import Case
 from airshed.air.model import AirModel
 from airshed.kernels.step.data import Level
@@ -42,7 +42,7 @@ def tangent(
     case: Case | str | Path, direction: Direction | Callable[[AirModel], Direction], cost: CostOrMaker = None, *,
     steps: int = STEPS, **given: Any,
 ) -> Tangent:  # fmt: skip
-    """Return the derivative of the state after some steps, or of a cost at the times it looks at, in a direction.
+    """Return the derivative of the state after some steps, or of a cost at its times, in a direction.
 
         tangent("cases/west-europe", Direction(rates=np.ones(134))).change
 
@@ -78,7 +78,9 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
         for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
             executor.put_level(Level(model.stepper.state.q, model.stepper.state.air))
             see(end)
-        derivative = None if cost is None else sum(worth(cost, time, each, names) for time, each in found.items())
+        derivative = (
+            None if cost is None else sum(change_of_cost(cost, time, each, names) for time, each in found.items())
+        )
         change = whole(executor.change)
         state = whole(model.stepper.state.q)
     return Tangent(model.seconds, state, change, None if cost is None else cost.value, derivative)

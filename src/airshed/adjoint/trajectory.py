@@ -1,8 +1,7 @@
-"""The forward run, kept so that it can be gone through backwards: the executor of a checkpoint plan.
+"""The forward run with its checkpoints: the executor of a checkpoint plan.
 
-A restart is all that the model saves. A level is the mixing ratios and the air. What steps were given (forcing,
-weights, emission) is noted beside the levels, in memory, whenever these are kept: fields of the forcing are shared by
-the steps of an hour. Snapshots become arrays, so that any store can keep them.
+A restart is all that the model saves. A level is the mixing ratios and the air. Records of steps stay in memory:
+the steps of an hour share the fields of their forcing. Snapshots become arrays, which any store accepts.
 """
 
 import json
@@ -50,9 +49,9 @@ class Trajectory:
 
     ends       [s] of the steps of the first run
     begin      [s] of the first
-    recomputed steps done again so far
-    left       steps that are still to be taken back; None on the way forward
-    planned    [s] the ends of steps that are planned on the way forward
+    recomputed number of steps recomputed so far
+    left       number of steps still to be reversed; None in the forward run
+    planned    [s] the ends of steps that are planned in the forward run
     """
 
     def __init__(self, model: AirModel, stores: Stores) -> None:
@@ -64,8 +63,8 @@ class Trajectory:
         self.left: int | None = None
         self.planned: list[float] = []
         self._records: dict[int, StepRecord] = {}
-        self._at_hand: dict[int, Level] = {}  # levels that the next step back needs, too
-        self._done = 0  # actions, on the way forward or back
+        self._at_hand: dict[int, Level] = {}  # levels that the next reversed step reads, too
+        self._done = 0  # actions of the forward run or the backward pass
 
     @property
     def sizes(self) -> Sizes:
@@ -86,11 +85,11 @@ class Trajectory:
                 number = len(self.ends)
                 while not isinstance(action, Advance) or number >= action.last:
                     if isinstance(action, Advance):
-                        self._keep_restarts(action, number)
+                        self._store_restarts(action, number)
                     else:
                         self.do(action)
                     action, self._done = next(wanted), self._done + 1
-                self._keep_restarts(action, number)
+                self._store_restarts(action, number)
                 most = 1 if action.keep_levels else min(self._model.pace.batch, action.last - number)
                 ends = clock.next_steps(until, most)
                 self._advance(action, number, ends)
@@ -98,8 +97,8 @@ class Trajectory:
                 self.planned = clock.planned
                 seen()
 
-    def back(self, actions: Iterable[Action]) -> Iterator[ReverseStep]:
-        """Do what takes the run back; yield its steps, the last one first."""
+    def reverse(self, actions: Iterable[Action]) -> Iterator[ReverseStep]:
+        """Execute the backward actions; yield the steps to reverse, the last one first."""
         if self.left is None:
             self.left, self._done = len(self.ends), 0
         for action in islice(actions, self._done, None):
@@ -114,14 +113,14 @@ class Trajectory:
             self._done += 1
 
     def do(self, action: Action) -> None:
-        """Do an action that takes nothing back."""
+        """Execute an action that reverses nothing."""
         match action:
             case Advance():
                 for step in range(action.first, action.last):
-                    self._keep_restarts(action, step)
+                    self._store_restarts(action, step)
                     self._advance(action, step, self.ends[step : step + 1])
                     self.recomputed += 1
-                self._keep_restarts(action, action.last)
+                self._store_restarts(action, action.last)
             case Restore(step, store):
                 self._model.restore(as_snapshot(self._stores.restarts[store].get(_restart(step))))
             case DiscardRestart(step, store):
@@ -132,12 +131,12 @@ class Trajectory:
                     self._records.pop(level - 1, None)
 
     def record(self, step: int) -> StepRecord:
-        """Return the record of a step of the stretch that is being reversed."""
+        """Return the record of a step in the part of the run that is being reversed."""
         return self._records[step]
 
     def parts(self) -> Mapping[str, Part]:
         """Return the restarts, and on the way forward the model; see :class:`airshed.adjoint.commits.Committed`."""
-        found = {key: Part(0, partial(self._stores.restarts[place].get, key)) for place, key in self._kept_restarts()}
+        found = {key: Part(0, partial(self._stores.restarts[place].get, key)) for place, key in self._stored_restarts()}
         found["ends"] = Part(len(self.ends), lambda: {"ends": np.array(self.ends)})
         if self.left is None:
             found["model"] = Part(len(self.ends), lambda: as_arrays(self._model.save()))
@@ -145,14 +144,14 @@ class Trajectory:
 
     def facts(self) -> Mapping[str, Any]:
         """See :class:`airshed.adjoint.commits.Committed`."""
-        levels = [(place, number) for number, place in self._kept_levels().items()]
+        levels = [(place, number) for number, place in self._stored_levels().items()]
         return {
             "left": self.left, "done": self._done, "recomputed": self.recomputed, "planned": self.planned,
-            "restarts": self._kept_restarts(), "levels": levels,
+            "restarts": self._stored_restarts(), "levels": levels,
         }  # fmt: skip
 
     def resume(self, commits: AnyCommits) -> None:
-        """Take over what was committed; levels are made again from the restarts."""
+        """Restore what was committed; levels are recomputed from the restarts."""
         assert commits.note is not None
         said = commits.note
         self.ends = [float(end) for end in commits.get("ends")["ends"]]
@@ -165,7 +164,7 @@ class Trajectory:
             self._model.restore(as_snapshot(commits.get("model")))
 
     def _make_levels(self, levels: Mapping[int, Place], restarts: Iterable[tuple[Place, str]]) -> None:
-        """Run the steps again whose levels were kept, each stretch from the last restart before it."""
+        """Recompute the steps whose levels were stored, each stretch from the last restart before it."""
         stores = {_number(key): place for place, key in restarts}
         at = -1
         for level in sorted(levels):
@@ -178,11 +177,11 @@ class Trajectory:
                 self._advance(action, step, self.ends[step : step + 1])
             at = level
 
-    def _kept_restarts(self) -> list[tuple[Place, str]]:
+    def _stored_restarts(self) -> list[tuple[Place, str]]:
         stores = self._stores.restarts
         return [(place, key) for place, store in stores.items() for key in store.keys if key.startswith(_RESTART)]
 
-    def _kept_levels(self) -> dict[int, Place]:
+    def _stored_levels(self) -> dict[int, Place]:
         stores = self._stores.levels
         return {_number(key): place for place, store in stores.items() for key in store.keys if key.startswith(_LEVEL)}
 
@@ -195,25 +194,25 @@ class Trajectory:
         state = self._model.stepper.state
         self._stores.levels[action.store].put(_level(number + 1), {"q": state.q, "air": state.air})
 
-    def _keep_restarts(self, action: Advance, step: int) -> None:
+    def _store_restarts(self, action: Advance, step: int) -> None:
         store = self._stores.restarts[action.store]
         if step in action.restarts and _restart(step) not in store.keys:
             store.put(_restart(step), as_arrays(self._model.save()))
 
     def _reverse_step(self, step: int) -> ReverseStep:
-        newest, restart = self._kept(step + 1), self._restart(step)
+        newest, restart = self._stored(step + 1), self._restart(step)
         assert newest is not None
         if restart is not None:
             first, earlier = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
             return ReverseStep(self._records[step], (earlier, first, newest), aligned(restart[f"{_STATE}tendency"]))
-        beginning, now = self._restart(step - 1), self._kept(step)
-        before = self._kept(step - 1) if beginning is None else self._level(beginning, "q", "air")
+        beginning, now = self._restart(step - 1), self._stored(step)
+        before = self._stored(step - 1) if beginning is None else self._level(beginning, "q", "air")
         assert now is not None
         assert before is not None
         return ReverseStep(self._records[step], (before, now, newest), self._records[step - 1])
 
-    def _kept(self, number: int) -> Level | None:
-        """Return a level, which is read from its store once, though three steps need it."""
+    def _stored(self, number: int) -> Level | None:
+        """Return a level, which is read from its store once for the three steps that need it."""
         store = next((each for each in self._stores.levels.values() if _level(number) in each.keys), None)
         if store is None:
             return None
@@ -255,7 +254,7 @@ def as_arrays(snapshot: Snapshot) -> Arrays:
 
 
 def as_snapshot(arrays: Arrays) -> Snapshot:
-    """Return the snapshot that was kept as arrays."""
+    """Return the snapshot of :func:`as_arrays`."""
     tiled = {name.removeprefix(_TILED): array for name, array in arrays.items() if name.startswith(_TILED)}
     whole = {name.removeprefix(_WHOLE): array for name, array in arrays.items() if name.startswith(_WHOLE)}
     return Snapshot(tiled, whole, json.loads(arrays[_METADATA].tobytes()))
