@@ -163,7 +163,7 @@ PROGRAMS = {
 
 def dot_products_of(program: Program, folder: Path, monkeypatch: pytest.MonkeyPatch) -> DotProducts:
     """Return the dot products of two steps of the small case by a program."""
-    monkeypatch.setattr(airshed.Case, "program", lambda self, network: program)
+    monkeypatch.setattr(airshed.Case, "program", lambda self, network, **given: program)
     return dot_products(record(folder, {"chemistry": {"integrator": "strang"}}, steps=2))
 
 

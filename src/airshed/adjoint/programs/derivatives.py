@@ -174,6 +174,9 @@ def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
         )
     steppers = {key: each.stepper for key, each in runners.items() if each.stepper is not None}
     cells = {key: each.chemistry for key, each in runners.items() if isinstance(each, CellsRunner)}
+    lacking = [each.key for each in program.stages if each.operators and each.key not in {**steppers, **cells}]
+    if lacking:
+        raise CaseError(f"the stages {', '.join(lacking)} of a step have no adjoint: leave out what they run")
     factor = number_per_mole(model.parts.grid).T[:, None, :, None]
     return Derivatives(
         program, {key: each.kernel for key, each in steppers.items()},
