@@ -176,7 +176,10 @@ def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
     cells = {key: each.chemistry for key, each in runners.items() if isinstance(each, CellsRunner)}
     lacking = [each.key for each in program.stages if each.operators and each.key not in {**steppers, **cells}]
     if lacking:
-        raise CaseError(f"the stages {', '.join(lacking)} of a step have no adjoint: leave out what they run")
+        raise CaseError(
+            f"a case whose processes have {', '.join(lacking)} cannot be recorded: it has no adjoint, tangent or "
+            "gradient; leave these processes out"
+        )
     factor = number_per_mole(model.parts.grid).T[:, None, :, None]
     return Derivatives(
         program, {key: each.kernel for key, each in steppers.items()},
