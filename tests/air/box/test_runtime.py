@@ -14,6 +14,7 @@ from airshed.air.box import BoxConditions, load_states
 from airshed.air.box.run import BoxRun, box
 from airshed.core.errors import CaseError
 from airshed.mechanism import load_mechanism
+from airshed.program.check import check
 from airshed.runtime.simulation import Simulation
 
 pytestmark = pytest.mark.standard
@@ -54,6 +55,7 @@ def test_program_is_one_stage_of_cells(tmp_path: Path) -> None:
     model = Simulation(made(tmp_path, {})).model
     assert str(model.program).splitlines()[0] == "box: order 4"
     assert [stage.key for stage in model.program.stages] == ["cells"]
+    assert check(model.program).buffers == 1
 
 
 def test_records_are_the_time_series(case: BoxConditions, tmp_path: Path) -> None:
