@@ -251,3 +251,12 @@ def test_an_update_has_no_adjoint_and_does_not_run_in_a_box(tmp_path: Path) -> N
     with airshed.Simulation(both(tmp_path)) as simulation:
         assert isinstance(simulation.model.executor.runners["updates"], UpdatesRunner)
         assert str(simulation.model.program).splitlines()[-2].split()[:2] == ["2", "updates"]
+
+
+def test_chemistry_ranks_run_updates(tmp_path: Path) -> None:
+    groups = {"groups": {"transport": 1, "chemistry": 1}}
+    case = gases(tmp_path, "ozone_dose.py", chemistry={"integrator": "strang"}, parallel=groups)
+    stages = case.program(case.network(), updates=True).stages
+    assert [(stage.key, stage.placement) for stage in stages if stage.kernel != "redistribute"] == [
+        ("transport+column", "transport ranks"), ("updates", "chemistry ranks")
+    ]  # fmt: skip

@@ -128,8 +128,6 @@ class _FixedCase(RunCase):
         updates  whether processes have updates, which only the code of the case tells
         """
         program = integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
-        if updates and self.has_groups:
-            raise CaseError("ranks in groups (parallel.groups) run no updates of processes; let all ranks be alike")
         program = with_updates(program) if updates else program
         return on_groups(program) if self.has_groups else program
 

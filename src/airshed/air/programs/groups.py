@@ -173,7 +173,7 @@ class TransportRank:
         rows, columns = case.make_grid().shape[1:]
         self._gathering = Allgather(groups.own, rows, columns, backend().width)
         parts = assemble(case, meteorology, self._gathering.ranks, any_tiles=True)
-        self.program = case.program(parts.network)
+        self.program = case.program(parts.network, updates=bool(parts.updates))
         self.context = _make_context(parts, groups, threads, self._gathering)
         self._own_exchange = exchange is None
         self._exchange = exchange or make_exchange(parts, groups, self.context.stepper.layout)
