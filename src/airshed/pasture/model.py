@@ -19,6 +19,7 @@ from airshed.pasture.parameters import cell_parameters
 from airshed.pasture.summary import summary
 from airshed.points.model import PointModel, PointValues
 from airshed.process.points import Points
+from airshed.program.stage import Program, cells
 
 Array = npt.NDArray[Any]
 Values = Mapping[str, npt.ArrayLike]
@@ -33,6 +34,8 @@ EXPORTS: Final = (
 
 class PastureModel(PointModel):
     """Soil water and pasture of land cells."""
+
+    program = Program("pasture", 1, (cells(0.0, 1.0),))
 
     def __init__(self, case: PastureCase, inputs: Inputs, domain: Domain, *, threads: int) -> None:
         fires = ["burnt_fraction"] if case.events.fire else []

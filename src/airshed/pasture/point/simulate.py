@@ -1,24 +1,36 @@
-"""Runs the pasture model at a station, day by day, and keeps every state and flux."""
+"""The pasture model of one cell, at a station, and the run of it that records every state and flux of every day."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
+from airshed.case.case import RunCase
+from airshed.case.sections import OutputSection, RestartSection, TimeSection
 from airshed.core.errors import CaseError, DataError
+from airshed.core.settings import measured
+from airshed.core.units import Quantity
 from airshed.fields.spec import FieldSpec
+from airshed.grid.axes import Axes, Coordinate
+from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.domain import Domain
 from airshed.pasture.balance import Balance
 from airshed.pasture.classes import read_class
 from airshed.pasture.events import burnt_fraction
-from airshed.pasture.fields import LAYERS, STATE, USUAL_START, WEATHER, cell_fields
+from airshed.pasture.fields import CELLS, DAY, LAYERS, STATE, USUAL_START, WEATHER, cell_fields
+from airshed.pasture.model import PastureModel
 from airshed.pasture.parameters import Land, cell_parameters
 from airshed.pasture.point.case import PROCESSES, of_day
 from airshed.pasture.weather.calendar import day_of_year
 from airshed.pasture.weather.station import Humidity, Station
+from airshed.points.model import PointModel, PointValues
 from airshed.process.points import Points
+from airshed.runtime.registry import Built, ModelKind, register
+from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
 
@@ -53,6 +65,59 @@ class Series:
         return float(balance.relative_residual(now, begin))
 
 
+class _Days(TimeSection):
+    """The days of the weather, of any years."""
+
+    start: datetime
+    length: Annotated[Quantity, measured("s", least="1 day", most="1e5 year")]
+
+
+class StationRun(RunCase):
+    """The days of a run at a station; `Simulation` is given the rest, see :func:`simulate`."""
+
+    model: Literal["station"] = "station"
+    time: _Days
+    output: tuple[OutputSection, ...] = ()
+    restart: RestartSection = Field(default_factory=lambda: RestartSection(every="1000 year"))  # type: ignore[arg-type]
+
+
+class StationModel(PointModel):
+    """Soil water and pasture of one cell; fields of the state are set on the days of a case."""
+
+    program = PastureModel.program
+
+    def __init__(self, case: Any, station: Station, litter: Array | None) -> None:
+        self.weather_of_days = _weather(case, station, litter)
+        points = Points(
+            [each(getattr(case, each.section)) for each in PROCESSES], cell_fields(tuple(self.weather_of_days))
+        )
+        parameters = _parameters(case)
+        state = _start(case, parameters)
+        self.start = {name: float(value[0]) for name, value in state.items()}
+        self.set_on_days = of_day(case.events.set, station.dates)
+        changes = {DAY * day: values for day, values in self.set_on_days.items()}
+        domain = Domain.even(Axes((Coordinate(*CELLS, np.zeros(1), {}),), divided=CELLS))
+        super().__init__(
+            points, domain, PointValues(state, parameters, self._days_from, changes), step=DAY,
+            precision=case.precision, batch=station.days,
+        )  # fmt: skip
+
+    def _days_from(self, begins: Sequence[float]) -> dict[str, Array]:
+        first = round(begins[0] / DAY)
+        return {name: values[first : first + len(begins)] for name, values in self.weather_of_days.items()}
+
+    def recorded(self, days: int) -> dict[str, Array]:
+        """Return state and fluxes as (days,), which the next days fill: those of the whole run."""
+        rows = {name: np.zeros((days, 1)) for name in self.points.outputs}
+        self.record(rows)
+        found = {name: array[:, 0] for name, array in rows.items()}
+        for name in self.start.keys() - rows.keys():  # no day changes it
+            found[name] = np.full(days, self.start[name])
+            for day, values in sorted(self.set_on_days.items()):
+                found[name][day:] = values.get(name, found[name][day])
+        return found
+
+
 def simulate(case: Any, station: Station, litter: Array | None = None) -> Series:
     """Return a run at a station over all days of its weather.
 
@@ -60,37 +125,30 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
     Raises CaseError for options that the weather does not allow, DataError for weather that is not there.
     """
     station = as_declared(case, station)
-    weather = _weather(case, station, litter)
-    points = Points([each(getattr(case, each.section)) for each in PROCESSES], cell_fields(tuple(weather)))
-    parameters = _parameters(case)
-    state = _start(case, parameters)
-    start, given = {name: float(value[0]) for name, value in state.items()}, dict[str, float]()
-    values = {spec.name: np.zeros((station.days, 1)) for spec in (*STATE, *points.fluxes)}
-    step, events = points.compiled(case.precision), of_day(case.events.set, station.dates)
-    for first, last in _segments(events, station.days):
-        for name, value in events.get(first, {}).items():
-            given[name] = given.get(name, 0.0) + value - float(state[name][0])
-            state[name] = np.array([value])
-        days = {name: array[first:last] for name, array in weather.items()}
-        each = {name: values[name][first:last] for name in points.outputs}
-        step.advance({**parameters, **days, **points.numbers, **state}, last - first, each=each)
-        for name in state:
-            if name in points.outputs:
-                state[name] = values[name][last - 1].copy()
-            values[name][first:last] = values[name][first:last] if name in points.outputs else state[name]
-    specs = (*STATE, *points.fluxes, *(spec for spec in WEATHER if spec.name in weather))
-    found = {name: array[:, 0] for name, array in values.items()} | weather
-    return Series(station.dates, specs, found, start, given)
+    days = {"start": station.dates[0].astype("datetime64[s]").item(), "length": f"{station.days} day"}
+    with Simulation(StationRun.from_dict({"time": days}), case, station, litter, ranks=Alone()) as simulation:
+        model: StationModel = simulation.model
+        values = model.recorded(station.days)
+        simulation.run()
+        given = {name: float(more[0]) for name, more in model.was_set.items()}
+    specs = (*STATE, *model.points.fluxes, *(spec for spec in WEATHER if spec.name in model.weather_of_days))
+    return Series(station.dates, specs, values | model.weather_of_days, model.start, given)
+
+
+def _build(
+    run: StationRun, ranks: Communicator, check: Callable[[Communicator], None], case: Any, station: Station,
+    litter: Array | None,
+) -> Built:  # fmt: skip
+    check(ranks)
+    return Built(StationModel(case, station, litter))
+
+
+register("station", ModelKind(StationRun, _build))
 
 
 def as_declared(case: Any, station: Station) -> Station:
     """Return the weather with its column of humidity as a case declares it, whatever its label says."""
     return station.with_humidity(_COLUMNS[case.humidity.given])
-
-
-def _segments(events: Mapping[int, Any], days: int) -> Iterator[tuple[int, int]]:
-    """The days between those at whose beginning something is set."""
-    return pairwise(sorted({0, *events, days}))
 
 
 def _weather(case: Any, station: Station, litter: Array | None) -> dict[str, Array]:
