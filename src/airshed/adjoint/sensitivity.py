@@ -14,9 +14,10 @@ from airshed.adjoint.gradient import Gradient, Progress, gradient
 from airshed.adjoint.options import DEFAULT, Options, Watcher
 from airshed.adjoint.receptor import Receptor, ReceptorCost
 from airshed.adjoint.sensitivity_dataset import AdjointFields, sensitivity_dataset
+from airshed.adjoint.sensitivity_files import write_sensitivity as write_sensitivity
 from airshed.air.case import Case, check_receptor
 from airshed.air.model import AirModel
-from airshed.runtime.registry import load_case
+from airshed.runtime.registry import gradients_of, load_case
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +36,8 @@ def sensitivity(
         found = sensitivity("cases/west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
         found.emission.sel(species="NO").sum("hour").plot()
 
-    receptor  see :mod:`airshed.adjoint.receptor`; without one that of the case
+    receptor  see :mod:`airshed.adjoint.receptor`; without one that of the case. For the case of a model of points see
+              :func:`airshed.adjoint.point_sensitivity.sensitivity`
     given     what :class:`airshed.Simulation` takes besides: meteorology, initial, boundary, allow_code
     returns   value     what is measured
               initial   (species, level, lat, lon) per mixing ratio at the beginning of the run, its spin-up and all
@@ -53,6 +55,10 @@ def sensitivity(
     With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
+    own = gradients_of(loaded.model)
+    if own.__name__ != __name__:
+        other: xr.Dataset = own.sensitivity(loaded, receptor, options=options, progress=progress, **given)
+        return other
     asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
     watcher = _Watched(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 

@@ -45,18 +45,23 @@ def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
     Pictures of earlier ones are removed. Fields are single precision. Raises OutputError for what the system refuses.
     """
     report = ranking(found)
+    write_files(_plain(found), contributions_csv(found), report, folder)
+    return report
+
+
+def write_files(found: "xr.Dataset", table: str, report: Report, folder: Path) -> None:
+    """Write sensitivities, their table and their summary into a folder, each file whole or not at all."""
     with guarded(folder):
         remove_parts(folder)
         for picture in (folder / PICTURES).glob("*.png"):
             picture.unlink()
     with write_whole(folder / FILE) as part, hdf5():
         encoding = {name: _encoding(found[name]) for name in found.variables}
-        _plain(found).to_netcdf(part, engine="netcdf4", encoding=encoding)
+        found.to_netcdf(part, engine="netcdf4", encoding=encoding)
     with write_whole(folder / TABLE) as part:
-        part.write_text(contributions_csv(found), encoding="utf-8")
+        part.write_text(table, encoding="utf-8")
     with write_whole(folder / SUMMARY) as part:
         part.write_text(report.to_text(), encoding="utf-8")
-    return report
 
 
 def _plain(found: "xr.Dataset") -> "xr.Dataset":

@@ -115,4 +115,5 @@ KIND = ModelKind(
     cells=lambda case: prod(case.make_grid().shape),
     evidence=(FAILED_CELL,),
     describe=describe,
+    gradients="airshed.adjoint.sensitivity",
 )

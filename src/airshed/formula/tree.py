@@ -221,4 +221,9 @@ def rewrite_all(expressions: Iterable[Expression], change: Callable[[Expression]
 
 def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
     """Return the tree with each symbol that `values` names replaced."""
-    return rewrite(expression, lambda node: values.get(node.name, node) if isinstance(node, Symbol) else node)
+    return substitute_all([expression], values)[0]
+
+
+def substitute_all(expressions: Iterable[Expression], values: Mapping[str, Expression]) -> list[Expression]:
+    """Return trees with each symbol that `values` names replaced, each common part once."""
+    return rewrite_all(expressions, lambda node: values.get(node.name, node) if isinstance(node, Symbol) else node)

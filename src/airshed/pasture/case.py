@@ -6,10 +6,12 @@ from pydantic import Field, create_model
 
 from airshed.case import sections
 from airshed.case.case import RunCase
-from airshed.case.values import Interval, PathText
+from airshed.case.values import Interval, PathText, Text
 from airshed.core.settings import Section, setting
 from airshed.pasture import processes
 from airshed.pasture.events import EventsSection
+from airshed.points.sections import AdjointSection
+from airshed.points.sections import ReceptorSection as PointReceptorSection
 from airshed.process import Process
 from airshed.process.discovery import processes_of, section_of, sections_of
 
@@ -37,6 +39,12 @@ class RestartSection(sections.RestartSection):
     every: Interval = setting("90 day", "Time between two restart files; the last two are kept.")
 
 
+class ReceptorSection(PointReceptorSection):
+    """What `airshed adjoint` measures, where and when; a run does not read it. Without a place it is all land."""
+
+    field: Text = setting("standing_dry_matter", "Field that is measured: of the state, or a flux.")
+
+
 class _FixedCase(RunCase):
     """Everything that a run of the pasture model needs to know."""
 
@@ -48,6 +56,8 @@ class _FixedCase(RunCase):
     events: EventsSection = Field(default_factory=EventsSection)
     output: tuple[OutputSection, ...] = Field(default_factory=lambda: (OutputSection(),))
     restart: RestartSection = Field(default_factory=RestartSection)
+    adjoint: AdjointSection = Field(default_factory=AdjointSection)
+    receptor: ReceptorSection = Field(default_factory=ReceptorSection)
 
 
 if TYPE_CHECKING:

@@ -45,4 +45,6 @@ def build(
     return Built(PastureModel(case, inputs, domain, threads=threads))
 
 
-KIND = ModelKind(PastureCase, build, describe=describe, tell=PastureModel.tell)
+KIND = ModelKind(
+    PastureCase, build, describe=describe, tell=PastureModel.tell, gradients="airshed.adjoint.point_sensitivity"
+)

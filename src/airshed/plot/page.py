@@ -128,14 +128,18 @@ def footer(figure: Figure, right: float, credit: str) -> None:
 
 def colour_bar(figure: Figure, field: str, scale: Scale, unit: str, panels: Panels) -> None:
     """Add the colour bar that all panels share, with its unit."""
-    length = min(0.55 * panels.across, 5.5)
-    axes = axes_at(figure, panels.start, 0.42, length, 0.13)
+    colour_bar_at(figure, field, scale, unit, panels.start, min(0.55 * panels.across, 5.5))
+
+
+def colour_bar_at(figure: Figure, field: str, scale: Scale, unit: str, left: float, length: float) -> None:
+    """Add a colour bar that begins at a place and has a length [inches], with its unit."""
+    axes = axes_at(figure, left, 0.42, length, 0.13)
     mappable = ScalarMappable(norm_of(scale), colours(field))
     options: dict[str, Any] = {"orientation": "horizontal", "extend": scale.extend, "extendfrac": 0.03}
     figure.colorbar(mappable, cax=axes, **options)
     axes.set_xticks(scale.ticks, _labels(scale.ticks))
     axes.minorticks_off()
-    text_at(figure, panels.start + length + 0.15, 0.485, "" if unit == "1" else unit, "small", va="center", color=GREY)
+    text_at(figure, left + length + 0.15, 0.485, "" if unit == "1" else unit, "small", va="center", color=GREY)
 
 
 def _labels(ticks: Sequence[float]) -> list[str]:

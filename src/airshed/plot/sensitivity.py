@@ -78,15 +78,19 @@ def plot_sensitivity(folder: Path) -> list[Path]:
             adjoint_X.png what X in a layer is worth at up to four times, where its fields were asked for
     Raises DataError for a file that is not there, OutputError for what cannot be written.
     """
-    found, written = load_netcdf(folder / FILE), []
+    found, written = load_netcdf(folder / FILE), list[Path]()
     with look(), guarded(folder / PICTURES):
         (folder / PICTURES).mkdir(exist_ok=True)
+        if found.attrs.get("receptor_kind") == "points":
+            from airshed.plot.point_sensitivity import plot_point_sensitivity
+
+            return plot_point_sensitivity(found, folder / PICTURES)
         if np.any(found["emitted"].values):
-            written.append(_save(folder / PICTURES / "overview.png", draw_overview(found)))
+            written.append(save_figure(folder / PICTURES / "overview.png", draw_overview(found)))
         for name in _mapped(found):
-            written.append(_save(folder / PICTURES / f"{name}.png", draw_per_tonne(found, name)))
+            written.append(save_figure(folder / PICTURES / f"{name}.png", draw_per_tonne(found, name)))
         for name in _in_time(found):
-            written.append(_save(folder / PICTURES / f"{name}.png", draw_in_time(found, name)))
+            written.append(save_figure(folder / PICTURES / f"{name}.png", draw_in_time(found, name)))
     return written
 
 
@@ -205,7 +209,8 @@ def _finish(figure: Figure, panels: Panels, scale: Scale, unit: str, found: "xr.
     text_at(figure, right, 0.16, str(found.attrs["case_title"]), "tiny", ha="right", va="center", color=GREY)
 
 
-def _save(path: Path, figure: Figure) -> Path:
+def save_figure(path: Path, figure: Figure) -> Path:
+    """Write a figure as PNG, whole or not at all; return the path."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=figure.dpi, metadata={"Software": SOFTWARE})
     with write_whole(path) as part:

@@ -82,12 +82,16 @@ class Points:
         """Return the changes of the outputs with changes of some inputs, see :mod:`airshed.formula.derivative`."""
         return derivative.tangent(self._with_inputs(wrt), wrt)
 
-    def adjoint(self, wrt: Sequence[str]) -> Traced:
-        """Return the sensitivities to some inputs, see :mod:`airshed.formula.derivative`.
+    def adjoint(self, wrt: Sequence[str], of: Sequence[str] = ()) -> Traced:
+        """Return the sensitivities of outputs to some inputs, see :mod:`airshed.formula.derivative`.
 
         A field of the state that the step only reads is no output, and passes its own on as it is.
+
+        of  the outputs, by default all
         """
-        return derivative.adjoint(self._with_inputs(wrt), wrt)
+        traced = self._with_inputs(wrt)
+        chosen = tuple(traced.outputs[self.outputs.index(name)] for name in of or self.outputs)
+        return derivative.adjoint(Traced(traced.inputs, chosen), wrt)
 
     def _with_inputs(self, wrt: Sequence[str]) -> Traced:
         """The formulas with what the model has but the step does not read among their inputs: its derivative is 0."""

@@ -94,6 +94,7 @@ class ModelKind:
     cells        returns how many cells a case has, before anything is built
     evidence     files that the model leaves in the run folder where a run fails
     describe     returns what `airshed show` tells of a case besides its settings
+    gradients    the module of its gradients, with `sensitivity` and `write_sensitivity`; empty where it has none
     """
 
     case: "type[RunCase]"
@@ -106,6 +107,7 @@ class ModelKind:
     cells: Callable[[Any], int] = _few
     evidence: Sequence[str] = field(default=())
     describe: "Callable[[Any], Report]" = _only_settings
+    gradients: str = ""
 
 
 _MODELS: dict[str, ModelKind | str] = {}
@@ -141,6 +143,14 @@ def model_kind(name: str | None = None) -> ModelKind:
         found = _MODELS[chosen] = getattr(import_module(module), attribute)
     assert isinstance(found, ModelKind), f"{chosen} is no ModelKind"
     return found
+
+
+def gradients_of(name: str) -> Any:
+    """Return the module of the gradients of a model; raises CaseError for a model without them."""
+    module = model_kind(name).gradients
+    if not module:
+        raise CaseError(f"the model {name} has no gradients, as air and pasture have")
+    return import_module(module)
 
 
 def case_report(case: "RunCase") -> "Report":

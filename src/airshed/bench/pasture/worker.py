@@ -84,7 +84,7 @@ def _year(case: RunCase, ranks: Communicator, *, keep: bool) -> PastureModel:
     """Open the inputs of a case, and make its year."""
     model = _built(case, ranks)
     if keep:
-        model.keep(EXPORTS, 365)
+        model.record({name: np.empty((365, *model.domain.box.shape), np.float32) for name in EXPORTS})
     for first, last in _batches(model, 365):
         model.step_through([number * DAY for number in range(first + 1, last + 1)])
     model.close()

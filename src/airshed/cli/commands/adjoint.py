@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from airshed.adjoint.options import Watcher
     from airshed.core.report import Report
 
-_PLACE: Final = ("place", "lon", "lat")
+_PLACE: Final = ("place", "lon", "lat", "cells")
 
 Receptor = Annotated[
     list[str] | None,
@@ -84,13 +84,12 @@ class _Wanted:
         """Return the case and the receptor; a place that is given replaces that of the case, whatever says it there."""
         from airshed import load_case
         from airshed.case.toml import override
-        from airshed.core.errors import CaseError
+        from airshed.runtime.registry import gradients_of
 
         where = [each for each in self.receptor if each.partition("=")[0].strip() in _PLACE]
         others = [f"receptor.{each}" for each in self.receptor if each not in where]
         loaded: Any = load_case(self.case, [*self.settings, *others])
-        if loaded.model != "air":
-            raise CaseError(f"gradients are of the model air; this case is of the model {loaded.model}")
+        gradients_of(loaded.model)
         asked = loaded.receptor.to_mapping()
         if where:
             asked = {key: value for key, value in asked.items() if key not in _PLACE}
@@ -104,25 +103,27 @@ def _list(names: str) -> str:
 
 
 def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as_json: bool) -> None:
-    from airshed.adjoint import Options, sensitivity
     from airshed.adjoint.commits import remove_commits
+    from airshed.adjoint.options import Options
     from airshed.adjoint.sensitivity_files import COMMITS
     from airshed.cli.first_rank import made_folder
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say, show
     from airshed.io.folder import RUNS
+    from airshed.runtime.registry import gradients_of
 
     loaded, asked = wanted.load()
+    gradients = gradients_of(loaded.model)
     folder = output or RUNS / f"{loaded.name}-adjoint"
     told, stop, commits = told and is_first(), _Stop(), folder / COMMITS
     on_first(partial(_prepare, folder, resume=wanted.resume, told=told))
     with made_folder(folder), _telling_to_resume(commits):
         with stop_on_interrupt(stop.ask), _progress(told=told) as shown:
             options = Options(frozen=wanted.frozen, watcher=_teller(told=told), resume=commits, keep=True)
-            found = sensitivity(
+            found = gradients.sensitivity(
                 loaded, asked, allow_code=wanted.allow_code, options=options, progress=stop.before(shown)
             )
-        report, drawn = on_first(partial(_leave, found, folder, maps=maps))
+        report, drawn = on_first(partial(_leave, found, folder, gradients.write_sensitivity, maps=maps))
         on_first(partial(remove_commits, commits))  # now that all is there, and every rank has closed its own
     if told:
         show(report, as_json=as_json)
@@ -143,11 +144,11 @@ def _prepare(folder: Path, *, resume: bool, told: bool) -> None:
         say(f"airshed: there is nothing to resume in {folder}; the gradient begins at its start", err=True)
 
 
-def _leave(found: "Dataset", folder: Path, *, maps: bool) -> "tuple[Report, list[Path]]":
+def _leave(
+    found: "Dataset", folder: Path, write: "Callable[[Dataset, Path], Report]", *, maps: bool
+) -> "tuple[Report, list[Path]]":
     """Write what was found, and draw it; return the summary, and the pictures."""
-    from airshed.adjoint.sensitivity_files import write_sensitivity
-
-    report = write_sensitivity(found, folder)
+    report = write(found, folder)
     if not maps:
         return report, []
     from airshed.plot.sensitivity import plot_sensitivity

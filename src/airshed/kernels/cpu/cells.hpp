@@ -16,6 +16,7 @@ struct Input {
 
     int64_t row(int64_t step) const { return rows ? rows[step] : 0; }
     bool changes(int64_t step) const { return !step || row(step) != row(step - 1); }
+    int64_t to_next(int64_t step, int64_t steps) const { return step + 1 < steps ? (row(step + 1) - row(step)) * per_row : 0; }
 };
 struct Result { real* to; Chunks chunks; };
 struct Record { void* to; int64_t result, is_double; };            // a result after every step, [step][cell]
@@ -24,14 +25,15 @@ typedef float floats __attribute__((vector_size(W * sizeof(float))));
 typedef double doubles __attribute__((vector_size(W * sizeof(double))));
 
 // Lanes beyond the last cell are copies of it. The next row is asked for: it comes while this one is computed with.
-INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t first, int64_t cells) {
+INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t steps, int64_t first, int64_t cells) {
+    const int64_t to_next = input.to_next(step, steps);
     const real* const row = input.from + input.row(step) * input.per_row;
     for (; cells > 0; cells -= W, x += SLOTS, first += W) {
         const real* const from = row + input.per_cell * input.chunks.place(first);
         if (!input.per_cell) *x = splat(*from);
         else if (cells >= W) {
             memcpy(x, from, sizeof *x);
-            __builtin_prefetch(from + input.per_row);
+            __builtin_prefetch(from + to_next);
         } else {
             *x = splat(from[cells - 1]);
             memcpy(x, from, cells * sizeof *from);
@@ -58,7 +60,7 @@ struct Steps {
         pack* const end = x + (here + W - 1) / W * SLOTS;
         for (int64_t s = 0; s < steps; s++) {
             for (int i = 0; i < INPUTS; i++)
-                if (inputs[i].changes(s)) fetch(x + i, inputs[i], s, first, here);
+                if (inputs[i].changes(s)) fetch(x + i, inputs[i], s, steps, first, here);
             for (pack* each = x; !s && each < end; each += SLOTS) prepare(each);
             for (pack* each = x; each < end; each += SLOTS) step(each);
             for (int64_t r = 0; r < recorded; r++) record(records[r], x, s * cells + first, here);

@@ -1,0 +1,126 @@
+"""Tangent and adjoint of the updates of points, compiled, many steps in one pass.
+
+For a step x(n+1) = f(x(n), w(n), p) of the state x with the weather w and the parameters p
+
+    tangent   dx(n+1) = f_x dx(n) + f_w dw(n) + f_p dp
+    adjoint   x*(n) = f_x^T (x*(n+1) + s(n+1)),   w*(n) = f_w^T (x*(n+1) + s(n+1)),   p* = sum over n of f_p^T (...)
+
+s is the derivative of what is measured by the results of a step, the state and fluxes. The adjoint reads the state
+before each step. At a kink of an update the branch counts that the step took, see :mod:`airshed.formula.derivative`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+from airshed.formula.trace import Traced
+from airshed.formula.tree import ZERO, Binary, Expression, Symbol, substitute_all, symbols
+from airshed.kernels.cells import CellFormulas
+from airshed.kernels.rows import Rows
+from airshed.process.points import Points
+
+ADJOINT: Final = "_adjoint"
+TANGENT: Final = "_tangent"
+SEED: Final = "_seed"
+AMOUNT: Final = "_amount"
+"""Ends of names: the adjoint and the change of a field, the derivative of what is measured, adjoint times value."""
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """Formulas of the derivative of a step, by the names of their results.
+
+    levels   fields of the state whose values before each step are read
+    carried  fields whose adjoint or change goes from step to step; of what all steps share the adjoint is a sum
+    weather  fields of the weather by which there is a derivative
+    amounts  those of them that are an amount: their adjoint times their value is what they contribute
+    """
+
+    results: Mapping[str, Expression]
+    levels: tuple[str, ...]
+    carried: tuple[str, ...]
+    weather: tuple[str, ...]
+    amounts: tuple[str, ...] = ()
+
+    @property
+    def of_steps(self) -> tuple[str, ...]:
+        """The names of the results of an adjoint that each step has by itself."""
+        return (*(name + ADJOINT for name in self.weather), *(name + AMOUNT for name in self.amounts))
+
+    def compiled(self, points: Points, threads: int = 1) -> CellFormulas:
+        """Return the compiled formulas, in double precision."""
+        outputs = tuple(self.results.values())
+        traced = Traced(symbols(*outputs), outputs)
+        weather = [spec.name for spec in points.fields.weather]
+        of_steps = {*weather, *(name + TANGENT for name in weather), *self.levels}
+        steady = [name for name in traced.inputs if name not in of_steps and not name.endswith(SEED)]
+        return CellFormulas(traced, "double", names=tuple(self.results), steady=steady, threads=threads)
+
+
+def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
+    """Return the adjoint of a step for fields that are measured; raises CaseError for a field that no step makes.
+
+    It takes the adjoint ``x_adjoint`` of each carried field, and ``y_seed`` for each measured one.
+    """
+    for name in measured:
+        if name not in points.outputs:
+            raise CaseError(f"no step makes {name}, so that nothing changes it; {suggestion(name, points.outputs)}")
+    state = [spec.name for spec in points.fields.state]
+    outputs = _acting_on(points, measured)
+    seeds: dict[str, Expression] = {}
+    for number, name in enumerate(outputs):
+        terms = [Symbol(name + ADJOINT)] * (name in state) + [Symbol(name + SEED)] * (name in measured)
+        seeds[f"adjoint_{number}"] = terms[0] if len(terms) == 1 else Binary("+", *terms)
+    wrt = _inputs(points)
+    found = dict(zip(wrt, substitute_all(points.adjoint(wrt, of=outputs).outputs, seeds), strict=True))
+    weather = {spec.name: spec for spec in points.fields.weather if found.get(spec.name, ZERO) is not ZERO}
+    amounts = [name for name, spec in weather.items() if spec.valid is not None and spec.valid[0] == 0.0]
+    changed = [name for name in wrt if name in state and name in outputs]
+    shared = [name for name in wrt if name not in (*points.outputs, *weather) and found[name] is not ZERO]
+    results = {name + ADJOINT: found[name] for name in (*changed, *weather)}
+    results |= {name + ADJOINT: Binary("+", Symbol(name + ADJOINT), found[name]) for name in shared}
+    results |= {name + AMOUNT: Binary("*", Symbol(name), found[name]) for name in amounts}
+    read = symbols(*results.values())
+    levels = tuple(name for name in state if name in read)
+    return Derivative(results, levels, (*changed, *shared), tuple(weather), tuple(amounts))
+
+
+def tangent(points: Points) -> Derivative:
+    """Return a step with its tangent: its own results, and the change ``y_tangent`` of each by ``x_tangent``."""
+    wrt = _inputs(points)
+    changes = points.tangent(wrt).outputs
+    results = dict(zip(points.outputs, points.formulas.outputs, strict=True))
+    results |= {name + TANGENT: change for name, change in zip(points.outputs, changes, strict=True)}
+    weather = tuple(spec.name for spec in points.fields.weather if spec.name in wrt)
+    return Derivative(results, (), tuple(name for name in wrt if name not in weather), weather)
+
+
+def in_reverse(value: Any, steps: int) -> Any:
+    """Return values of steps, the last one first; what all steps share stays as it is."""
+    if isinstance(value, Rows):
+        return Rows(value.values, value.of[::-1])
+    values = np.asarray(value)
+    return Rows(values, np.arange(steps)[::-1]) if values.ndim else values
+
+
+def _inputs(points: Points) -> list[str]:
+    """Return what a step can be differentiated by, of what it reads."""
+    fields = points.fields
+    names = [spec.name for part in (fields.state, fields.weather, fields.parameters) for spec in part]
+    return [name for name in (*names, *points.settable) if name in points.inputs]
+
+
+def _acting_on(points: Points, measured: Sequence[str]) -> list[str]:
+    """Return the results of a step that act on what is measured, at once or by the state of later steps."""
+    made = dict(zip(points.outputs, points.formulas.outputs, strict=True))
+    state = {spec.name for spec in points.fields.state}
+    found, waiting = dict.fromkeys(measured), list(measured)
+    while waiting:
+        read = [name for name in symbols(made[waiting.pop()]) if name in state and name in made and name not in found]
+        found |= dict.fromkeys(read)
+        waiting += read
+    return list(found)
