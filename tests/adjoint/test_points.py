@@ -173,7 +173,7 @@ class Perturbed:
             }
 
         model._weather = weather
-        formulas = derivative.adjoint(model.points.formulas, [name for name in model.points.inputs])
+        formulas = derivative.adjoint(model.points.formulas, list(model.points.inputs))
         conditions = [node for node in ordered(formulas.outputs) if isinstance(node, Compare)]
         branches = []
         for day in range(DAYS):
