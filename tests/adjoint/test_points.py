@@ -1,6 +1,8 @@
 """Gradients of models of points: pasture of 40 cells, by the NumPy reference of the compiled formulas."""
 
 import csv
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 import xarray as xr
 from tests.pasture.conftest import CASE, save_weather
 from tests.pasture.test_point import DATA, YEARS
+from tests.started import python
 from typer.testing import CliRunner
 
 import airshed
@@ -31,6 +34,8 @@ from airshed.points.model import PointModel
 from airshed.points.sections import ReceptorSection
 
 pytestmark = pytest.mark.standard
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
 
 DAYS, LITTLE = 42, 120_000
 """Days of the runs, with a fire; bytes for what is stored, so that the plan has several stretches."""
@@ -324,3 +329,26 @@ def test_a_model_without_gradients_says_so(case: Path, monkeypatch: pytest.Monke
 )  # fmt: skip
 def test_units_of_quotients(unit: str, other: str, expected: str) -> None:
     assert ratio_of_units(unit, other) == expected
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+def test_two_ranks_leave_the_bytes_of_one(case: Path, tmp_path: Path) -> None:
+    for ranks in (1, 2):
+        command = [
+            MPIEXEC,
+            "-n",
+            str(ranks),
+            python(),
+            "-m",
+            "airshed",
+            "adjoint",
+            case,
+            "--output",
+            tmp_path / str(ranks),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+    for name in ("sensitivity.nc", "contributions.csv", "summary.txt"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name

@@ -11,7 +11,7 @@ from airshed.core.settings import settings_of
 from airshed.pasture.case import PastureCase
 from airshed.pasture.fields import DAY
 from airshed.pasture.inputs import open_inputs
-from airshed.pasture.model import EXPORTS
+from airshed.pasture.model import EXPORTS, PastureModel
 
 _WORDS = ("text", "source")
 
@@ -29,7 +29,10 @@ def describe(case: PastureCase) -> Report:
         "source": inputs.attributes.get("source", ""),
         "license": inputs.attributes.get("license", ""),
     }
+    program = PastureModel.program
+    columns = ("stage", "part of the step", "values", "formula", "runs on")
     tables = [
+        Table(f"A step: {program.name}, order {program.order}", columns, [stage.columns for stage in program.stages]),
         *_tables("soil", inputs.land.soils, np.bincount(inputs.soil_class, minlength=len(inputs.land.soils))),
         *_tables(
             "pasture", inputs.land.pastures, np.bincount(inputs.pasture_class, minlength=len(inputs.land.pastures))
