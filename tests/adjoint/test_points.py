@@ -4,6 +4,7 @@ import csv
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ import airshed
 from airshed.adjoint.point_receptor import PointReceptorCost, point_receptor
 from airshed.adjoint.point_sensitivity import ratio_of_units
 from airshed.adjoint.points import PointChanges, point_gradient, point_tangent
+from airshed.assimilate import lbfgs
 from airshed.cli.program import app
 from airshed.core.errors import CaseError
 from airshed.formula import derivative, evaluate_all
 from airshed.formula.tree import Compare, Negate, ordered
 from airshed.kernels.reference.cells import ReferenceCells
+from airshed.kernels.rows import Rows
 from airshed.parallel.communicator import Alone
 from airshed.pasture.kind import build
 from airshed.pasture.model import PastureModel
@@ -154,6 +157,82 @@ def test_the_gradient_has_the_same_bits_by_any_plan(case: Path) -> None:
             for name, values in getattr(found[0], part).items():
                 assert values.tobytes() == getattr(other, part)[name].tobytes(), name
     assert found[0].weather["rain"].shape == (6, 40)
+
+
+@pytest.mark.compiles
+def test_compiled_formulas_give_the_gradient_of_the_reference(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for _ in range(2):
+        model = opened(case)
+        found.append(point_gradient(model, cost_of(model, time="20 day"), 20, memory=LITTLE // 2, period=7))
+        monkeypatch.undo()
+    for part in ("initial", "shared", "weather", "amounts"):
+        for name, values in getattr(found[0], part).items():
+            size = np.abs(values).max()
+            np.testing.assert_allclose(getattr(found[1], part)[name], values, rtol=1e-9, atol=1e-9 * size, err_msg=name)
+
+
+class Observed:
+    """Standing dry matter that is observed each week in all cells, as a cost of a twin experiment."""
+
+    fields = ("standing_dry_matter",)
+
+    def __init__(self, error: float, truth: Any = None) -> None:
+        self._error, self._truth = error, truth
+        self.rows = np.zeros((DAYS // 7, 40))
+
+    @property
+    def value(self) -> float:
+        return 0.5 * float(np.sum(self._misfit**2))
+
+    @property
+    def _misfit(self) -> Any:
+        return (self.rows - (self.rows if self._truth is None else self._truth)) / self._error
+
+    def measure(self, first: int, rows: Mapping[str, Any]) -> None:
+        for row, day in enumerate(range(first, first + len(rows["standing_dry_matter"]))):
+            if day % 7 == 6:
+                self.rows[day // 7] = rows["standing_dry_matter"][row]
+
+    def gradient(self, first: int, steps: int) -> Mapping[str, Rows]:
+        days = np.arange(first, first + steps)
+        values = np.concatenate([np.zeros((1, 40)), self._misfit / self._error])
+        return {"standing_dry_matter": Rows(values, np.where(days % 7 == 6, days // 7 + 1, 0))}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    cost: float
+    gradient: Any
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_a_twin_experiment_finds_the_green_leaf_at_the_start(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """4D-Var: weekly dry matter tells how much green leaf there was, to a part of the error of the background."""
+    monkeypatch.undo()
+    spread = 100.0
+    true, observed = opened(case), Observed(5.0)
+    truth = true.state["green_leaf"].copy()
+    point_gradient(true, observed, DAYS)
+    background = truth + spread * np.random.default_rng(4).uniform(-1.0, 1.0, truth.size)
+
+    def evaluate(v: Any) -> Evaluation:
+        model, cost = opened(case), Observed(5.0, observed.rows)
+        model.state["green_leaf"][...] = background + spread * v
+        found = point_gradient(model, cost, DAYS)
+        return Evaluation(found.value + 0.5 * float(v @ v), spread * found.initial["green_leaf"] + v)
+
+    memory = lbfgs.begin(np.zeros(40), evaluate(np.zeros(40)))
+    first = memory.cost
+    for _ in range(8):
+        after = lbfgs.iterate(memory, evaluate)
+        if after is None:
+            break
+        memory = after[0]
+    before, now = (float(np.sqrt(np.mean((b - truth) ** 2))) for b in (background, background + spread * memory.v))
+    assert memory.cost < 0.2 * first
+    assert now < 0.3 * before
 
 
 class Perturbed:

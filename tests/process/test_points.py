@@ -98,20 +98,15 @@ def test_updates_act_in_their_order_on_the_newest_values() -> None:
 
 
 @pytest.mark.compiles
-def test_the_code_is_the_twin_and_a_changed_number_is_seen() -> None:
-    values = trial(ALL)
+def test_the_code_is_the_twin_on_any_threads_and_a_changed_number_is_seen() -> None:
+    values, two = trial(ALL), ALL.compiled(threads=2)
     expected, found = ALL.twin(values), ALL.compiled()(values)
+    assert [each.tobytes() for each in two(values)] == [each.tobytes() for each in found]
+    two.close()
     for name, one in zip(ALL.outputs, found, strict=True):
         np.testing.assert_allclose(one, expected[name], rtol=1e-14, atol=1e-13)
     planted = points(Growth, Rain, Drainage, drainage={"least": "3 cm"}).twin(values)
     assert any(not np.allclose(found[number], planted[name], rtol=1e-3) for number, name in enumerate(ALL.outputs))
-
-
-@pytest.mark.compiles
-def test_threads_change_no_bit() -> None:
-    values, two = trial(ALL), ALL.compiled(threads=2)
-    assert [each.tobytes() for each in two(values)] == [each.tobytes() for each in ALL.compiled()(values)]
-    two.close()
 
 
 @pytest.mark.thorough
