@@ -16,7 +16,7 @@ from airshed.adjoint.actions import Advance, DiscardLevels, DiscardRestart, Plan
 from airshed.adjoint.plans import fewest_repetitions
 from airshed.adjoint.room import Room
 from airshed.kernels.rows import Rows
-from airshed.points.derivatives import ADJOINT, AMOUNT, SEED, TANGENT, Derivative, adjoint, in_reverse, tangent
+from airshed.points.derivatives import ADDS, ADJOINT, AMOUNT, SEED, TANGENT, Derivative, adjoint, in_reverse, tangent
 from airshed.points.model import PointModel
 from airshed.points.updates import Batch, CellValues, Updates
 from airshed.program.execute import walk_backwards, walk_forwards
@@ -79,9 +79,7 @@ def point_gradient(
     Raises CaseError for a field that no step makes, and where the memory does not do.
     """
     derivative = adjoint(model.points, cost.fields)
-    backward = _Backward(
-        model, cost, derivative, _Periods(derivative.of_steps, model.domain.box.shape, period, steps, dtype)
-    )
+    backward = _Backward(model, cost, derivative, period, -(-steps // period), dtype)
     trajectory = _Trajectory(model, cost, derivative, progress)
     room = Room(trajectory.sizes, memory)
     plan = fewest_repetitions(steps, room)
@@ -144,12 +142,16 @@ def _runners(model: PointModel, runner: Updates) -> dict[str, Updates]:
 class _Backward:
     """The adjoint of a run, step by step in reverse."""
 
-    def __init__(self, model: PointModel, cost: PointCost, derivative: Derivative, periods: "_Periods") -> None:
-        self._model, self._cost, self._derivative, self._periods = model, cost, derivative, periods
+    def __init__(
+        self, model: PointModel, cost: PointCost, derivative: Derivative, period: int, periods: int,
+        dtype: npt.DTypeLike,
+    ) -> None:  # fmt: skip
+        self._model, self._cost, self._derivative, self._period = model, cost, derivative, period
         shape = model.domain.box.shape
-        self._adjoints = CellValues({name + ADJOINT: np.zeros(shape) for name in derivative.carried})
+        carried = (*(name + ADJOINT for name in derivative.carried), *derivative.summed)
+        self._adjoints = CellValues({name: np.zeros(shape) for name in carried})
         self._runner = Updates(derivative.compiled(model.points, model.threads), self._adjoints)
-        self._rows = {name: np.empty((model.pace.batch, *shape)) for name in derivative.of_steps}
+        self._sums = {name: np.zeros((periods, *shape), dtype) for name in derivative.summed}
 
     def reverse(self, first: int, steps: int, values: Values) -> None:
         """Reverse some steps, of which `first` is the number of the first one.
@@ -159,10 +161,12 @@ class _Backward:
         model = self._model
         seeds = {name + SEED: each for name, each in self._cost.gradient(first, steps).items()}
         given = {name: in_reverse(each, steps) for name, each in {**values, **seeds}.items()}
-        records = {name: rows[:steps] for name, rows in self._rows.items()}
+        numbers = np.arange(first, first + steps)[::-1]
+        given[ADDS] = ((numbers + 1) % self._period != 0).astype(np.float64)
+        rows = np.where(numbers % self._period == 0, numbers // self._period, -1)  # where all of a period is summed
+        records = {name: Rows(sums, rows) for name, sums in self._sums.items()}
         batch = Batch(steps, {**given, **model.parameters, **model.points.numbers}, records)
         walk_backwards(model.program, _runners(model, self._runner), self._adjoints, [batch])
-        self._periods.add(first, records)
         for name in model.changes_at(first * model.step_length):
             if name + ADJOINT in self._adjoints:  # what was there before is replaced
                 self._adjoints[name + ADJOINT][...] = 0.0
@@ -171,8 +175,8 @@ class _Backward:
         """Return the gradient, when all steps are reversed."""
         self._runner.formulas.close()
         state = {spec.name for spec in self._model.points.fields.state}
-        own = {name.removesuffix(ADJOINT): each for name, each in self._adjoints.items()}
-        sums, derivative = self._periods.found, self._derivative
+        own = {name: self._adjoints[name + ADJOINT] for name in self._derivative.carried}
+        sums, derivative = self._sums, self._derivative
         return PointGradient(
             self._cost.value,
             {name: each for name, each in own.items() if name in state},
@@ -276,27 +280,3 @@ class _Trajectory:
         found = self._model.save()
         tiled = {name: each for name, each in found.tiled.items() if not name.startswith(f"{BESIDE}flux.")}
         return replace(found, tiled=tiled, metadata={**found.metadata, "fluxes": []}).copied()
-
-
-class _Periods:
-    """Sums over the steps of periods, of which the last step comes first, in the order of steps whatever the batches.
-
-    found  (periods, cells) by name
-    """
-
-    def __init__(
-        self, names: Sequence[str], cells: tuple[int, ...], period: int, steps: int, dtype: npt.DTypeLike
-    ) -> None:
-        self._period, self._number = period, -1
-        self.found = {name: np.zeros((-(-steps // period), *cells), dtype) for name in names}
-        self._sums = {name: np.zeros(cells) for name in names}
-
-    def add(self, first: int, records: Fields) -> None:
-        """Add steps in reverse, of which the last one has the number `first`."""
-        for name, rows in records.items():
-            for row, step in enumerate(range(first + len(rows) - 1, first - 1, -1)):
-                if (step + 1) % self._period == 0:
-                    self._sums[name][...] = 0.0
-                self._sums[name] += rows[row]
-                if step % self._period == 0:
-                    self.found[name][step // self._period] = self._sums[name]

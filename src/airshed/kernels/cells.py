@@ -97,14 +97,15 @@ class CellFormulas:
 
     def advance(
         self, values: Mapping[str, npt.ArrayLike], steps: int, out: Sequence[AnyArray | None] | None = None,
-        *, each: Mapping[str, AnyArray] | None = None,
+        *, each: Mapping[str, AnyArray | Rows] | None = None,
     ) -> list[AnyArray]:  # fmt: skip
         """Return the values after some steps, with the bits of one call for each.
 
         reads   values  by the names of the inputs: numbers; arrays of cells, of what is steady or fed by a result; of
                         all others (steps, cells), or (steps) of numbers that all cells have, or Rows of either
         writes  out     for each formula the array of its values after the last step, as in a call for one step
-                each    by the names of results: the values after each step (steps, cells), in either precision
+                each    by the names of results: the values after each step (steps, cells), in either precision; or Rows
+                        (rows, cells), of which each step writes one, and none where its number is -1
         Raises KernelError for arrays that do not fit.
         """
         if steps < 1:
@@ -166,14 +167,21 @@ class CellFormulas:
         length = _chunks(array)[0]
         return array.flags.c_contiguous or (length > 0 and length % self._lanes == 0)
 
-    def _records(self, each: Mapping[str, AnyArray], shape: Shape) -> list[tuple[int, int, int]]:
-        """Return where results go after each step: address, number of the result, whether it is double."""
-        for name, array in each.items():
+    def _records(self, each: Mapping[str, AnyArray | Rows], shape: Shape) -> list[tuple[int, int, int, int]]:
+        """Return where results go after steps: address, number of the result, whether it is double, rows of steps."""
+        found: list[tuple[int, int, int, int]] = []
+        for name, asked in each.items():
             if name not in self.names:
                 raise KernelError(f"{name} is no result; there are {', '.join(self.names) or 'none with names'}")
-            if array.shape != shape or array.dtype not in DTYPES.values() or not array.flags.c_contiguous:
-                raise KernelError(f"{name} of each step is to be {shape} floats, not {array.shape} {array.dtype}")
-        return [(address(array), self.names.index(name), array.dtype == np.float64) for name, array in each.items()]
+            array, of = (asked.values, asked.of) if isinstance(asked, Rows) else (asked, None)
+            wanted = shape if of is None else (len(array), *shape[1:])
+            if array.shape != wanted or array.dtype not in DTYPES.values() or not array.flags.c_contiguous:
+                raise KernelError(f"{name} of each step is to be {wanted} floats, not {array.shape} {array.dtype}")
+            if of is not None and (of.shape != shape[:1] or of.max() >= len(array) or not of.flags.c_contiguous):
+                raise KernelError(f"{name} has {len(array)} rows for {shape[0]} steps, not the rows {of}")
+            where = 0 if of is None else address(of)
+            found.append((address(array), self.names.index(name), int(array.dtype == np.float64), where))
+        return found
 
     def _run(self, tables: Sequence[npt.NDArray[np.int64]], recorded: int, steps: int, cells: int) -> None:
         taken = np.zeros(1, np.int64)

@@ -18,7 +18,7 @@ import numpy as np
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.formula.trace import Traced
-from airshed.formula.tree import ZERO, Binary, Expression, Symbol, substitute_all, symbols
+from airshed.formula.tree import ONE, ZERO, Binary, Call, Compare, Expression, Symbol, substitute_all, symbols
 from airshed.kernels.cells import CellFormulas
 from airshed.kernels.rows import Rows
 from airshed.process.points import Points
@@ -28,6 +28,9 @@ TANGENT: Final = "_tangent"
 SEED: Final = "_seed"
 AMOUNT: Final = "_amount"
 """Ends of names: the adjoint and the change of a field, the derivative of what is measured, adjoint times value."""
+
+ADDS: Final = "adds_to_period"
+"""Name of the number of a step: 0 where the sums of a period begin, else 1."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ class Derivative:
     amounts: tuple[str, ...] = ()
 
     @property
-    def of_steps(self) -> tuple[str, ...]:
-        """The names of the results of an adjoint that each step has by itself."""
+    def summed(self) -> tuple[str, ...]:
+        """The names of the results of an adjoint that are summed over periods."""
         return (*(name + ADJOINT for name in self.weather), *(name + AMOUNT for name in self.amounts))
 
     def compiled(self, points: Points, threads: int = 1) -> CellFormulas:
@@ -56,7 +59,7 @@ class Derivative:
         outputs = tuple(self.results.values())
         traced = Traced(symbols(*outputs), outputs)
         weather = [spec.name for spec in points.fields.weather]
-        of_steps = {*weather, *(name + TANGENT for name in weather), *self.levels}
+        of_steps = {ADDS, *weather, *(name + TANGENT for name in weather), *self.levels}
         steady = [name for name in traced.inputs if name not in of_steps and not name.endswith(SEED)]
         return CellFormulas(traced, "double", names=tuple(self.results), steady=steady, threads=threads)
 
@@ -64,7 +67,8 @@ class Derivative:
 def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
     """Return the adjoint of a step for fields that are measured; raises CaseError for a field that no step makes.
 
-    It takes the adjoint ``x_adjoint`` of each carried field, and ``y_seed`` for each measured one.
+    It takes the adjoint ``x_adjoint`` of each carried field, and ``y_seed`` for each measured one. Adjoints of the
+    weather are summed over the steps of a period, which a step begins whose `ADDS` is 0.
     """
     for name in measured:
         if name not in points.outputs:
@@ -81,9 +85,11 @@ def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
     amounts = [name for name, spec in weather.items() if spec.valid is not None and spec.valid[0] == 0.0]
     changed = [name for name in wrt if name in state and name in outputs]
     shared = [name for name in wrt if name not in (*points.outputs, *weather) and found[name] is not ZERO]
-    results = {name + ADJOINT: found[name] for name in (*changed, *weather)}
+    results = {name + ADJOINT: found[name] for name in changed}
     results |= {name + ADJOINT: Binary("+", Symbol(name + ADJOINT), found[name]) for name in shared}
-    results |= {name + AMOUNT: Binary("*", Symbol(name), found[name]) for name in amounts}
+    of_steps = {name + ADJOINT: found[name] for name in weather}
+    of_steps |= {name + AMOUNT: Binary("*", Symbol(name), found[name]) for name in amounts}
+    results |= {name: _added(Symbol(name), each) for name, each in of_steps.items()}
     read = symbols(*results.values())
     levels = tuple(name for name in state if name in read)
     return Derivative(results, levels, (*changed, *shared), tuple(weather), tuple(amounts))
@@ -97,6 +103,12 @@ def tangent(points: Points) -> Derivative:
     results |= {name + TANGENT: change for name, change in zip(points.outputs, changes, strict=True)}
     weather = tuple(spec.name for spec in points.fields.weather if spec.name in wrt)
     return Derivative(results, (), tuple(name for name in wrt if name not in weather), weather)
+
+
+def _added(total: Expression, each: Expression) -> Expression:
+    """Return a sum with one more step, or without the steps before."""
+    begins = Compare("<", Symbol(ADDS), ONE)
+    return Call("where", (begins, each, Binary("+", total, each)))
 
 
 def in_reverse(value: Any, steps: int) -> Any:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from airshed.kernels.cells import CellFormulas
 from airshed.kernels.memory import AnyArray
+from airshed.kernels.rows import Rows
 from airshed.program.stage import Stage
 
 Values = Mapping[str, npt.ArrayLike]
@@ -46,12 +47,12 @@ class Batch:
     """Steps that one call makes.
 
     values   what they read besides the values that they change: parameters, numbers, and of each step its weather
-    records  (steps, cells) by names of results: filled with those of each step
+    records  (steps, cells) by names of results: filled with those of each step; or Rows, of which steps fill some
     """
 
     steps: int
     values: Values
-    records: Mapping[str, AnyArray] = field(default_factory=dict)
+    records: Mapping[str, AnyArray | Rows] = field(default_factory=dict)
 
 
 class Updates:

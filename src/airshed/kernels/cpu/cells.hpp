@@ -19,7 +19,7 @@ struct Input {
     int64_t to_next(int64_t step, int64_t steps) const { return step + 1 < steps ? (row(step + 1) - row(step)) * per_row : 0; }
 };
 struct Result { real* to; Chunks chunks; };
-struct Record { void* to; int64_t result, is_double; };            // a result after every step, [step][cell]
+struct Record { void* to; int64_t result, is_double; const int64_t* rows; };      // a result after steps, [row][cell]
 
 typedef float floats __attribute__((vector_size(W * sizeof(float))));
 typedef double doubles __attribute__((vector_size(W * sizeof(double))));
@@ -63,7 +63,10 @@ struct Steps {
                 if (inputs[i].changes(s)) fetch(x + i, inputs[i], s, steps, first, here);
             for (pack* each = x; !s && each < end; each += SLOTS) prepare(each);
             for (pack* each = x; each < end; each += SLOTS) step(each);
-            for (int64_t r = 0; r < recorded; r++) record(records[r], x, s * cells + first, here);
+            for (int64_t r = 0; r < recorded; r++) {
+                const int64_t row = records[r].rows ? records[r].rows[s] : s;            // none: -1
+                if (row >= 0) record(records[r], x, row * cells + first, here);
+            }
         }
         for (int r = 0; r < RESULTS; r++)
             for (int64_t done = 0; done < here; done += W)

@@ -9,6 +9,7 @@ from airshed.formula import evaluate_all
 from airshed.formula.trace import Traced
 from airshed.kernels.cpu.cell_code import DTYPES
 from airshed.kernels.memory import AnyArray
+from airshed.kernels.rows import Rows
 
 
 class ReferenceCells:
@@ -23,7 +24,7 @@ class ReferenceCells:
 
     def advance(
         self, values: Mapping[str, Any], steps: int, out: Sequence[AnyArray | None] | None = None,
-        *, each: Mapping[str, AnyArray] | None = None,
+        *, each: Mapping[str, AnyArray | Rows] | None = None,
     ) -> list[AnyArray]:  # fmt: skip
         """Return the values after some steps."""
         current = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
@@ -37,7 +38,9 @@ class ReferenceCells:
             made = evaluate_all(self.traced.outputs, now, dtype=self.dtype)
             found = dict(zip(self.names, (np.broadcast_to(one, shape) for one in made), strict=True))
             for name, record in (each or {}).items():
-                record[step] = found[name]
+                array, row = (record.values, record.of[step]) if isinstance(record, Rows) else (record, step)
+                if row >= 0:
+                    array[row] = found[name]
         results = [np.empty(shape, self.dtype) if array is None else array for array in out or [None] * len(self.names)]
         for array, one in zip(results, found.values(), strict=True):
             array[...] = one
