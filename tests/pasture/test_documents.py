@@ -21,7 +21,8 @@ def test_the_page_of_settings_is_up_to_date() -> None:
 def test_show_tells_classes_and_the_source_of_their_numbers(case: Callable[..., Path]) -> None:
     report = case_report(airshed.load_case(case()))
     assert report.facts["grid"] == "6 x 8 cells, 40 of them on land"
-    soils, soil_numbers, pastures, pasture_numbers = report.tables[1:]
+    soils, soil_numbers, pastures, pasture_numbers = report.tables[2:]
+    assert report.tables[1].rows == [("cells", "0 to 1", "q -> q", "", "")]
     assert [row[3] for row in soils.rows] == [20, 20]
     assert all("GRASP" in row[2] for row in (*soils.rows, *pastures.rows))
     assert {spec.name for spec in SOIL} <= {row[0] for row in soil_numbers.rows}

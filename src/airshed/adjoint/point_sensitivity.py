@@ -13,7 +13,7 @@ from airshed.adjoint.gradient import Progress
 from airshed.adjoint.options import DEFAULT, Options
 from airshed.adjoint.point_receptor import PointReceptor, PointReceptorCost, point_receptor
 from airshed.adjoint.point_report import write_sensitivity as write_sensitivity
-from airshed.adjoint.points import Fields, PointGradient, point_gradient
+from airshed.adjoint.points import Fields, PointGradient, PointOptions, point_gradient
 from airshed.case.messages import explain
 from airshed.core.errors import CaseError
 from airshed.core.version import __version__
@@ -64,8 +64,11 @@ def sensitivity(
         asked = point_receptor(section, model, loaded.time.length.value)
         start = {spec.name: model.state[spec.name].copy() for spec in model.points.fields.state}
         found = point_gradient(
-            model, PointReceptorCost(asked, model), asked.last + 1, memory=int(loaded.adjoint.memory.value),
-            period=_period(section, model), dtype=np.float32, progress=progress, planned=options.watcher.planned,
+            model, PointReceptorCost(asked, model), asked.last + 1,
+            PointOptions(
+                int(loaded.adjoint.memory.value), _period(section, model), np.float32, progress,
+                options.watcher.planned,
+            ),
         )  # fmt: skip
         return _dataset(found, asked, model, loaded, _period(section, model), start)
     finally:

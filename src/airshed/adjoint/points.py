@@ -67,23 +67,36 @@ class PointGradient:
     amounts: Fields
 
 
+@dataclass(frozen=True)
+class PointOptions:
+    """How a gradient is computed.
+
+    memory    for restarts and levels [bytes]
+    period    steps whose weather is summed up;  dtype  of these sums, which are many numbers
+    progress  is called with "forward" or "back", and the part that is done
+    planned   is called with the checkpoint plan, in words
+    """
+
+    memory: int = 2**30
+    period: int = 1
+    dtype: npt.DTypeLike = np.float64
+    progress: Progress = lambda part, done: None
+    planned: Callable[[str], None] = lambda line: None
+
+
 def point_gradient(
-    model: PointModel, cost: PointCost, steps: int, *, memory: int = 2**30, period: int = 1,
-    dtype: npt.DTypeLike = np.float64, progress: Progress = lambda part, done: None,
-    planned: Callable[[str], None] = lambda line: None,
-) -> PointGradient:  # fmt: skip
+    model: PointModel, cost: PointCost, steps: int, options: PointOptions = PointOptions()
+) -> PointGradient:
     """Return the gradient of what is measured of the first steps of a model in double precision.
 
-    memory  for restarts and levels [bytes];  period  steps whose weather is summed up
-    dtype   of the sums of periods, which are many numbers
     Raises CaseError for a field that no step makes, and where the memory does not do.
     """
     derivative = adjoint(model.points, cost.fields)
-    backward = _Backward(model, cost, derivative, period, -(-steps // period), dtype)
-    trajectory = _Trajectory(model, cost, derivative, progress)
-    room = Room(trajectory.sizes, memory)
+    backward = _Backward(model, cost, derivative, steps, options)
+    trajectory = _Trajectory(model, cost, derivative, options.progress)
+    room = Room(trajectory.sizes, options.memory)
     plan = fewest_repetitions(steps, room)
-    planned(plan.line(room.sizes))
+    options.planned(plan.line(room.sizes))
     trajectory.run(plan, backward.reverse)
     return backward.found()
 
@@ -143,15 +156,14 @@ class _Backward:
     """The adjoint of a run, step by step in reverse."""
 
     def __init__(
-        self, model: PointModel, cost: PointCost, derivative: Derivative, period: int, periods: int,
-        dtype: npt.DTypeLike,
-    ) -> None:  # fmt: skip
-        self._model, self._cost, self._derivative, self._period = model, cost, derivative, period
-        shape = model.domain.box.shape
+        self, model: PointModel, cost: PointCost, derivative: Derivative, steps: int, options: PointOptions
+    ) -> None:
+        self._model, self._cost, self._derivative, self._period = model, cost, derivative, options.period
+        shape, periods = model.domain.box.shape, -(-steps // options.period)
         carried = (*(name + ADJOINT for name in derivative.carried), *derivative.summed)
         self._adjoints = CellValues({name: np.zeros(shape) for name in carried})
         self._runner = Updates(derivative.compiled(model.points, model.threads), self._adjoints)
-        self._sums = {name: np.zeros((periods, *shape), dtype) for name in derivative.summed}
+        self._sums = {name: np.zeros((periods, *shape), options.dtype) for name in derivative.summed}
 
     def reverse(self, first: int, steps: int, values: Values) -> None:
         """Reverse some steps, of which `first` is the number of the first one.

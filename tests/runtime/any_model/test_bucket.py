@@ -160,11 +160,12 @@ def test_batches_of_any_size_have_the_bits_of_single_days(case: Path) -> None:
     assert run(30, "8 day") != found
 
 
-def test_results_of_each_day_can_be_kept(case: Path) -> None:
+def test_results_of_each_day_can_be_recorded(case: Path) -> None:
     with airshed.Simulation(case) as simulation:
         with pytest.raises(CaseError, match="no step changes dranied; did you mean drained"):
-            simulation.model.keep(["dranied"], 9)
-        kept = simulation.model.keep(["water", "drained"], 9)
+            simulation.model.record({"dranied": np.empty((9, 7))})
+        kept = {"water": np.empty((9, 7), np.float32), "drained": np.empty((9, 7))}
+        simulation.model.record(kept)
         simulation.run("2 day")
         simulation.run("9 day")
         for cell, capacity in enumerate(np.linspace(20.0, 50.0, 7)):
@@ -172,7 +173,7 @@ def test_results_of_each_day_can_be_kept(case: Path) -> None:
             np.testing.assert_allclose(kept["water"][:, cell], days[:, 0], rtol=1e-6)
             np.testing.assert_allclose(kept["drained"][:, cell], days[:, 3], rtol=1e-6)
         assert all(seconds > 0.0 for seconds in simulation.model.timings().parts.values())
-        with pytest.raises(CaseError, match="results of 9 steps are kept, and more are made"):
+        with pytest.raises(CaseError, match="results of 9 steps are recorded, and more are made"):
             simulation.run("10 day")
 
 
