@@ -67,7 +67,7 @@ def sensitivity(
             model, PointReceptorCost(asked, model), asked.last + 1,
             PointOptions(
                 int(loaded.adjoint.memory.value), _period(section, model), np.float32, progress,
-                options.watcher.planned,
+                options.watcher.on_plan,
             ),
         )  # fmt: skip
         return _dataset(found, asked, model, loaded, _period(section, model), start)

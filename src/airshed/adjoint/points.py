@@ -133,7 +133,9 @@ def point_tangent(model: PointModel, cost: PointCost, steps: int, changes: Point
         moving |= {name + TANGENT: Rows.each(each) for name, each in changes.weather(ends[:-1]).items()}
         records = {name + TANGENT: np.empty((count, *shape)) for name in cost.fields}
         given = {**model.parameters, **model.points.numbers, **shared, **model.weather(ends[:-1]), **moving}
-        walk_forwards(model.program, _runners(model, runner), values, [Batch(count, given, records)])
+        walk_forwards(
+            model.program, _runners(model, runner), {model.program.home: values}, [Batch(count, given, records)]
+        )
         for name, rows in cost.gradient(first, count).items():
             total += float(np.sum(np.asarray(rows) * records[name + TANGENT]))
         model.step_through(ends[1:])

@@ -121,7 +121,7 @@ class PointModel(PlainModel):
         values = {**self.parameters, **self._weather(begins), **self.points.numbers}
         batch = Batch(len(ends), values, self._rows(len(ends)))
         ready = time.perf_counter()
-        walk_forwards(self.program, {_KEY: self._updates}, self.state, [batch])
+        walk_forwards(self.program, {_KEY: self._updates}, {self.program.home: self.state}, [batch])
         self.seconds, self.steps = ends[-1], self.steps + len(ends)
         self._seconds["weather"] += ready - began
         self._seconds["cells"] += time.perf_counter() - ready
