@@ -99,7 +99,7 @@ def changed_cell(ranks: Communicator) -> Iterator[None]:
 
     def change_points(model: PointModel, ends: Any) -> None:
         if ranks.rank == ranks.size - 1:
-            raise_last_bit(model._state["water_1"], (-1,))
+            raise_last_bit(model.state["water_1"], (-1,))
         points(model, ends)
 
     with (

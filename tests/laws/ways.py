@@ -213,7 +213,8 @@ def observed(row: Row, simulation: Simulation) -> Iterator[Callable[[object], ob
         if row["observer"] == "records" and row["model"] in AIR:
             stack.enter_context(observing(model, lambda step: seen.append(step.detached()), lengths=True))
         if row["observer"] == "records" and row["model"] == "pasture":
-            model.keep(["water_1", "green_leaf"], 40)
+            shape = (40, *model.domain.box.shape)
+            model.record({name: np.empty(shape, np.float32) for name in ("water_1", "green_leaf")})
         yield look
 
 

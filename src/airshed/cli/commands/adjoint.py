@@ -59,8 +59,8 @@ def adjoint(
 
     What is measured is in the case's [receptor], or here. One run forward, and one back that takes about four times
     as long, give the sensitivity to all emissions, boundaries and rate constants at once. Its state is committed about
-    once a minute, forward and back; --resume goes on from there, to the same bits. Of a pasture case the weather of each
-    week, the state at the start and parameters are ranked; it has no commits.
+    once a minute, forward and back; --resume goes on from there, to the same bits. Of a pasture case the weather of
+    each week, the state at the start and parameters are ranked; it has no commits.
     """
     hand_to_ranks(ranks)
     given = {"species": species, "place": place, "time": time, "measure": measure, "level": level, "every": every}
