@@ -57,7 +57,7 @@ def test_a_number_that_acts_on_fields_of_instants_by_hand(tmp_path: Path) -> Non
 
 def particles(folder: Path, diameter: float = 2e-5) -> airshed.Case:
     """Return the small case, where nitric acid falls as particles of a diameter [m]: a number of fields of instants."""
-    return small_case(folder, time=MORNING, settling={"diameters": {"HNO3": f"{diameter!r} m"}})
+    return small_case(folder, time=MORNING, particles={"diameters": {"HNO3": f"{diameter!r} m"}})
 
 
 def windy(folder: Path, strength: float = 1.5) -> airshed.Case:
@@ -68,7 +68,7 @@ def windy(folder: Path, strength: float = 1.5) -> airshed.Case:
 
 
 @pytest.mark.parametrize(("make", "species", "name", "value"), [
-    (particles, "HNO3", "settling_diameters_HNO3", 2e-5), (windy, "O3", "sea_surface_strength", 1.5),
+    (particles, "HNO3", "particles_diameters_HNO3", 2e-5), (windy, "O3", "sea_surface_strength", 1.5),
     pytest.param(washout, "RN", "washout_coefficients_RN", 1e-4, marks=OTHER_LIBRARIES),
     pytest.param(sea, "RN", "sea_surface_strength", 1.5, marks=OTHER_LIBRARIES),
 ])  # fmt: skip
@@ -100,8 +100,8 @@ def test_nothing_is_told_that_was_not_asked_for(tmp_path: Path) -> None:
 def test_a_slope_that_is_left_out_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: fields of instants that do not change with a number."""
     asked: dict[str, Any] = {**RECEPTOR, "species": "HNO3"}
-    assert float(sensitivity(particles(tmp_path), asked).number.sel(name="settling_diameters_HNO3")) != 0.0
+    assert float(sensitivity(particles(tmp_path), asked).number.sel(name="particles_diameters_HNO3")) != 0.0
     monkeypatch.setattr("airshed.adjoint.read.field_derivatives", lambda bound, *_: dict.fromkeys(
         (each.name for each in bound.fields), np.zeros(())))  # fmt: skip
     found = sensitivity(particles(tmp_path), asked)
-    assert float(found.number.sel(name="settling_diameters_HNO3")) == 0.0
+    assert float(found.number.sel(name="particles_diameters_HNO3")) == 0.0

@@ -43,7 +43,7 @@ def small_case(folder: Path, **sections: Any) -> airshed.Case:
         "emissions": {"point": [{"species": "NO", "lon": -28.2, "lat": 41.1, "height": "20 m", "rate": "50 mol/s"}]},
         "deposition": {"scheme": "none", "velocities": {"O3": "0.4 cm/s", "NO2": "0.2 cm/s"}},
         "wet_deposition": {"coefficients": {"HNO3": "1e-4 1/s"}},
-        "settling": {"diameters": {"HNO3": "20 um"}},
+        "particles": {"diameters": {"HNO3": "20 um"}},
         "horizontal_diffusion": {"diffusivity": "2000 m2/s"},
         "run": {"threads": 1},
     }  # fmt: skip

@@ -345,12 +345,12 @@ def test_numbers_of_processes_that_transport_ranks_do_not_receive_are_refused():
         model = simulation.model
         saved = model.save()
         model.restore(saved)
-        saved.metadata["settable"] = {"settling_diameters_TRACER": 1e-5}
-        with pytest.raises(CaseError, match="settling_diameters_TRACER cannot change while ranks are in groups"):
+        saved.metadata["settable"] = {"particles_diameters_TRACER": 1e-5}
+        with pytest.raises(CaseError, match="particles_diameters_TRACER cannot change while ranks are in groups"):
             model.restore(saved)
         model.settable = dict.fromkeys(saved.metadata["settable"])
-        with pytest.raises(CaseError, match="settling_diameters_TRACER cannot change while ranks are in groups"):
-            model.set("settling_diameters_TRACER", 1e-5)
+        with pytest.raises(CaseError, match="particles_diameters_TRACER cannot change while ranks are in groups"):
+            model.set("particles_diameters_TRACER", 1e-5)
 
 
 def test_groups_that_were_closed_are_not_asked_any_more():

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from airshed.air.fields import VOLUME, air_registry
 from airshed.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.air.light import Light
 from airshed.air.meteorology.wrapped import OneAtATime
+from airshed.air.phases import Phase, phases, with_particles
 from airshed.air.processes_of_case import (
     fields_of_processes,
     own_processes,
@@ -70,6 +71,7 @@ class Parts:
     whole       the grid of the case;  subdomain  this rank's part of it;  grid  the columns that are held here
     sources     what emits in the whole area;  own_sources  the same here
     own_fields  that processes add to the state;  updates  what they do to cells
+    phases      of species, by their names
     attributes  what results must say of the input, see ``attribution``
     notes       part of the model, and what there is to say of it
     """
@@ -88,6 +90,7 @@ class Parts:
     own_sources: tuple[Source, ...]
     own_fields: tuple[OwnField, ...]
     updates: tuple[CellUpdate, ...]
+    phases: Mapping[str, Phase]
     attributes: Mapping[str, str]
     notes: list[tuple[str, str]] = field(default_factory=list)
 
@@ -106,7 +109,7 @@ class Parts:
         species, own = self.network.species, (each.spec(VOLUME) for each in self.own_fields if not each.is_species)
         return air_registry(
             [(each.name, each.text) for each in species], {each.name: each.molar_mass for each in species},
-            [*settable, *own],
+            [*settable, *own], self.phases,
         )  # fmt: skip
 
     def total(self, kernel: StepKernel) -> Callable[[Array], Array]:
@@ -143,7 +146,8 @@ def assemble(
     own_fields = fields_of_processes(asked)
     network = with_transported(without_air(network, species_map), own_fields)
     names = network.names
-    species_map = species_map.with_own_species([each.name for each in own_fields if each.is_species])
+    own_species = [each.name for each in own_fields if each.is_species]
+    species_map = species_map.with_own_species(own_species)
     without = left_out(case, species_map, names)
     case = translated(case, species_map, names)
     inventory = _inventory_of(case)
@@ -151,6 +155,7 @@ def assemble(
     # A map that is missing is the cause of names that are: it is told first.
     needs = _needs(case, names, split)
     species_map = fit(species_map, network, needs, case.mechanism)
+    species_map = replace(species_map, deposition=with_particles(species_map.deposition, case.particles, own_species))
     check_species(case, names, further=[each.name for each in own_fields])
     notes_on_air = air_notes(network)
     network = bind_rates(network, species_map.rates, species_map.source)
@@ -179,7 +184,8 @@ def assemble(
     own = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
     return Parts(
         case, whole, subdomain, grid, network, land, air, light, processes, _boundary(case, names, species_map),
-        sources, own, own_fields, cell_updates(processes, own_fields), attributes, notes,
+        sources, own, own_fields, cell_updates(processes, own_fields),
+        phases(names, case.particles, species_map.deposition), attributes, notes,
     )  # fmt: skip
 
 
@@ -260,11 +266,14 @@ def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
     compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
     if case.emissions.biogenic:
         compounds.setdefault(ISOPRENE, "vegetation")
-    given, fixed = case.boundary, case.deposition
+    particles: Any = case.particles
+    given, fixed, sized = case.boundary, case.deposition, particles.diameters
     return Needs(
         compounds,
         boundary=() if given.profiles == ZERO else tuple(name for name in names if name not in given.values),
-        deposition=() if fixed.scheme == "none" else tuple(name for name in names if name not in fixed.velocities),
+        deposition=()
+        if fixed.scheme == "none"
+        else tuple(name for name in names if name not in fixed.velocities and name not in sized),
     )
 
 

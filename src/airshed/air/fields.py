@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from airshed.air.meteorology.onto import RANGES
 from airshed.core.errors import CaseError
 from airshed.core.units import to
 from airshed.fields.spec import FieldRegistry, FieldSpec, Written
+
+if TYPE_CHECKING:
+    from airshed.air.phases import Phase
 
 Array = npt.NDArray[Any]
 
@@ -89,13 +92,14 @@ CF_SPECIES: Final = {
 
 
 def species_fields(
-    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None
-) -> tuple[FieldSpec, ...]:
+    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None,
+    phases: "Mapping[str, Phase] | None" = None,
+) -> tuple[FieldSpec, ...]:  # fmt: skip
     """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1].
 
     ``molar_masses`` [kg mol-1] by name, of those species whose composition is known.
     """
-    masses = molar_masses or {}
+    masses, known = molar_masses or {}, phases or {}
     return tuple(
         FieldSpec(
             name,
@@ -106,6 +110,8 @@ def species_fields(
             molar_mass=masses.get(name),
             valid=_FRACTION,
             settable=True,
+            phase=known[name].name if name in known else "",
+            particle=known[name].size if name in known else None,
         )
         for name, text in species
     )
@@ -131,10 +137,10 @@ def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Ar
 
 def air_registry(
     species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None,
-    settable: Iterable[FieldSpec] = (),
+    settable: Iterable[FieldSpec] = (), phases: "Mapping[str, Phase] | None" = None,
 ) -> FieldRegistry:  # fmt: skip
     """Return all fields of the air model with these species, and the numbers that may be changed while it runs.
 
     Raises CaseError for two of the same name.
     """
-    return FieldRegistry((*species_fields(species, molar_masses), *WEATHER, *settable))
+    return FieldRegistry((*species_fields(species, molar_masses, phases), *WEATHER, *settable))

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 _BY_SPECIES: Final = (
-    "deposition.velocities", "boundary.scale", "boundary.values", "wet_deposition.coefficients", "settling.diameters",
-    "settling.densities",
+    "deposition.velocities", "boundary.scale", "boundary.values", "wet_deposition.coefficients", "particles.diameters",
+    "particles.densities",
 )  # fmt: skip
 """Tables of settings whose keys are species."""
 

@@ -26,6 +26,7 @@ class FieldSpec:
 
     ``standard_name`` is that of the CF table where one exists for the same quantity; ``molar_mass`` [kg mol-1] is that
     of the species whose mixing ratio it is; ``valid`` is the least and the greatest value that means anything;
+    ``phase`` of a species is "gas" or "particle", and ``particle`` its diameter [m] and density [kg m-3] where known;
     ``settable`` fields can be changed while the model runs; values ``over_step`` are those of the whole last step, such
     as fluxes, not those of its end. Raises CaseError when a part is missing.
     """
@@ -40,6 +41,8 @@ class FieldSpec:
     settable: bool = False
     written: Written = "all"
     over_step: bool = False
+    phase: str = ""
+    particle: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -194,6 +194,10 @@ def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic) -> Vari
     # No valid_min and valid_max: readers hide what lies outside, which is what people must see.
     if beside:
         attributes["coordinates"] = " ".join(beside)
+    if spec.phase:
+        attributes["phase"] = spec.phase
+    if spec.particle is not None:  # [m], [kg m-3]
+        attributes["particle_diameter"], attributes["particle_density"] = spec.particle
     if spec.molar_mass is not None:
         attributes["molar_mass"] = spec.molar_mass  # [kg mol-1]; turns the mixing ratio into a mass concentration
     return Variable(spec.name, "f4", ("time", *spec.dims), attributes)

@@ -360,11 +360,11 @@ def test_all_together_by_gauss_seidel(make: Run, declare: Any) -> None:
 
 
 def test_nothing_changes_a_bit_where_no_process_acts(make: Run) -> None:
-    plain, asked = make().run(), make(settling={}, weather={"precipitation": "1 kg/m2/h"})
+    plain, asked = make().run(), make(particles={}, weather={"precipitation": "1 kg/m2/h"})
     with_note = asked.run()
     assert all(np.array_equal(plain[name], with_note[name]) for name in plain.data_vars)
     assert with_note.attrs["comment"].endswith(
-        "settling does nothing: its settings leave it off, or name no species of boxes"
+        "particles does nothing: its settings leave it off, or name no species of boxes"
     )
     assert "comment" not in plain.attrs
 
@@ -380,8 +380,8 @@ def test_what_acts_between_cells_is_passed_over(make: Run) -> None:
 WASHED = {"coefficients": {"RN": "1e-4 1/s"}}
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no height": (
-        {"settling": {"diameters": {"PB": "10 um"}}, "environment": {"height": None}},
-        'settling needs the height of the box; give environment.height, such as "1 km"',
+        {"particles": {"diameters": {"PB": "10 um"}}, "environment": {"height": None}},
+        'particles needs the height of the box; give environment.height, such as "1 km"',
     ),
     "no weather": (
         {"wet_deposition": WASHED},
@@ -397,12 +397,12 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         "sunlit_loss needs what the conditions do not give: rates.SUN, rates.sec_zenith or environment.location",
     ),
     "no temperature": (
-        {"settling": {"diameters": {"PB": "10 um"}}, "environment": {"temperature": None}},
+        {"particles": {"diameters": {"PB": "10 um"}}, "environment": {"temperature": None}},
         "environment.temperature",
     ),
     "a species that is not there": (
-        {"settling": {"diameters": {"PX": "10 um"}}},
-        "settling.diameters: 'PX' is not a species of chain; known are PB, PO, RN",
+        {"particles": {"diameters": {"PX": "10 um"}}},
+        "particles.diameters: 'PX' is not a species of chain; known are PB, PO, RN",
     ),
     "a species of a file": (
         {"process": [of_users("sunlit_loss", rates={"XY": "1e-3 1/s"})]},
@@ -522,8 +522,8 @@ def test_conditions_are_what_they_were_when_they_are_read_again(make: Run) -> No
     run = make(wet_deposition=WASHED, weather={"precipitation": LINEAR_RAIN})
     again = BoxConditions.from_dict(run.model.conditions.to_dict())
     assert again.conditions_file() == run.model.conditions.conditions_file()
-    assert "[settling]" not in again.to_toml()
-    assert set(PROCESSES) >= {"wet_deposition", "settling", "convection", "horizontal_diffusion"}
+    assert "[particles]" not in again.to_toml()
+    assert set(PROCESSES) >= {"wet_deposition", "particles", "convection", "horizontal_diffusion"}
     assert not set(PROCESSES) & {"deposition", "emissions", "transport", "chemistry"}
 
 

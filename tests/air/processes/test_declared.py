@@ -34,7 +34,7 @@ GRID = {"area": BASE["grid"]["area"]}
 """Changes of the grid of `together`, whose layers are three."""
 
 EVERYTHING = {
-    "settling": {"diameters": {"TRACER": "20 um"}},
+    "particles": {"diameters": {"TRACER": "20 um"}},
     "wet_deposition": {"coefficients": {"TRACER": "1e-4 1/s", "TRACER2": "1e-5 1/s"}},
     "horizontal_diffusion": {"diffusivity": "smagorinsky"},
     "meteorology": {"precipitation": "1 mm/h", "eastward": "5 m/s", "rotation": "20 h", "diffusivity": "5 m2/s"},
@@ -91,7 +91,7 @@ def test_a_coefficient_is_the_rate_of_an_exponential() -> None:
 @pytest.mark.compiles
 def test_what_settles_leaves_the_highest_layer_at_its_speed() -> None:
     """With nothing above it, the highest layer loses v/dz; what arrives at the ground has left the air."""
-    with airshed.Simulation(case(settling={"diameters": {"TRACER": "30 um"}})) as simulation:
+    with airshed.Simulation(case(particles={"diameters": {"TRACER": "30 um"}})) as simulation:
         met = simulation.model.weather()
         size, weight = np.array(30e-6), np.array(1000.0)
         speed = settling_velocity(size, weight, met.temperature[-1], met.pressure[-1])
@@ -167,8 +167,8 @@ def test_the_strongest_diffusion_shortens_the_step(folder: Path) -> None:
 
 
 def test_a_species_that_is_not_there_is_refused() -> None:
-    with pytest.raises(CaseError, match=r"settling.diameters: 'DUST' is not a species of tracer"):
-        airshed.Simulation(case(settling={"diameters": {"DUST": "10 um"}}))
+    with pytest.raises(CaseError, match=r"particles.diameters: 'DUST' is not a species of tracer"):
+        airshed.Simulation(case(particles={"diameters": {"DUST": "10 um"}}))
 
 
 def test_the_page_of_fields_is_made_of_the_declarations() -> None:
@@ -179,8 +179,8 @@ def test_the_page_of_fields_is_made_of_the_declarations() -> None:
 
 def test_a_density_without_a_diameter_is_refused() -> None:
     some = {"diameters": {"TRACER": "20 um"}, "densities": {"TRACER2": "2000 kg/m3"}}
-    with pytest.raises(CaseError, match=r"settling.diameters says nothing of TRACER2, which others name"):
-        airshed.Simulation(airshed.Case.from_dict(BASE | {"settling": some}))
+    with pytest.raises(CaseError, match=r"particles.diameters says nothing of TRACER2, which others name"):
+        airshed.Simulation(airshed.Case.from_dict(BASE | {"particles": some}))
 
 
 def test_the_units_of_the_weather_are_those_of_its_fields() -> None:

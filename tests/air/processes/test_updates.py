@@ -159,6 +159,7 @@ def test_fields_of_processes_are_in_the_registry_and_in_output(tmp_path: Path) -
         simulation.run()
     with airshed.open_run(tmp_path / "run", "output") as results:
         assert results["aot40"].attrs["units"] == "mol mol-1 h"
+        assert results["NH4NO3"].attrs["phase"] == "gas"
         np.testing.assert_allclose(results["aot40"].values[-1], 20e-9 * 0.5 / 2.0, rtol=0.2)
 
 

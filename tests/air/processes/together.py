@@ -75,7 +75,7 @@ FILES: Final[dict[str, dict[str, Any]]] = {
 """The processes in files, and their settings."""
 
 PACKAGE: Final[dict[str, dict[str, Any]]] = {
-    "settling": {"diameters": {"SE": "30 um"}},
+    "particles": {"diameters": {"SE": "30 um"}},
     "wet_deposition": {"coefficients": {"WE": "1e-4 1/s"}},
     "horizontal_diffusion": {"diffusivity": "1e5 m2/s"},
     "deposition": {"scheme": "none", "velocities": {"DE": "1 cm/s"}},

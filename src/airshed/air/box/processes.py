@@ -21,6 +21,7 @@ from airshed.air.box.conditions import PROCESSES, BoxConditions, BoxEnvironment
 from airshed.air.box.place import OF_AIR, BoxWeather, about_mechanism, place_of, where_to_give
 from airshed.air.box.values import Value, value_of
 from airshed.air.fields import WEATHER
+from airshed.air.phases import with_particles
 from airshed.core.constants import AVOGADRO
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -257,6 +258,8 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
                 "and reactions"
             )
     about = about_mechanism(network) if asked else {}
+    if "particles" in sections:
+        about["deposition map"] = with_particles(about["deposition map"], conditions.particles)
     found = [BoxProcess(each, conditions.environment, network, about) for each in asked]
     found.sort(key=lambda each: each.order)
     acting = tuple(each for each in found if each.operators)

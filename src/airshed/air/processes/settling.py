@@ -122,8 +122,8 @@ def _air(temperature: Array, pressure: Array) -> Array:
     return pressure * MOLAR_MASS_DRY_AIR / (GAS_CONSTANT * temperature)
 
 
-class Settling(Process, section="settling", order=45):
-    """What falls through the air by its weight."""
+class Settling(Process, section="particles", order=45):
+    """Species that are particles: they fall by their weight, and deposit and are washed out as their size tells."""
 
     diameters = per_species(
         "m", 'Diameters of the particles that species are, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm",
