@@ -56,7 +56,7 @@ class Light:
 
 
 class PackedLight:
-    """The sun over packed columns, by compiled code: every step asks for it. Its twin is :class:`Light`.
+    """The sun over packed columns at each step, by compiled code; its reference implementation is :class:`Light`.
 
         cos z = n . s,   n to the zenith of a place, s to the sun
 

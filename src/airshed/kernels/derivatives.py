@@ -56,13 +56,12 @@ class SummedReads(ReadAdjoints, Protocol):
 
 
 class Reverser(Protocol):
-    """Takes the adjoints of a state back over steps, from the last one to the first.
+    """Reverses steps, from the last one to the first.
 
-    x               adjoint of the mixing ratios of the level that was reached, to which costs there are added; that of
-                    n+1 before :meth:`reverse`, then of n but for its transport, which the next call or
-                    :meth:`finish` adds
-    older           what the step that was taken back gives to the level before its own;  older_tendency  and to that
-                    level's tendency
+    x               adjoint of the mixing ratios of the current level, to which costs add their derivatives: that of n+1
+                    before :meth:`reverse`, then that of n without its transport, which the next call or :meth:`finish`
+                    adds
+    older           contribution of the last reversed step to the adjoint of level n-1;  older_tendency  to its tendency
     boundary        adjoints of boundary concentrations (species, level, face cell) by their instants [s]; of the
                     lateral profile by face cell, at 0 s, where steps are given no field
     outside         their sum over instants and faces by block, [lat][block][species][level]
@@ -88,28 +87,28 @@ class Reverser(Protocol):
 
     @property
     def read(self) -> SummedReads | None:
-        """Adjoints of what operators read; None where that was not asked for."""
+        """Adjoints of the inputs of operators; None if not requested."""
         ...
 
     def start(self, tendency: AnyArray) -> None:
-        """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
+        """Start with adjoints of zero, after a step whose tendency T(n) is given."""
         ...
 
     def begin_behind(self, tendency: AnyArray) -> None:
-        """Go on from `x` as it is, complete, after a step whose tendency T(n) is given and behind which others act.
+        """Continue from a complete `x`, after a step whose tendency T(n) is given and which other stages follow.
 
-        What was added up goes on; no step behind has need of older levels.
+        Sums over steps are not reset. No later step reads older levels.
         """
         ...
 
     def reverse(
         self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
     ) -> None:
-        """Take the adjoints back over the step from n to n+1.
+        """Reverse the step from n to n+1.
 
         levels   n-1, n and n+1
-        before   the step before, or where that is not at hand its tendency T(n-1)
-        sources  the periods of its emission, two at most, whose adjoints are added to
+        before   the step before, or its tendency T(n-1)
+        sources  the periods of its emission, two at most, to whose adjoints the step adds
         """
         ...
 
@@ -118,10 +117,10 @@ class Reverser(Protocol):
         ...
 
     def jump(self, now: Level) -> AnyArray:
-        """Return what a jump of the mixing ratios is worth just before the step that was taken back last.
+        """Return the adjoint of a jump of the mixing ratios just before the last reversed step.
 
-        It is the adjoint of that step's level n, complete, and what the step gives to level n-1: both jump, since the
-        formula of two steps would take one alone for a tendency. All else stays as it is.
+        It is the complete adjoint of level n of that step plus its contribution to level n-1: both levels jump, since
+        the two-step formula would treat a jump of one of them as a tendency. Nothing else changes.
         """
         ...
 

@@ -1,6 +1,6 @@
-"""Exchange of edges with the neighbours of a tile that waits for them: for steps that are taken back.
+"""Blocking exchange of edges with the neighbours of a tile, for adjoint steps.
 
-The halo of steps forward is exchanged beside the computation, see ``parallel.halo``.
+The halo of forward steps is exchanged during the computation, see ``parallel.halo``.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Holds a process against its twin: random trials of its operators, each with a negative control."""
+"""Compares a process with its reference implementation: random trials, each with a negative control."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
 
 SAME: Final = 1e-12
-"""Greatest difference of a compiled step from its twin, in double precision."""
+"""Greatest difference of a compiled step from the reference implementation, in double precision."""
 
 NOTICED: Final = 1e-10
 """Least difference by which a field or a number that is 10 % off is noticed."""
@@ -23,14 +23,14 @@ _STEPS: Final = (two_step_weights(100.0, None), two_step_weights(130.0, 100.0))
 
 
 def check_operators(name: str, operators: Sequence[Operator], network: ReactionNetwork) -> list[Figure]:
-    """Return how far the compiled step of operators is from its twin, and whether the comparison notices a change.
+    """Return differences of the compiled step from the reference, as it is and with wrong inputs.
 
-    Fields and states are drawn at random, so that every formula, index and term of a budget counts; so the figures say
-    nothing of whether the declaration is what its author meant. There is one control for each field and number.
+    Fields and states are random, so that every formula, index and term of a budget contributes. The figures do not check
+    whether the declaration is the intended one. There is one control for each field and number.
     """
     kernel = compile_mechanism(replace(network, name=f"{network.name}-inert", reactions=()), 4, operators=(*operators,))
     found = [
-        Figure(name, f"compiled step against its twin, trial {seed}", _difference(kernel, seed), SAME)
+        Figure(name, f"compiled step against the reference, trial {seed}", _difference(kernel, seed), SAME)
         for seed in range(len(_STEPS))
     ]
     controls = [

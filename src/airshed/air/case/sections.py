@@ -299,7 +299,7 @@ class ParallelSection(Section):
 
 
 class AdjointSection(Section):
-    """What of a run is kept so that it can be taken back, on each rank; a run that is not taken back keeps nothing."""
+    """Checkpoints of a run for its adjoint, on each rank; a run without an adjoint stores none."""
 
     memory: Memory = setting("1.4 GiB", "Memory for what is kept.", validate_default=True)
     disk: Disk = setting("0 B", "Disk for what is kept: restarts, and levels where `plan` or `store` say so.")

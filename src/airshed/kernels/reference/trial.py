@@ -1,4 +1,4 @@
-"""Random inputs of a step, and the compiled step and its twin applied to them, so that the results can be compared."""
+"""Random inputs of a step, and the compiled step and its reference implementation applied to them, for comparison."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -161,7 +161,7 @@ def between(start: Any, end: Any, weight: float) -> Any:
 
 
 def twin_step(trial: Trial) -> Stepped:
-    """Return what the twin makes of a trial."""
+    """Return the result of the reference implementation for a trial."""
     flat = between(*trial.air_fluxes, trial.weight)
     air_fluxes = replace(flat, upward=between(*trial.air_fluxes, trial.weight_z).upward)
     column, explicit = between(*trial.columns, trial.column_weight), between(*trial.explicit, trial.weight)
@@ -251,23 +251,23 @@ def _arrays(state: State) -> Sequence[Any]:
     return [state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency]
 
 
-def difference(found: Stepped, twin: Stepped, g: float) -> float:
-    """Return the greatest difference of a step from the twin's, each figure relative to what it is made of.
+def difference(found: Stepped, expected: Stepped, g: float) -> float:
+    """Return the greatest difference of a step from the expected one, each figure relative to its scale.
 
-    A mixing ratio or tendency relates to the greatest of its species; what chemistry did to the turnover, since
-    production and loss nearly cancel; what was clipped or, in a step g, what operators took, to the amount of the
+    The scale of a mixing ratio or tendency is the greatest value of its species. That of chemistry is the turnover,
+    since production and loss nearly cancel. That of clipping, and of operators in a step g, is the amount of the
     species.
     """
     worst = 0.0
     for field in fields(Fields):
-        a, b = getattr(found.fields, field.name), getattr(twin.fields, field.name)
+        a, b = getattr(found.fields, field.name), getattr(expected.fields, field.name)
         worst = max(worst, _relative(a - b, np.abs(b).max(axis=(-3, -2, -1), keepdims=True)))
-    amount = np.sum(twin.fields.air * twin.fields.q, axis=(1, 2, 3))
-    handled: dict[int, Any] = {TERMS.index("clipped"): amount, TERMS.index("chemistry"): twin.turnover}
+    amount = np.sum(expected.fields.air * expected.fields.q, axis=(1, 2, 3))
+    handled: dict[int, Any] = {TERMS.index("clipped"): amount, TERMS.index("chemistry"): expected.turnover}
     handled |= dict.fromkeys(range(TERMS.index("outflow") + 1), 0.0)
-    for number, (a, b) in enumerate(zip(found.sums, twin.sums, strict=True)):
+    for number, (a, b) in enumerate(zip(found.sums, expected.sums, strict=True)):
         worst = max(worst, _relative(a - b, np.maximum(np.abs(b), handled.get(number, amount / g))))
-    return max(worst, _relative(found.imbalance - twin.imbalance, np.abs(twin.imbalance)))
+    return max(worst, _relative(found.imbalance - expected.imbalance, np.abs(expected.imbalance)))
 
 
 def _relative(error: Array, scale: Array) -> float:
