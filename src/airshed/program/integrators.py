@@ -20,7 +20,6 @@ from airshed.program.stage import (
     cells,
     move,
 )
-from airshed.program.weights import FORMULAS
 
 REACTED, MOVED = "reacted", "moved"
 
@@ -123,8 +122,7 @@ UPDATES: Final = "updates"
 
 def with_updates(program: Program) -> Program:
     """Return a program that ends with the updates of processes: first order, as Lie splitting."""
-    history = any(each.weights in FORMULAS and FORMULAS[each.weights].history for each in program.stages)
-    updates = Stage(CELLS, name=UPDATES, changes_history=history)
+    updates = Stage(CELLS, name=UPDATES, changes_history=program.has_history)
     return replace(program, order=1, stages=(*program.stages, updates))
 
 

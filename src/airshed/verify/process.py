@@ -25,8 +25,8 @@ _STEPS: Final = (two_step_weights(100.0, None), two_step_weights(130.0, 100.0))
 def check_operators(name: str, operators: Sequence[Operator], network: ReactionNetwork) -> list[Figure]:
     """Return differences of the compiled step from the reference, as it is and with wrong inputs.
 
-    Fields and states are random, so that every formula, index and term of a budget contributes. The figures do not check
-    whether the declaration is the intended one. There is one control for each field and number.
+    Fields and states are random, so that every formula, index and term of a budget contributes. The figures do not
+    check whether the declaration is the intended one. There is one control for each field and number.
     """
     kernel = compile_mechanism(replace(network, name=f"{network.name}-inert", reactions=()), 4, operators=(*operators,))
     found = [

@@ -1,4 +1,4 @@
-"""Runs the stage of updates: each cell by itself, by the formulas of processes, on species and on own fields."""
+"""Runner of the stage of updates: formulas of processes that change species and own fields in each cell."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,12 +25,12 @@ _FIELD = "own."
 
 
 class UpdatesRunner(StageRunner):
-    """Changes species and own fields in place by the updates of processes, and adds what they did to the budget.
+    """Runner that changes species and own fields by the updates of processes, and adds the changes to the budget.
 
-    fields  own fields that the air does not carry, packed [lat][block][level][W]
+    fields  own fields that the air does not transport, packed [lat][block][level][W]
 
-    Where a formula of the program has a history, the older amounts change as the newest do: its weights add up to one,
-    so that it carries the change on as it is.
+    If a formula of the program has a history, the older amounts change by as much as the newest ones. The weights of
+    the formula add up to one, so that it does not alter this change.
     """
 
     def __init__(self, context: AirContext, *, threads: int) -> None:
@@ -56,14 +56,15 @@ class UpdatesRunner(StageRunner):
         self._cells = layout.rows, layout.blocks, levels, layout.width
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
-        """Apply the updates of all processes, one after the other, under the weather of the middle of the stage."""
+        """Apply the updates of all processes, one after the other, under the weather at the middle of the stage."""
         ((begin, end),) = given
         for update, formulas in self._updates:
             self._apply(update, formulas, begin, end, all_levels=stage.changes_history)
         return [UpdatesRecord()]
 
     def _inputs(self, update: CellUpdate, begin: float, end: float) -> dict[str, Any]:
-        """Return what formulas read besides species and own fields."""
+        """Return the inputs of formulas except species and own fields."""
+        # constants and numbers
         context, middle = self._context, 0.5 * (begin + end)
         interval = context.forcing.interval(context.forcing.index_at(middle))
         weight, read = interval.weight(middle), set(update.formulas.inputs)
@@ -71,10 +72,14 @@ class UpdatesRunner(StageRunner):
             **self._constant, **update.numbers, "air": context.stepper.state.air,
             WEIGHT: weight, TIME_STEP: end - begin,
         }  # fmt: skip
+
+        # weather at both ends of its interval
         pairs = {"temperature": interval.pair("temperature"), "water_vapour": interval.pair("water")}
         pairs |= {name: interval.fields([key])[key] for name, key in update.weather.items()}
         for name, pair in pairs.items():
             found |= {each: self._on_cells(value) for each, value in zip(ends(name), pair, strict=True) if each in read}
+
+        # sun
         if not read.isdisjoint(("cos_zenith", "light")):
             secant, light = np.moveaxis(context.light.at([middle], interval.pair("cloud"), [weight])[0], 2, 0)
             found |= {"cos_zenith": self._on_cells((light > 0.0) / secant), "light": self._on_cells(light)}
@@ -87,6 +92,7 @@ class UpdatesRunner(StageRunner):
     def _apply(
         self, update: CellUpdate, formulas: CellFormulas, begin: float, end: float, *, all_levels: bool
     ) -> None:  # fmt: skip
+        """Apply the updates of a process; all_levels: also to the older time level."""
         state, names = self._context.stepper.state, self._context.parts.network.names
         species = [names.index(name) for name in update.outputs if name in names]
         before = state.q[:, :, species]
@@ -105,6 +111,8 @@ class UpdatesRunner(StageRunner):
         state.q[:, :, species] = after
         if all_levels:
             state.q_other[:, :, species] += (after - before) * (state.air / state.air_other)[:, :, None]
+
+        # budget
         own = [self.fields[name] for name in update.outputs if name in self.fields]
         old, new, made = self._sums(update, [before, after, clipped], own, end)
         if species:
@@ -132,13 +140,13 @@ class UpdatesRunner(StageRunner):
         return np.split(sums, np.cumsum([each.shape[2] for each in species]))[: len(species)]
 
     def save(self) -> RunnerState:
-        """Return the own fields that the air does not carry."""
+        """Return the own fields that the air does not transport."""
         return RunnerState(
             {_FIELD + name: array for name, array in self.fields.items()}, numbers={"own": [*self.fields]}
         )
 
     def restore(self, stored: StoredRunnerState, held: Box) -> None:
-        """Restore them; a field that was not stored, of a process that the run did not have, stays as it is."""
+        """Restore own fields; a field of a process that the stored run did not have keeps its start value."""
         for name in stored.metadata.get("own", ()):
             if name in self.fields:
                 self.fields[name][...] = stored.part(_FIELD + name, held)
