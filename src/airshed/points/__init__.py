@@ -1,1 +1,1 @@
-"""Models of points: cells without neighbours, whose processes are of kind `update`; what they all share."""
+"""Base of models of points: cells without neighbours, whose processes are of kind `update`."""

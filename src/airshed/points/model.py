@@ -36,13 +36,13 @@ def _no_weather(begins: Sequence[float]) -> Values:
 
 @dataclass(frozen=True)
 class PointValues:
-    """Values of the cells of a rank, on the box of its domain; a number is that of all cells.
+    """Inputs of the cells of a rank, on the box of its domain; a number is the same for all cells.
 
-    state    at the start, by the names of its fields; of fluxes too, which else are 0 before the first step
-    parameters  for good
-    weather  of the steps that begin at some times [s]: on (steps, cells), or (steps) for all cells, or a number;
-             it is also asked for a single step that was made before, where somebody looks at the weather of that
-    changes  fields of the state that are set at times [s], before the step that begins there
+    state       fields of the state at the start, by name, and optionally fluxes, which are 0 otherwise
+    parameters  constants of the run
+    weather     returns the weather of the steps that begin at some times [s]: (steps, cells), (steps) for all cells, or
+                a number. Views of the weather call it again for a single earlier step.
+    changes     fields of the state that are set at times [s], before the step that begins there
     """
 
     state: Values
@@ -52,7 +52,7 @@ class PointValues:
 
 
 class PointModel(PlainModel):
-    """Cells that a step changes each by itself, all by one compiled function.
+    """Model of independent cells, which one compiled function advances.
 
     step       length [s] of every step
     precision  of the state and of what is computed;  threads  that share the cells
@@ -95,7 +95,7 @@ class PointModel(PlainModel):
         self._seconds = {"weather": 0.0, "cells": 0.0}
 
     def longest_step(self, until: float) -> float:
-        """The length of every step [s]."""
+        """Return the length of every step [s]."""
         return self.step_length
 
     def next_change(self) -> float:
@@ -151,7 +151,7 @@ class PointModel(PlainModel):
         return rows
 
     def tell(self) -> Told:
-        """Return the processes, and what the fields are."""
+        """Return the processes, and the groups of fields."""
         points = self.points
         kinds = {"state": points.fields.state, "flux": points.fluxes, "weather": self._weather.fields.values()}
         groups = {spec.name: kind for kind, specs in kinds.items() for spec in specs}
@@ -159,7 +159,7 @@ class PointModel(PlainModel):
         return Told(points.processes, groups)
 
     def timings(self) -> Timings:
-        """The wall time of getting weather, which may be waiting for it, and of the compiled function."""
+        """Return the wall time of the weather, which includes waiting for input, and of the compiled function."""
         return Timings(dict(self._seconds), waiting=("weather",))
 
     def view(self, name: str) -> Any:
@@ -186,7 +186,7 @@ class PointModel(PlainModel):
         self.was_set[name] = self.was_set.get(name, 0.0) + (self.state[name] - before)
 
     def save(self) -> Snapshot:
-        """State, fluxes of the last step, and what was set."""
+        """Return the state, the fluxes of the last step, and the settings that were changed."""
         metadata = {
             **self._moment(), "settable": self.points.settable.changed, "weather": self._weather.names,
             "set": list(self.was_set), "fluxes": [spec.name for spec in self.points.fluxes],
@@ -197,7 +197,7 @@ class PointModel(PlainModel):
         return Snapshot({**now, **self._weather.save(), **more}, {}, metadata)
 
     def restore(self, saved: Saved) -> None:
-        """Take over a saved state; fluxes of processes that were off then are 0 until the next step."""
+        """Restore a saved state; fluxes of processes that it lacks are 0 until the next step."""
         held, fluxes = self.domain.held, {spec.name for spec in self.points.fluxes}
         for name, array in self.state.items():
             if name not in fluxes:

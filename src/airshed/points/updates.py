@@ -1,4 +1,4 @@
-"""The values of cells, and the runner of the stage of a model of points: its updates, many steps in one pass."""
+"""Values of cells, and the runner of the stage of a model of points: its updates, many steps in one pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ class Batch:
 
 
 class Updates:
-    """Runs compiled formulas on values of cells; satisfies :class:`airshed.program.execute.Runner`.
+    """Runner of compiled formulas on values of cells; satisfies :class:`airshed.program.execute.Runner`.
 
     A result whose name is that of a value replaces it; other results are in `records` of a batch, and in `last`.
     """
