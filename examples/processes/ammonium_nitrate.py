@@ -16,6 +16,7 @@ class AmmoniumNitrate(Process, section="ammonium_nitrate", order=80):
 
     @update("HNO3", "NH3", "NH4NO3")
     def condenses(HNO3, NH3, NH4NO3, temperature, pressure):
+        """Return gases and particles in equilibrium."""
         ppb = 1e-9 * 101325.0 / pressure
         product = exp(84.6 - 24220.0 / temperature - 6.1 * log(temperature / 298.0)) * ppb * ppb
         nitric, ammonia = HNO3 + NH4NO3, NH3 + NH4NO3

@@ -12,5 +12,6 @@ class OzoneDose(Process, section="ozone_dose", order=90):
 
     @update("aot40")
     def accumulates(aot40, O3, threshold, cos_zenith, time_step):
+        """Return the dose at the end of a step."""
         excess = maximum(O3 - threshold, 0.0)
         return aot40 + where(cos_zenith > 0.0, excess, 0.0) * time_step / 3600.0
