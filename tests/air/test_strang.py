@@ -9,8 +9,13 @@ from tests.laws.derivatives import changing_weather
 
 import airshed
 from airshed.air.programs import one_step
-from airshed.core.errors import MechanismError, NumericalError
+from airshed.air.programs.context import AirContext
+from airshed.air.programs.forward import make_executor
+from airshed.core.errors import MechanismError, NumericalError, ProgramError
+from airshed.program.check import check
 from airshed.program.integrators import SPLITTINGS
+from airshed.program.stage import EVERYTHING, Program
+from airshed.program.stage import move as move_stage
 from airshed.program.weights import StageWeights
 from airshed.verify import chemistry, real
 
@@ -279,6 +284,39 @@ def test_nothing_reacts(tmp_path):
     one, other = (ended(small(tmp_path, text, integrator=integrator, **chosen), "A", "B") for integrator in INTEGRATORS)
     for first, second in zip(one, other, strict=True):
         np.testing.assert_allclose(first, second, rtol=0.05, atol=2e-11)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize(("one", "other"), [INTEGRATORS, INTEGRATORS[::-1]])
+def test_tracers_go_on_with_another_integrator(tmp_path, one, other):
+    """Their state consists of the same arrays; what a formula with a history lacks is an Euler start."""
+    text, chosen = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n", {"meteorology": {"eastward": "8 m/s"}}
+    first, second = (small(tmp_path, text, integrator=integrator, **chosen) for integrator in (one, other))
+    with airshed.Simulation(first) as simulation:
+        simulation.run("30 min")
+        with simulation.branch(case=second) as branch:
+            branch.run("30 min")
+            budget = branch.budget()
+            assert (np.abs(budget["residual"]) <= 1e-12 * budget["throughput"]).all()
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        move_stage(0, 1, weights="two-step"), move_stage(0, 1, kernel=EVERYTHING),
+        move_stage(0, 1, kernel=("transport", "cells")),
+    ],
+)  # fmt: skip
+def test_a_formula_that_the_air_does_not_run_is_refused(tmp_path, stage):
+    """The simulator accepts it, since the reference executor applies any formula."""
+    program = Program("other", 1, (stage,))
+    check(program)
+    with airshed.Simulation(small_case(tmp_path, chemistry={"integrator": "strang"})) as simulation:
+        model = simulation.model
+        context = AirContext(model.parts, model.stepper, model.forcing, model.sources, None, model.budget)
+        with pytest.raises(ProgramError, match=r"the air does not run .* by "):
+            make_executor(program, context, (), threads=1)
 
 
 def test_padding_is_never_seen(tmp_path):

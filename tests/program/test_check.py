@@ -60,6 +60,15 @@ def test_time_steps_are_accepted(program, memory):
 
 PLANTED = {
     "no stages": (step(), "has no stages"),
+    "no order": (step(move(0, 1), order=0), "has the order 0"),
+    "cells by a formula": (step(move(0, 1), Stage(CELLS, weights="ARS(2,2,2)")), "stage 2 .* cells alone choose"),
+    "operators with two placements": (
+        step(Stage(CELLS, placement="all ranks to b"), Stage("redistribute", placement="b to all ranks")),
+        "stage 1 .* any other stage has one",
+    ),
+    "a redistribution that goes nowhere": (
+        step(move(0, 1), Stage("redistribute"), cells(0, 1)), "stage 2 .* a redistribution has two"
+    ),
     "unknown operator": (step(Stage(("transports",), weights="ARS(2,2,2)")), "stage 1 .* an operator is one of tr"),
     "no operator": (step(Stage(())), "an operator is one of transport, column, cells"),
     "unknown kernel": (step(Stage("add")), "stage 1 .* an operator is one of"),

@@ -17,7 +17,7 @@ from math import factorial, isclose
 from typing import Final, NoReturn, get_args
 
 from airshed.core.errors import ProgramError
-from airshed.program.stage import STATE, Operator, Program, Stage
+from airshed.program.stage import BETWEEN, CELLS, STATE, Operator, Program, Stage
 from airshed.program.weights import FORMULAS, Formula
 
 Word = tuple[str, ...]
@@ -74,6 +74,8 @@ class _SymbolicRun:
     def __init__(self, program: Program) -> None:
         if not program.stages:
             raise ProgramError(f"program {program.name!r} has no stages: give it one for each operator")
+        if program.order < 1:
+            raise ProgramError(f"program {program.name!r} has the order {program.order}: claim 1 or more")
         self._program, self._number = program, 0
         self._series: dict[tuple[str, str], Series] = {(program.home, STATE): {(): 1.0}}  # by placement and value
 
@@ -135,7 +137,7 @@ class _SymbolicRun:
                     )
 
     def _check_kernel(self, stage: Stage) -> None:
-        """Check that the operators of a stage are known, and the number of values that it reads."""
+        """Check the operators of a stage, its placements, and the number of values that it reads."""
         known = get_args(Operator)
         unknown = [each for each in stage.operators if each not in known]
         if unknown or not (stage.operators or stage.kernel in ("sum", "redistribute")):
@@ -145,6 +147,12 @@ class _SymbolicRun:
             )
         if len(set(stage.operators)) < len(stage.operators):
             self._refuse("runs an operator twice: fuse different ones")
+        source, target = stage.placements
+        if (source != target) != (stage.kernel == "redistribute"):
+            self._refuse(
+                f"has the placement {stage.placement!r}: a redistribution has two, as in 'SOURCE{BETWEEN}TARGET', any "
+                "other stage has one"
+            )
         if stage.kernel != "sum" and len(stage.reads) != 1:
             self._refuse(f"reads {len(stage.reads)} values: only a sum reads other than one")
 
@@ -152,6 +160,8 @@ class _SymbolicRun:
         """Check that the formula of a stage is known, of sufficient order, and exact at constant rates."""
         # known, and of sufficient order
         formula = _formula(stage)
+        if formula is not None and stage.operators == CELLS:
+            self._refuse(f"has the weights {stage.weights!r}: cells alone choose their own steps, {OWN!r}")
         if formula is None:
             if stage.weights != OWN or {"transport", "column"} & {*stage.operators}:
                 known = ", ".join(FORMULAS)

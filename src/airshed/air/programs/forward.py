@@ -15,7 +15,7 @@ from airshed.air.programs.records import OnStep, StepRecord, SumRecord
 from airshed.air.programs.two_step import TwoStepRunner
 from airshed.air.programs.updates import UpdatesRunner
 from airshed.air.stepping import make_chemistry, step_constants
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, ProgramError
 from airshed.core.report import Table
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper, backend
@@ -25,7 +25,7 @@ from airshed.parallel.balance import Balance
 from airshed.program.check import check
 from airshed.program.execute import walk_forwards
 from airshed.program.integrators import UPDATES
-from airshed.program.stage import CELLS, COLUMN, EVERYTHING, Program
+from airshed.program.stage import CELLS, COLUMN, EVERYTHING, TRANSPORT, TRANSPORT_AND_COLUMN, Kernel, Program
 
 Array = npt.NDArray[np.float64]
 
@@ -33,6 +33,11 @@ NEIGHBOURS, ELSEWHERE, BALANCE = "waiting for neighbours", "transport on other r
 
 WAITING: Final = (NEIGHBOURS, ELSEWHERE, BALANCE)
 """Parts of the wall time in which a rank does not compute."""
+
+_FORMULAS: Final[dict[Kernel, str]] = {
+    EVERYTHING: "two-step", **dict.fromkeys((TRANSPORT_AND_COLUMN, TRANSPORT, COLUMN), "ARS(2,2,2)"), CELLS: "own",
+}  # fmt: skip
+"""Formulas that runners apply, by kernel."""
 
 
 class PackedValues:
@@ -209,7 +214,15 @@ def make_executor(
     """Return the executor of a program, with runners of the stages at the placement of the state.
 
     families  elements whose atoms are counted where reactions do not conserve them
+
+    Raises ProgramError for a stage without a runner that applies its formula.
     """
+    for stage in program.stages:
+        if stage.operators and _FORMULAS.get(stage.kernel) != stage.weights:
+            known = ", ".join(f"{'+'.join(kernel)} by {formula!r}" for kernel, formula in _FORMULAS.items())
+            raise ProgramError(
+                f"program {program.name!r}: the air does not run {stage.key} by {stage.weights!r}; it runs {known}"
+            )
     runners: dict[str, StageRunner] = {}
     for stage in (each for each in program.stages if each.placement == program.home):
         if stage.key == UPDATES:

@@ -153,6 +153,6 @@ class TwoStepRunner(StageRunner):
         return RunnerState(numbers={"previous_step": self._previous, "euler_steps": self._euler_steps})
 
     def restore(self, stored: StoredRunnerState, held: Box) -> None:
-        """Restore the length of the last step and the number of Euler steps."""
-        self._previous = stored.metadata["previous_step"]
-        self._euler_steps = stored.metadata["euler_steps"]
+        """Restore the length of the last step and the number of Euler steps; a state of other formulas has none."""
+        self._previous = stored.metadata.get("previous_step")
+        self._euler_steps = stored.metadata.get("euler_steps", 0)
