@@ -100,7 +100,7 @@ def hashes(found):
     """Return hashes of the parts of a gradient, by their names."""
     parts = {"value": np.array(found.value), "steps": np.array(found.steps)}
     adjoints = found.adjoints
-    parts |= {name: getattr(adjoints, name) for name in ("initial", "outside", "top", "reactions")}
+    parts |= {name: getattr(adjoints, name) for name in ("initial", "boundary_profile", "top", "reactions")}
     parts |= {f"boundary at {seconds:g}": each for seconds, each in adjoints.boundary.items()}
     parts |= {f"sources {begin:g}": each for begin, each in adjoints.sources.items()}
     read = adjoints.read

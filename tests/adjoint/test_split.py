@@ -147,7 +147,7 @@ def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
     assert runs["little memory"].recomputed > 0 == runs[""].recomputed == runs["all levels"].recomputed
     for name, each in runs.items():
         found = each.adjoints
-        for part in ("initial", "outside", "top", "reactions"):
+        for part in ("initial", "boundary_profile", "top", "reactions"):
             assert np.array_equal(getattr(found, part), getattr(plain, part)), (name, part)
         assert all(np.array_equal(found.sources[begin], plain.sources[begin]) for begin in plain.sources), name
         relative = plain.read.relative

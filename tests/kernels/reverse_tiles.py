@@ -72,7 +72,7 @@ class Passed:
 def constants_of(trial: Trial) -> StepConstants:
     box = trial.box
     return StepConstants(
-        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
         box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
 
@@ -126,7 +126,7 @@ def taken_back(
 
 
 def found_of(reverser: Reverser) -> dict[str, AnyArray]:
-    names = "x", "older", "older_tendency", "outside", "top", "reactions"
+    names = "x", "older", "older_tendency", "boundary_profile", "top", "reactions"
     read: Any = reverser.read
     rows, blocks = reverser.layout.rows, reverser.layout.blocks
     fields = {f"{each.name} {n}": each.adjoint[:rows, :blocks] for n, each in enumerate(read.fields)}

@@ -56,7 +56,7 @@ def random_direction(trial: Trial, *, seed: int = 0, parts: Collection[str] = PA
     box, (first, last) = trial.box, trial.columns
     return Direction(
         of_all("state", {name: getattr(trial.fields, name) for name in ("q", "q_previous", "tendency")}),
-        of("sides", box.outside.sides), of("top", box.outside.top), of("emission", first.emission),
+        of("sides", box.boundary.sides), of("top", box.boundary.top), of("emission", first.emission),
         of("factors", np.ones(len(box.network.reactions))),
         (of_all("fields", first.fields), of_all("fields", last.fields)),
         (closed(of_all("explicit", trial.explicit[0])), closed(of_all("explicit", trial.explicit[1]))),
@@ -83,8 +83,8 @@ def complex_trial(trial: Trial, to: Direction) -> Trial:
         return values + 1j * SMALL * changes
 
     box = trial.box
-    outside = replace(box.outside, sides=plus(box.outside.sides, to.sides), top=plus(box.outside.top, to.top))
-    box = replace(box, outside=outside, numbers=plus(box.numbers, to.numbers), factors=1.0 + 1j * SMALL * to.factors,
+    around = replace(box.boundary, sides=plus(box.boundary.sides, to.sides), top=plus(box.boundary.top, to.top))
+    box = replace(box, boundary=around, numbers=plus(box.numbers, to.numbers), factors=1.0 + 1j * SMALL * to.factors,
                   families=())  # fmt: skip
     columns = [
         replace(column, fields=plus(column.fields, change), emission=plus(column.emission, to.emission))
@@ -105,7 +105,7 @@ def twin_changes(stepped: Stepped) -> Arrays:
 def constants_of(trial: Trial) -> StepConstants:
     box = trial.box
     return StepConstants(
-        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
         box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
 
@@ -194,6 +194,6 @@ def adjoints(kernel: MechanismKernel, trial: Trial, costs: Arrays) -> Arrays:
     reverser.finish(levels[1])
     reverser.close()
     stepper.close()
-    outside = {"sides": reverser.outside, "top": reverser.top, "factors": reverser.reactions}
+    around = {"sides": reverser.boundary_profile, "top": reverser.top, "factors": reverser.reactions}
     of_sources = layout.unpack(sources)[list(trial.box.emitted)]
-    return {name: layout.unpack(array) for name, array in found.items()} | {"emission": of_sources} | outside
+    return {name: layout.unpack(array) for name, array in found.items()} | {"emission": of_sources} | around

@@ -142,7 +142,7 @@ def of_levels(trial: Trial, levels: slice) -> Trial:
     first, second = (cut(each, "temperature", "water") for each in trial.columns)
     box = replace(
         trial.box, density_factor=trial.box.density_factor[levels], vertical_weights=trial.box.vertical_weights[levels],
-        outside=replace(trial.box.outside, sides=trial.box.outside.sides[:, levels]),
+        boundary=replace(trial.box.boundary, sides=trial.box.boundary.sides[:, levels]),
     )  # fmt: skip
     before = cut(trial.fields, *(field.name for field in fields(Fields)))
     return replace(trial, box=box, fields=before, air_fluxes=(one, two), columns=(first, second),

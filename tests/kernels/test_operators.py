@@ -13,7 +13,7 @@ from airshed.kernels.cpu.emit import emit
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.reference.operators import Reading, explicit_tendency
 from airshed.kernels.reference.step import Stepped
-from airshed.kernels.reference.transport import Outside
+from airshed.kernels.reference.transport import BoundaryValues
 from airshed.kernels.reference.trial import (
     Trial,
     changed,
@@ -198,10 +198,12 @@ def drift(kernel: MechanismKernel, wind: float, spoil: float = 1.0) -> float:
     trial = random_trial(kernel, (5, 13), STEPS["Euler"], seed=1, wind=wind)
     uniform = np.full_like(trial.fields.q, 1.25e-9)
     uniform[0, 1, 2, 3] *= spoil
-    outside = Outside(np.full_like(trial.box.outside.sides, 1.25e-9), np.full_like(trial.box.outside.top, 1.25e-9))
+    around = BoundaryValues(
+        np.full_like(trial.box.boundary.sides, 1.25e-9), np.full_like(trial.box.boundary.top, 1.25e-9)
+    )
     columns = [replace(each, emission=0.0 * each.emission) for each in trial.columns]
     trial = replace(trial, fields=replace(trial.fields, q=uniform, q_previous=uniform, tendency=0.0 * uniform),
-                    box=replace(trial.box, outside=outside), columns=(columns[0], columns[1]))  # fmt: skip
+                    box=replace(trial.box, boundary=around), columns=(columns[0], columns[1]))  # fmt: skip
     return float(np.abs(compiled_step(kernel, trial).fields.q / 1.25e-9 - 1.0).max())
 
 
@@ -313,12 +315,12 @@ def test_of_some_species_an_operator_is_the_same(network: Callable[[str], Reacti
 
     numbers = {member.key: np.array(member.values) for member in members(cut) if member.shape is None}
     whole_numbers = {member.key: np.array(member.values) for member in members(EVERY) if member.shape is None}
-    outside = Outside(trial.box.outside.sides[some], trial.box.outside.top[some])
+    around = BoundaryValues(trial.box.boundary.sides[some], trial.box.boundary.top[some])
     bare = tuple(replace(each, emission=each.emission[:0]) for each in trial.columns)
     trial = replace(trial, columns=bare, box=replace(trial.box, emitted=(), numbers=whole_numbers))
     of_part = replace(
         trial, columns=tuple(replace(each, fields=fields(dict(each.fields))) for each in bare),
-        box=replace(trial.box, outside=outside, numbers=numbers),
+        box=replace(trial.box, boundary=around, numbers=numbers),
         fields=replace(trial.fields, **{name: getattr(trial.fields, name)[some]
                                         for name in ("q", "q_previous", "tendency")}),
     )  # fmt: skip

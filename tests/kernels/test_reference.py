@@ -13,7 +13,7 @@ from airshed.kernels.reference.transport import (
     ALPHA,
     BETA,
     AirFluxes,
-    Outside,
+    BoundaryValues,
     air_tendency,
     face_value,
     flux_along,
@@ -65,7 +65,7 @@ def test_transport_by_hand() -> None:
     """Two cells and a wind of 2 mol/s to the east, which brings 0.5; the face between looks to the western cell."""
     q = np.array([1.0, 3.0]).reshape(1, 1, 1, 2)
     air = AirFluxes(np.full((1, 1, 3), 2.0), np.zeros((1, 2, 2)), np.zeros((1, 1, 2)))
-    moved = transport(q, air, Outside(np.full((1, 1), 0.5), np.zeros(1)), np.full((1, 4), 1.0))
+    moved = transport(q, air, BoundaryValues(np.full((1, 1), 0.5), np.zeros(1)), np.full((1, 4), 1.0))
     face = 1.0 + min(2.0, 0.5, 2.0 / 3.0 + 0.5 / 6.0)
     np.testing.assert_allclose(moved.tendency.ravel(), [2.0 * (0.5 - face), 2.0 * (face - 3.0)])
     assert moved.inflow == pytest.approx(1.0)
@@ -76,19 +76,19 @@ def test_turning_the_area_turns_the_result() -> None:
     random = np.random.default_rng(3)
     q = random.uniform(size=(2, 3, 5, 7))
     air = AirFluxes(random.normal(size=(3, 5, 8)), random.normal(size=(3, 6, 7)), random.normal(size=(3, 5, 7)))
-    outside, weights = Outside(random.uniform(size=(2, 3)), random.uniform(size=2)), np.full((3, 4), 0.25)
-    there = transport(q, air, outside, weights)
+    around, weights = BoundaryValues(random.uniform(size=(2, 3)), random.uniform(size=2)), np.full((3, 4), 0.25)
+    there = transport(q, air, around, weights)
     mirrored = AirFluxes(-air.eastward[..., ::-1], air.northward[..., ::-1], air.upward[..., ::-1])
-    np.testing.assert_allclose(transport(q[..., ::-1], mirrored, outside, weights).tendency, there.tendency[..., ::-1])
+    np.testing.assert_allclose(transport(q[..., ::-1], mirrored, around, weights).tendency, there.tendency[..., ::-1])
     turned = AirFluxes(*(np.swapaxes(f, 1, 2) for f in (air.northward, air.eastward, air.upward)))
-    swapped = transport(np.swapaxes(q, 2, 3), turned, outside, weights)
+    swapped = transport(np.swapaxes(q, 2, 3), turned, around, weights)
     np.testing.assert_allclose(swapped.tendency, np.swapaxes(there.tendency, 2, 3))
 
 
 def test_of_ones_transport_is_that_of_air() -> None:
     random = np.random.default_rng(4)
     air = AirFluxes(random.normal(size=(3, 5, 8)), random.normal(size=(3, 6, 7)), random.normal(size=(3, 5, 7)))
-    moved = transport(np.ones((1, 3, 5, 7)), air, Outside(np.ones((1, 3)), np.ones(1)), np.full((3, 4), 0.25))
+    moved = transport(np.ones((1, 3, 5, 7)), air, BoundaryValues(np.ones((1, 3)), np.ones(1)), np.full((3, 4), 0.25))
     np.testing.assert_allclose(moved.tendency[0], air_tendency(air), atol=1e-14)
 
 

@@ -76,7 +76,7 @@ def adjoints(
     fields, box = trial.fields, trial.box
     layout = kernel.layout(*fields.air.shape[1:])
     constants = StepConstants(
-        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
         box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
     after = compiled_step(kernel, trial).fields
@@ -106,7 +106,8 @@ def adjoints(
         return {
             "q": layout.unpack(reverser.x), "q_previous": layout.unpack(reverser.older),
             "tendency": layout.unpack(reverser.older_tendency), "emission": emitted,
-            "outside": reverser.outside.sum(axis=(0, 1)), **boundary, "top": reverser.top.sum(axis=(0, 1)),
+            "boundary_profile": reverser.boundary_profile.sum(axis=(0, 1)), **boundary,
+            "top": reverser.top.sum(axis=(0, 1)),
             **asked,
         }  # fmt: skip
 
@@ -122,16 +123,16 @@ def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> 
         trial.fields, q=trial.fields.q + change.get("q", 0j), q_previous=trial.fields.q_previous
         + change.get("q_previous", 0j), tendency=trial.fields.tendency + change.get("tendency", 0j),
     )  # fmt: skip
-    outside = replace(
-        trial.box.outside, sides=trial.box.outside.sides + change.get("outside", 0j),
-        top=trial.box.outside.top + change.get("top", 0j),
+    around = replace(
+        trial.box.boundary, sides=trial.box.boundary.sides + change.get("boundary_profile", 0j),
+        top=trial.box.boundary.top + change.get("top", 0j),
     )  # fmt: skip
     numbers = {name: each + change.get(f"number {name}", 0j) for name, each in trial.box.numbers.items()}
     ends = trial.boundary and tuple(
-        sides + change.get("outside", np.zeros((1, 1)))[..., None] + change.get(f"{end} boundary", 0j)
+        sides + change.get("boundary_profile", np.zeros((1, 1)))[..., None] + change.get(f"{end} boundary", 0j)
         for end, sides in zip(ENDS, trial.boundary, strict=True)
     )
-    box = replace(trial.box, outside=outside, factors=1.0 + change.get("reactions", 0j), numbers=numbers)
+    box = replace(trial.box, boundary=around, factors=1.0 + change.get("reactions", 0j), numbers=numbers)
     columns: Any = tuple(
         replace(each, emission=each.emission + change.get("emission", 0j), fields=with_fields(each.fields, change, end))
         for end, each in zip(ENDS, trial.columns, strict=True)

@@ -9,7 +9,7 @@ import pytest
 from airshed.kernels.cpu.pipeline import MechanismKernel
 from airshed.kernels.cpu.stepper import Stepper
 from airshed.kernels.reference.step import Fields
-from airshed.kernels.reference.transport import AirFluxes, Outside
+from airshed.kernels.reference.transport import AirFluxes, BoundaryValues
 from airshed.kernels.reference.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.kernels.step.data import TERMS
 from airshed.process.continuity import outflow_rate, upward_air_flux
@@ -22,11 +22,11 @@ EULER = two_step_weights(STEP, None)
 CLIPPED = TERMS.index("clipped")
 
 
-def at_rest(kernel: MechanismKernel, rows: int, columns: int, *, seed: int = 0, outside: float = 0.0) -> Trial:
+def at_rest(kernel: MechanismKernel, rows: int, columns: int, *, seed: int = 0, boundary: float = 0.0) -> Trial:
     """A trial from rest with transport alone and the same mixing ratio all around; it awaits state and air fluxes."""
     trial = random_trial(kernel, (rows, columns), EULER, seed=seed, sources=False)
-    sides, top = np.full_like(trial.box.outside.sides, outside), np.full_like(trial.box.outside.top, outside)
-    return replace(trial, box=replace(trial.box, outside=Outside(sides, top)), columns=(trial.columns[0],) * 2)
+    sides, top = np.full_like(trial.box.boundary.sides, boundary), np.full_like(trial.box.boundary.top, boundary)
+    return replace(trial, box=replace(trial.box, boundary=BoundaryValues(sides, top)), columns=(trial.columns[0],) * 2)
 
 
 def holding(trial: Trial, q: np.ndarray, air: np.ndarray) -> Trial:
@@ -50,7 +50,7 @@ def drift(kernel: MechanismKernel, divergent: bool, *, spoil: float = 1.0) -> fl
     """
     shape = (kernel.shape.levels, 5, 13)
     air = CELL_AIR * np.random.default_rng(9).uniform(0.9, 1.1, shape)
-    base = holding(at_rest(kernel, 5, 13, outside=1.25e-9), np.full((2, *shape), 1.25e-9), air)
+    base = holding(at_rest(kernel, 5, 13, boundary=1.25e-9), np.full((2, *shape), 1.25e-9), air)
     stepper, worst, previous = make_stepper(kernel, base), 0.0, None
     for number in range(60):
         length = STEP if number < 30 else 80.0 + number

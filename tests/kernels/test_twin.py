@@ -156,9 +156,9 @@ def _flux(trial: Trial, name: str, at: tuple[int, ...]) -> Trial:
     return replace(trial, air_fluxes=tuple(fluxes))
 
 
-def _outside(trial: Trial, name: str) -> Trial:
-    changed = SLIGHTLY * getattr(trial.box.outside, name)
-    return replace(trial, box=replace(trial.box, outside=replace(trial.box.outside, **{name: changed})))
+def _with_boundary(trial: Trial, name: str) -> Trial:
+    changed = SLIGHTLY * getattr(trial.box.boundary, name)
+    return replace(trial, box=replace(trial.box, boundary=replace(trial.box.boundary, **{name: changed})))
 
 
 def _box(trial: Trial, name: str) -> Trial:
@@ -184,8 +184,8 @@ CHANGES: dict[str, Callable[[Trial], Trial]] = {
     "eastward flux at the edge": lambda trial: _flux(trial, "eastward", (4, 1, 9)),
     "northward flux": lambda trial: _flux(trial, "northward", (4, 1, 3)),
     "upward flux": lambda trial: _flux(trial, "upward", (4, 1, 3)),
-    "mixing ratios at the sides": lambda trial: _outside(trial, "sides"),
-    "mixing ratios above": lambda trial: _outside(trial, "top"),
+    "mixing ratios at the sides": lambda trial: _with_boundary(trial, "sides"),
+    "mixing ratios above": lambda trial: _with_boundary(trial, "top"),
     "parabola weights": lambda trial: _box(trial, "vertical_weights"),
     "air density": lambda trial: _box(trial, "density_factor"),
     "oxygen": lambda trial: _box(trial, "oxygen"),
@@ -220,7 +220,7 @@ def test_the_comparison_notices_the_boundary_of_a_face_cell(side: Side) -> None:
 def test_a_profile_has_the_bits_of_a_field_that_is_the_same_everywhere() -> None:
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
-    field = np.repeat(trial.box.outside.sides[..., None], FaceCells(3, 9).count, axis=-1)
+    field = np.repeat(trial.box.boundary.sides[..., None], FaceCells(3, 9).count, axis=-1)
     one, other = compiled_step(kernel, trial), compiled_step(kernel, replace(trial, boundary=(field, field)))
     assert all(np.array_equal(getattr(one.fields, name), each) for name, each in vars(other.fields).items())
     assert np.array_equal(one.sums, other.sums)

@@ -201,7 +201,9 @@ def test_gradients_of_a_boundary_field_agree_with_central_differences(tmp_path: 
         for kind in (FACES, BOUNDARY):
             each = differences(replay, adjoint, direction.only(kind), DIFFERENCES)
             assert each.error(each.best) < 1e-6, kind
-        assert np.allclose(adjoint.outside, sum(each.sum(axis=2) for each in adjoint.boundary.values()), rtol=1e-12)
+        assert np.allclose(
+            adjoint.boundary_profile, sum(each.sum(axis=2) for each in adjoint.boundary.values()), rtol=1e-12
+        )
 
 
 def test_a_wrong_share_of_an_instant_of_the_boundary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,13 +254,13 @@ def test_a_missing_kind_of_operator_is_detected(tmp_path: Path) -> None:
 # Planted errors: each is detected, in the inputs that it affects.
 
 
-@pytest.mark.parametrize(("name", "kind"), [("outside", "boundary"), ("top", "top"), ("reactions", "rates")])
+@pytest.mark.parametrize(("name", "kind"), [("boundary_profile", "boundary"), ("top", "top"), ("reactions", "rates")])
 def test_a_wrong_sum_of_the_adjoint(imex: Recording, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
     finish = Reverser.finish
 
     def off(self: Any, first: Any) -> None:
         finish(self, first)
-        for each in self._of_profile.values() if name == "outside" else [getattr(self, name)]:
+        for each in self._of_profile.values() if name == "boundary_profile" else [getattr(self, name)]:
             each[...] *= 1.0 + 1e-9
 
     monkeypatch.setattr(Reverser, "finish", off)

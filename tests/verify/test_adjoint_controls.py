@@ -53,7 +53,7 @@ def test_an_adjoint_of_one_input_that_is_off_is_seen(case, monkeypatch):
 
     def off(self):
         found = backward(self)
-        return dataclasses.replace(found, outside=OFF * found.outside)
+        return dataclasses.replace(found, boundary_profile=OFF * found.boundary_profile)
 
     monkeypatch.setattr(Replay, "backward", off)
     assert missed(adjoint.check_products(case, steps=2)) == {"dot products by boundary, relative error"}

@@ -73,7 +73,7 @@ class Inputs:
             "air": fields.air, "air_other": fields.air_previous, "air_tendency": fields.air_tendency,
             "flux_x": air.eastward, "flux_y": air.northward,
             "flux_z": between(*given.air_fluxes, given.weight_z).upward,
-            "outside": box.outside.sides, "top": box.outside.top, "vertical": box.vertical_weights,
+            "outside": box.boundary.sides, "top": box.boundary.top, "vertical": box.vertical_weights,
             "temperature": column.temperature, "water": column.water, "secant": column.secant, "light": column.light,
             "density_factor": box.density_factor, "exchange": column.fields["mixing"],
         }  # fmt: skip

@@ -39,7 +39,7 @@ class Adjoints:
     initial    of mixing ratios at the beginning (species, level, lat, lon)
     sources    of sources [s/mol] in periods, by the beginning [s] of each: (species, lowest levels, lat, lon)
     boundary   of boundary concentrations (species, level, face cell) by their instants [s]; of a profile at 0 s
-    outside    their sum over faces and instants (species, level)
+    boundary_profile  their sum over faces and instants (species, level)
     top        of mixing ratios above the area (species,)
     reactions  of a factor on the rate of each reaction (reaction,)
     read       of what processes read in steps; both are None where they were not asked for
@@ -48,7 +48,7 @@ class Adjoints:
     initial: Array
     sources: Mapping[float, Array]
     boundary: Mapping[float, Array]
-    outside: Array
+    boundary_profile: Array
     top: Array
     reactions: Array | None
     read: ReadSensitivities | None
@@ -151,12 +151,12 @@ class Backward:
 
     def _found(self) -> Adjoints:
         totals = self._executor.totals
-        outside, top = self._area.total(totals.outside), self._area.total(totals.top)
+        boundary_profile, top = self._area.total(totals.boundary_profile), self._area.total(totals.top)
         reactions = self._area.total(totals.reactions) if self._options.reactions else None
         boundary = {seconds: self._area.around(each) for seconds, each in totals.boundary.items()}
         sources = {begin: self._area.whole(each) for begin, each in sorted(self._sources.items())}
         read = None if totals.read is None else self._instants.read(totals.read)
-        return Adjoints(self._area.whole(self._executor.x), sources, boundary, outside, top, reactions, read)
+        return Adjoints(self._area.whole(self._executor.x), sources, boundary, boundary_profile, top, reactions, read)
 
     def close(self) -> None:
         """End the threads."""

@@ -81,7 +81,7 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
         for name, instants in recorded.instants.items()
     }
     return Direction(
-        change_of_ratios(whole(recorded.first.q)), first, change_of_ratios(constants.ghosts),
+        change_of_ratios(whole(recorded.first.q)), first, change_of_ratios(constants.profile),
         change_of_ratios(constants.top),
         random.uniform(-1.0, 1.0, len(recorded.network.reactions)),
         {name: change(each) for name, each in recorded.numbers().items()}, fields, boundary,

@@ -42,7 +42,7 @@ class Changes:
             for name in self._fields if name in given
         }  # fmt: skip
         boundary = self._of_boundary(step.forcing.transport.boundary)
-        return StepChanges(self._of_emission(step), to.outside, to.top, to.rates, fields, to.numbers, boundary)
+        return StepChanges(self._of_emission(step), to.boundary_profile, to.top, to.rates, fields, to.numbers, boundary)
 
     def perturbed(self, step: FormulaStep, size: float) -> StepForcing:
         """Return what a step is given at so many times the direction."""
@@ -74,22 +74,22 @@ class Changes:
     def constants(self, given: StepConstants, size: float) -> StepConstants:
         """Return what stays the same from step to step at so many times the direction."""
         to = self.direction
-        ghosts = given.ghosts if to.outside is None else given.ghosts + size * to.outside
+        profile = given.profile if to.boundary_profile is None else given.profile + size * to.boundary_profile
         top = given.top if to.top is None else given.top + size * to.top
-        return replace(given, ghosts=ghosts, top=top)
+        return replace(given, profile=profile, top=top)
 
     def _of_boundary(self, given: BoundaryForcing | None) -> BoundaryForcing | None:
         """The changes of boundary concentrations that vary, at both ends of an interval."""
-        if given is None or not (self.direction.boundary or self.direction.outside is not None):
+        if given is None or not (self.direction.boundary or self.direction.boundary_profile is not None):
             return None
         return replace(given, start=self._boundary_change(given.start), end=self._boundary_change(given.end))
 
     def _boundary_change(self, given: PackedBoundary) -> PackedBoundary:
         if given.seconds not in self._boundary:
-            around, outside = self._area.face_cells.count, self.direction.outside
+            around, boundary_profile = self._area.face_cells.count, self.direction.boundary_profile
             field = self.direction.boundary.get(given.seconds, 0.0) + np.zeros(around)
-            if outside is not None:
-                field = field + outside[..., None]
+            if boundary_profile is not None:
+                field = field + boundary_profile[..., None]
             self._boundary[given.seconds] = self._area.own_boundary(field, given)
         return self._boundary[given.seconds]
 

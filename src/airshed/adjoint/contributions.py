@@ -3,7 +3,7 @@
     contribution of a source = sum over hours h and cells c of  adjoint[h, c] x rate of the source[h, c]
 
 so that a cut of the source by a tenth changes what is measured by a tenth of it, as long as the cut is small. For the
-air that the case begins with, and that outside, it is the adjoint times the mixing ratio.
+air that the case begins with, and of the boundary, it is the adjoint times the mixing ratio.
 """
 
 from collections.abc import Iterator, Mapping
@@ -99,9 +99,9 @@ def _of_inventory(model: AirModel, whole: Inventory, sources: Mapping[float, Arr
 
 
 def _of_air(model: AirModel, adjoints: Adjoints, initial: Array) -> Iterator[Contribution]:
-    outside, above = np.asarray(model.constants.ghosts), np.asarray(model.constants.top)
+    lateral, above = np.asarray(model.constants.profile), np.asarray(model.constants.top)
     given = model.forcing.boundary
-    at_sides = np.sum(adjoints.outside * outside, axis=1)
+    at_sides = np.sum(adjoints.boundary_profile * lateral, axis=1)
     if given is not None:
         each = [np.sum(found * given.field.at(seconds), axis=(1, 2)) for seconds, found in adjoints.boundary.items()]
         at_sides = np.sum(each, axis=0)

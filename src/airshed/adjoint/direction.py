@@ -15,7 +15,7 @@ INITIAL, EMISSION, BOUNDARY, FACES, TOP, RATES = "initial", "emission", "boundar
 NUMBER, FIELD = "number ", "field "
 """Names of the kinds of inputs; the last two are followed by the name of a number or a field of an operator."""
 
-_BY_ATTRIBUTE: Final = {"initial": INITIAL, "outside": BOUNDARY, "top": TOP, "rates": RATES}
+_BY_ATTRIBUTE: Final = {"initial": INITIAL, "boundary_profile": BOUNDARY, "top": TOP, "rates": RATES}
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Direction:
 
     initial   of mixing ratios at the beginning (species, level, lat, lon) [mol/mol]
     emission  of sources in periods, by the beginning [s] of each (emitted species, lowest levels, lat, lon) [mol/s]
-    outside   of boundary concentrations at all faces and times (species, level) [mol/mol]
+    boundary_profile  of boundary concentrations at all faces and times (species, level) [mol/mol]
     top       of mixing ratios above the area (species,)
     rates     of a factor of one on the rate of each reaction (reaction,)
     numbers   of numbers that operators read, by their names (value,)
@@ -34,7 +34,7 @@ class Direction:
 
     initial: Array | None = None
     emission: Mapping[float, Array] = field(default_factory=dict)
-    outside: Array | None = None
+    boundary_profile: Array | None = None
     top: Array | None = None
     rates: Array | None = None
     numbers: Mapping[str, Array] = field(default_factory=dict)

@@ -20,14 +20,14 @@ def fingerprints(model: AirModel) -> Mapping[str, str]:
     weather, case = model.forcing.instant(0), model.case
     air = (model.stepper.state.q, weather.air, weather.temperature, weather.water, weather.cloud)
     winds: tuple[AnyArray, ...] = weather.flux_x, weather.flux_y
-    outside: tuple[AnyArray, ...] = model.constants.ghosts, model.constants.top
+    boundary: tuple[AnyArray, ...] = model.constants.profile, model.constants.top
     if model.forcing.boundary is not None:
         field = model.forcing.boundary.field
-        outside = (*outside, field.at(field.times[0]), np.array(field.times))
+        boundary = (*boundary, field.at(field.times[0]), np.array(field.times))
     files = [case.path(each.file).read_bytes() for each in case.process]
     return {
         "it began with other mixing ratios, or other weather": _digest([*air, *winds]),
-        "it has other air outside": _digest(map(np.asarray, outside)),
+        "its lateral boundary differs": _digest(map(np.asarray, boundary)),
         "it has another mechanism": _digest([*_in_words(model.parts.network), weather.parameters]),
         "its processes are others": _digest([model.kernel.key, *files, *_named(weather.fields)]),
         "it began with another emission": _digest(_emission(model)),

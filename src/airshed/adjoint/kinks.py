@@ -13,7 +13,7 @@ import numpy.typing as npt
 from airshed.adjoint.recording import Recording
 from airshed.air.programs.records import FormulaStep
 from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.transport import ALPHA, BETA, Outside, with_sides
+from airshed.kernels.reference.transport import ALPHA, BETA, BoundaryValues, with_sides
 from airshed.kernels.step.data import Pair, StepConstants
 
 Array = npt.NDArray[np.float64]
@@ -80,24 +80,24 @@ class Crossings:
         whole, transport = self.recorded.area.whole, step.forcing.transport
         x, y = (self._between(pair, transport.weight) for pair in (transport.flux_x, transport.flux_y))
         z = self._between(transport.flux_z, transport.weight_z)
-        ghosts = self.constants.ghosts, self.recorded.constants.ghosts
+        profiles = self.constants.profile, self.recorded.constants.profile
         if transport.boundary is not None:  # as it was recorded, in both
             start, end = (self.recorded.boundary[seconds] for seconds, _ in transport.boundary.shares())
-            ghosts = (start + transport.boundary.weight * (end - start),) * 2
+            profiles = (start + transport.boundary.weight * (end - start),) * 2
         count = 0
         for number in range(one.shape[2]):
             some = slice(number, number + 1)
             both = (
-                self._branches(whole(q[:, :, some]), (x, y, z), outside[some])
-                for q, outside in zip((one, other), ghosts, strict=True)
+                self._branches(whole(q[:, :, some]), (x, y, z), profile[some])
+                for q, profile in zip((one, other), profiles, strict=True)
             )
             count += sum(int(np.count_nonzero(a != b)) for a, b in zip(*both, strict=True))
         return count
 
-    def _branches(self, q: Array, air: tuple[Array, Array, Array], outside: Array) -> Iterator[Branches]:
+    def _branches(self, q: Array, air: tuple[Array, Array, Array], profile: Array) -> Iterator[Branches]:
         x, y, z = air
         turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(y, -1, -2)
-        west, east, south, north = Outside(outside, self.constants.top).along(*q.shape[-2:])
+        west, east, south, north = BoundaryValues(profile, self.constants.top).along(*q.shape[-2:])
         yield along(with_sides(q, x, west, east), x)
         yield along(with_sides(turned, northward, south, north), northward)
         yield upward(q, z, self.constants.vertical_weights)

@@ -112,7 +112,7 @@ class Recording:
         """The boundary concentrations (species, level, face cell) at each instant [s]; none with a profile."""
         given = [each.forcing.transport.boundary for each in self.formula_steps]
         packed = {end.seconds: end for each in given if each is not None for end in (each.start, each.end)}
-        shape = self.constants.ghosts.shape
+        shape = self.constants.profile.shape
         return {seconds: self.area.whole_boundary(packed[seconds], shape) for seconds in sorted(packed)}
 
 

@@ -138,7 +138,7 @@ class Replay:
         return Direction(
             initial=whole(executor.x),
             emission={begin: whole(each)[emitted] for begin, each in sources.items()} if emitted else {},
-            outside=total(totals.outside),
+            boundary_profile=total(totals.boundary_profile),
             boundary={seconds: self._area.around(totals.boundary[seconds]) for seconds in recorded.boundary},
             top=total(totals.top), rates=total(totals.reactions),
             numbers={name: total(each) for name, each in read.numbers.items()}, fields=fields,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from airshed.adjoint.programs.derivatives import derivatives_of
 from airshed.adjoint.repeated import RepeatedRun, ReversibleRun, See
-from airshed.adjoint.run_inputs import AirAbove, AirBeside, EmissionFactors, InitialAir, Inputs, ReactionRates
+from airshed.adjoint.run_inputs import BoundaryAir, EmissionFactors, InitialAir, Inputs, ReactionRates, TopAir
 from airshed.adjoint.run_options import Outputs, asked_inputs, asked_outputs, with_countries_apart
 from airshed.air.case import Case
 from airshed.air.case.assimilation import ControlSection
@@ -32,7 +32,7 @@ Key = tuple[str, str]
 """The kind of an input, and its name."""
 
 _OF_SPECIES: Final[Mapping[str, Callable[[AirModel, tuple[str, ...]], Inputs]]] = {
-    "initial": InitialAir, "boundary": AirBeside, "top": AirAbove,
+    "initial": InitialAir, "boundary": BoundaryAir, "top": TopAir,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What a run as a function is given: factors on emission and on rates, the air at the beginning and outside.
+"""What a run as a function is given: factors on emission and on rates, initial mixing ratios and boundary values.
 
 Each class knows its inputs as the case has them (``own``), gives a model other values before its first step, and reads
 their adjoints off those of the run.
@@ -118,26 +118,26 @@ class InitialAir(_OfSpecies):
         return self._of(found.initial)
 
 
-class AirBeside(_OfSpecies):
-    """Mixing ratios outside the sides of the area, (level,) [mol/mol]; the air at the beginning stays as it is."""
+class BoundaryAir(_OfSpecies):
+    """Lateral boundary profile, (level,) [mol/mol]; the air at the beginning stays as it is."""
 
     def __init__(self, model: AirModel, names: Iterable[str]) -> None:
         super().__init__(model, "boundary", names)
         if model.forcing.boundary is not None:
             raise CaseError("the input boundary is a profile; this run has boundary concentrations along its faces")
-        self.own = self._of(np.asarray(model.constants.ghosts))
+        self.own = self._of(np.asarray(model.constants.profile))
 
     def apply(self, values: Mapping[str, Array]) -> None:
         """See :class:`Inputs`."""
         constants = self._model.constants
-        self._model.set_outside(self._taken(values, np.asarray(constants.ghosts)), np.asarray(constants.top))
+        self._model.set_boundary(self._taken(values, np.asarray(constants.profile)), np.asarray(constants.top))
 
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
         """See :class:`Inputs`."""
-        return self._of(found.outside)
+        return self._of(found.boundary_profile)
 
 
-class AirAbove(_OfSpecies):
+class TopAir(_OfSpecies):
     """Mixing ratios above the area, () [mol/mol]."""
 
     def __init__(self, model: AirModel, names: Iterable[str]) -> None:
@@ -147,7 +147,7 @@ class AirAbove(_OfSpecies):
     def apply(self, values: Mapping[str, Array]) -> None:
         """See :class:`Inputs`."""
         constants = self._model.constants
-        self._model.set_outside(np.asarray(constants.ghosts), self._taken(values, np.asarray(constants.top)))
+        self._model.set_boundary(np.asarray(constants.profile), self._taken(values, np.asarray(constants.top)))
 
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
         """See :class:`Inputs`."""

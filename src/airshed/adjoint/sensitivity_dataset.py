@@ -86,7 +86,9 @@ def _sensitivities(found: Gradient, receptor: Receptor, emission: Array) -> dict
         "emission": (
             ("species", "hour", *place[1:]), emission, f"{unit} mol-1", f"{by} release into the lowest layer in an hour"
         ),
-        "boundary": (("species", "level"), adjoints.outside, per_ratio, f"{by} mixing ratio at the sides of the area"),
+        "boundary": (
+            ("species", "level"), adjoints.boundary_profile, per_ratio, f"{by} mixing ratio at the sides of the area"
+        ),
         "top": (("species",), adjoints.top, per_ratio, f"{by} mixing ratio above the area"),
         **({} if adjoints.reactions is None else {"rate": by_rates}),
     }  # fmt: skip

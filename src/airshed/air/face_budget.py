@@ -38,7 +38,7 @@ class FaceBudget:
 
     def __init__(self, layout: Layout, subdomain: Subdomain, constants: Callable[[], StepConstants]) -> None:
         self._layout, self._subdomain, self._constants = layout, subdomain, constants
-        species, self._levels = constants().ghosts.shape
+        species, self._levels = constants().profile.shape
         decomposition, rank = subdomain.decomposition, subdomain.tile.rank
         self._sides = [side for side in SIDES if decomposition.neighbour(rank, side) is None]
         self._cells = FaceCells(layout.rows, layout.columns)
@@ -142,7 +142,7 @@ class FaceBudget:
     def _concentration(self, side: Side, transport: TransportForcing) -> Array:
         """Return the boundary concentrations along a side (species, level, face cell)."""
         if transport.boundary is None:
-            return np.asarray(self._constants().ghosts)[..., None]
+            return np.asarray(self._constants().profile)[..., None]
         given = transport.boundary
         values = _between((given.start.sides[side], given.end.sides[side]), given.weight, ())
         return np.moveaxis(values, 0, -1) if side in ("west", "east") else self._along(values)

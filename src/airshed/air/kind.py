@@ -69,7 +69,7 @@ def build(
             model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
             model.budget.faces.watch(model.executor.steppers)
         if boundary is not None:
-            model.forcing.boundary = lateral_boundary(boundary, model.parts, model.layout, model.constants.ghosts)
+            model.forcing.boundary = lateral_boundary(boundary, model.parts, model.layout, model.constants.profile)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
     return Built(model, notices, model.parts.case.output)
 

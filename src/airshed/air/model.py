@@ -250,10 +250,10 @@ class AirModel:
         self._check.forget()
         self.begin_budget()
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the air outside the area (species, level) and above it (species,) [mol/mol], before the first step."""
-        self.constants = replace(self.constants, ghosts=ghosts, top=top)
-        self.executor.set_outside(ghosts, top)
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the top (species,) [mol/mol], before the first step."""
+        self.constants = replace(self.constants, profile=profile, top=top)
+        self.executor.set_boundary(profile, top)
 
     def save(self) -> Snapshot:
         """Return the whole state, see :class:`airshed.runtime.model.Model`."""

@@ -29,7 +29,7 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
     stepper = make_stepper(kernel, trial)
     layout, state, box = stepper.layout, stepper.state, trial.box
     constants = StepConstants(
-        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
         box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
     step = StepForcing(trial.weights, *forcing(trial, layout))

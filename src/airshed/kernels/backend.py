@@ -92,8 +92,8 @@ class Stepper(Protocol):
         """
         ...
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area (species, level) and above it (species,) from the next step on."""
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the top (species,) from the next step on."""
         ...
 
     def total(self, sums: Array) -> Array:

@@ -64,7 +64,7 @@ class Reverser(Protocol):
     older           contribution of the last reversed step to the adjoint of level n-1;  older_tendency  to its tendency
     boundary        adjoints of boundary concentrations (species, level, face cell) by their instants [s]; of the
                     lateral profile by face cell, at 0 s, where steps are given no field
-    outside         their sum over instants and faces by block, [lat][block][species][level]
+    boundary_profile  their sum over instants and faces by block, [lat][block][species][level]
     top             adjoint of mixing ratios above the area, [lat][block][species]
     reactions       of a factor on each reaction's rate, [lat][block][reaction]; all these add up over steps
     """
@@ -81,7 +81,7 @@ class Reverser(Protocol):
         ...
 
     @property
-    def outside(self) -> Array:
+    def boundary_profile(self) -> Array:
         """See above."""
         ...
 

@@ -31,7 +31,7 @@ from airshed.kernels.chemistry import METHODS, Tolerances
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.step import Box, Fields
-from airshed.kernels.reference.transport import Outside
+from airshed.kernels.reference.transport import BoundaryValues
 from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
 from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
 from airshed.mechanism.network import ReactionNetwork
@@ -87,13 +87,13 @@ def make_problem() -> Problem:
         Operator("diffusion", "face_exchange", (Number(_DIFFUSION), Number(0.0))),
         Operator("deposition", "loss", (Number(_DEPOSITION),), species=(1,), ground=True, term="deposited"),
     )
-    # from one cell to the next amounts change by a constant difference, also from the air outside to the first cell
+    # from one cell to the next amounts change by a constant difference, also from the boundary to the first cell
     slope = np.array([[4e-9], [2e-9]]) * np.array([[1.0, 0.7]])
-    outside = np.array([[20e-9], [6e-9]]) * np.array([[1.0, 0.9]])
-    q = outside[:, :, None, None] + slope[:, :, None, None] * np.arange(1.0, _COLUMNS + 1.0)
+    around = np.array([[20e-9], [6e-9]]) * np.array([[1.0, 0.9]])
+    q = around[:, :, None, None] + slope[:, :, None, None] * np.arange(1.0, _COLUMNS + 1.0)
     air, none = np.full(shape, _AIR), np.zeros(shape)
     box = Box(
-        network, (0, 1), Outside(outside, outside[:, -1]), np.full((_LEVELS, 1), 1.0 / _AIR),
+        network, (0, 1), BoundaryValues(around, around[:, -1]), np.full((_LEVELS, 1), 1.0 / _AIR),
         np.full((_LEVELS, 4), 0.25), np.full(_LEVELS, 100.0), (0,), (), 12, 0.21, 0.78, operators, ("deposited",), {},
     )  # fmt: skip
     chemistry = ReferenceChemistry(network, METHODS["rodas4"], Tolerances(1e-8, 0.1), [np.inf] * 8)

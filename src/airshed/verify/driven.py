@@ -27,16 +27,16 @@ SPHERE: Final = str(Path(__file__).parent / "sphere.spc")
 class Driven:
     """A mechanism's tracers, without reactions, in given air fluxes; advanced by the compiled two-step transport.
 
-    q [mol/mol] (species, level, lat, lon) at the start, air [mol] (level, lat, lon), outside (species,) all around
+    q [mol/mol] (species, level, lat, lon) at the start, air [mol] (level, lat, lon), boundary (species,) all around
     thickness  [m] (level,) of the layers
     """
 
-    def __init__(self, mechanism: str, q: Array, air: Array, outside: Array, thickness: Array) -> None:
+    def __init__(self, mechanism: str, q: Array, air: Array, boundary: Array, thickness: Array) -> None:
         network, (levels, rows, columns) = load_mechanism(mechanism), air.shape
         kernel = backend().compile_mechanism(network, levels)
         self.layout = kernel.layout(rows, columns)
         constants = StepConstants(
-            ghosts=np.repeat(outside[:, None], levels, axis=1), top=outside, density_factor=np.ones((levels, rows)),
+            profile=np.repeat(boundary[:, None], levels, axis=1), top=boundary, density_factor=np.ones((levels, rows)),
             vertical_weights=parabola_weights(thickness),
         )  # fmt: skip
         self.stepper = kernel.stepper(self.layout, constants)

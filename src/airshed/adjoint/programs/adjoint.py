@@ -54,7 +54,7 @@ class AdjointExecutor:
         reactions = [each.reactions for each in reversers] + [each.reactions for each in self._cells.values()]
         return Totals(
             _by_instant([each.boundary for each in reversers]),
-            _sum([each.outside for each in reversers]), _sum([each.top for each in reversers]),
+            _sum([each.boundary_profile for each in reversers]), _sum([each.top for each in reversers]),
             _sum([each for each in reactions if each.size] or reactions[:1]), _joined(self.reads),
         )  # fmt: skip
 

@@ -51,7 +51,7 @@ class Totals:
     """Adjoints summed over steps, see :class:`airshed.kernels.derivatives.Reverser`; `read` is None if not computed."""
 
     boundary: Mapping[float, Array]
-    outside: Array
+    boundary_profile: Array
     top: Array
     reactions: Array
     read: ReadAdjoints | None

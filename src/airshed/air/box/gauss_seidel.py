@@ -216,7 +216,7 @@ class GaussSeidelCells:
     def _make_stepper(self, air: dict[str, Array]) -> Stepper:
         species = len(self.kernel.network.species)
         self._constants = StepConstants(
-            ghosts=np.zeros((species, 1)),
+            profile=np.zeros((species, 1)),
             top=np.zeros(species),
             density_factor=np.array([[1.0]]),
             vertical_weights=np.zeros((1, 4)),

@@ -121,8 +121,10 @@ class StageRunner:
     def restart(self) -> None:
         """Continue without history: the state or its forcing has jumped."""
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area (species, level) and above it (species,), before the first step."""
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the top (species,), before the first step."""
+        if self.stepper is not None:
+            self.stepper.set_boundary(profile, top)
 
     def save(self) -> RunnerState:
         """Return the state for :meth:`restore`; all ranks together."""

@@ -134,10 +134,10 @@ class ForwardExecutor:
             if isinstance(each, CellsRunner):
                 each.lengths = lengths
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area (species, level) and above it (species,), before the first step."""
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the top (species,), before the first step."""
         for each in self.runners.values():
-            each.set_outside(ghosts, top)
+            each.set_boundary(profile, top)
 
     def restart(self) -> None:
         """Continue without history: the state or its forcing has jumped."""

@@ -259,7 +259,7 @@ def _constants_of(own: Planes, constants: StepConstants) -> StepConstants:
     """Return the constants of some species and levels."""
     thickness = constants.thickness
     return replace(
-        constants, ghosts=constants.ghosts[own.species, own.levels], top=constants.top[own.species],
+        constants, profile=constants.profile[own.species, own.levels], top=constants.top[own.species],
         density_factor=constants.density_factor[own.levels], vertical_weights=constants.vertical_weights[own.levels],
         thickness=None if thickness is None else thickness[own.levels],
     )  # fmt: skip

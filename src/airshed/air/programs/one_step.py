@@ -92,10 +92,6 @@ class OneStepRunner(StageRunner):
         terms = dict(zip(self.stepper.kernel.terms, by_species, strict=True)) | {"emitted": emission}
         budget.add(weights, terms, np.zeros_like(budget.imbalance))
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area and above it."""
-        self.stepper.set_outside(ghosts, top)
-
     def pieces(self, begin: float, end: float) -> list[tuple[float, float]]:
         """Return the starts and lengths [s] of the pieces of a stage."""
         courant = self.context.parts.case.time.courant

@@ -21,7 +21,7 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.reference.column import Column, not_below_zero
 from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
 from airshed.kernels.reference.step import Box, Fields, step
-from airshed.kernels.reference.transport import AirFluxes, Outside
+from airshed.kernels.reference.transport import AirFluxes, BoundaryValues
 from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
 from airshed.kernels.step.operator_fields import acting, members, own_terms
 from airshed.kernels.step.rates import REFERENCE_DENSITY
@@ -100,8 +100,8 @@ def reference_of(model: "AirModel") -> ReferenceExecutor:
     numbers = {each.key: np.array(each.values) for each in members(operators) if each.shape is None}
     assert constants.thickness is not None
     box = Box(
-        network, model.kernel.schedule.order, Outside(constants.ghosts, constants.top), constants.density_factor,
-        constants.vertical_weights, constants.thickness, constants.emitted, (), constants.sweeps, constants.oxygen,
+        network, model.kernel.schedule.order, BoundaryValues(constants.profile, constants.top),
+        constants.density_factor, constants.vertical_weights, constants.thickness, constants.emitted, (), constants.sweeps, constants.oxygen,
         constants.nitrogen, operators, own_terms(operators), numbers,
     )  # fmt: skip
     state, unpack = model.stepper.state, model.layout.unpack
@@ -159,15 +159,15 @@ class _FormulaRunner:
         else:
             numbers |= _numbers(column.numbers)
         fields = {name: self._between(each, transport.weight) for name, each in transport.fields.items()}
-        box = replace(box, numbers=numbers, outside=self._outside(transport.boundary))
+        box = replace(box, numbers=numbers, boundary=self._boundary_values(transport.boundary))
         here = self._column(column)
         return step(box, self._executor.state, forcing.weights, self._fluxes(transport), here, fields).fields
 
-    def _outside(self, given: BoundaryForcing | None) -> Outside:
+    def _boundary_values(self, given: BoundaryForcing | None) -> BoundaryValues:
         if given is None:
-            return self._box.outside
+            return self._box.boundary
         start, end = (each.unpacked(self._layout) for each in (given.start, given.end))
-        return replace(self._box.outside, sides=start + given.weight * (end - start))
+        return replace(self._box.boundary, sides=start + given.weight * (end - start))
 
     def _fluxes(self, transport: TransportForcing) -> AirFluxes:
         east, north = (self._between(each, transport.weight) for each in (transport.flux_x, transport.flux_y))

@@ -144,10 +144,6 @@ class TwoStepRunner(StageRunner):
             for weight, emission, sun in zip(weights, emissions, suns, strict=True)
         ]
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area and above it."""
-        self.stepper.set_outside(ghosts, top)
-
     def save(self) -> RunnerState:
         """Return the length of the last step, and the number of further Euler steps."""
         return RunnerState(numbers={"previous_step": self._previous, "euler_steps": self._euler_steps})

@@ -52,8 +52,8 @@ class ArgumentTable:
         }
         self._open = open_sides
         self._edge_sides = tuple(side for side in SIDES if side not in open_sides)
-        self._no_neighbour = aligned_zeros((*constants.ghosts.shape, self.parts, layout.width), layout.dtype)
-        self._profile = self._of_profile(constants.ghosts)
+        self._no_neighbour = aligned_zeros((*constants.profile.shape, self.parts, layout.width), layout.dtype)
+        self._profile = self._of_profile(constants.profile)
         self._boundaries: dict[int, tuple[PackedBoundary, PackedBoundary]] = {}
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
         self._members, self._levels = self._all_members(operators), levels
@@ -80,13 +80,13 @@ class ArgumentTable:
                 setattr(step, each.name, address(found[each.key]))
         return found
 
-    def _of_profile(self, ghosts: Array) -> PackedBoundary:
+    def _of_profile(self, profile: Array) -> PackedBoundary:
         """Return the boundary concentrations that are the same along all faces, packed."""
-        return PackedBoundary.of(self._layout, ghosts, sides=self._edge_sides)
+        return PackedBoundary.of(self._layout, profile, sides=self._edge_sides)
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
+    def set_boundary(self, profile: Array, top: Array) -> None:
         """Change the lateral profile (species, level) and the mixing ratios above the area (species,)."""
-        self._profile = self._of_profile(ghosts)
+        self._profile = self._of_profile(profile)
         if top.size:
             self._kept["top"][...] = top
 

@@ -108,9 +108,9 @@ class Stepper:
             self._arrived = True
             self._work.edges_are_here()
 
-    def set_outside(self, ghosts: Array, top: Array) -> None:
-        """Change the mixing ratios outside the area (species, level) and above it (species,)."""
-        self._table.set_outside(ghosts, top)
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the top (species,)."""
+        self._table.set_boundary(profile, top)
 
     def total(self, sums: Array) -> Array:
         """Return sums (block, ...) over all blocks, those of other ranks too: (...)."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from airshed.kernels.reference.column import Column, Implicit, acting, gauss_seidel, not_below_zero, rate_constants
 from airshed.kernels.reference.operators import Reading, air_of_cells, explicit_tendency
-from airshed.kernels.reference.transport import AirFluxes, Outside, air_tendency, transport
+from airshed.kernels.reference.transport import AirFluxes, BoundaryValues, air_tendency, transport
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import StageWeights
@@ -49,7 +49,7 @@ class Box:
 
     network: ReactionNetwork
     order: Sequence[int]
-    outside: Outside
+    boundary: BoundaryValues
     density_factor: Array
     vertical_weights: Array
     thickness: Array
@@ -93,7 +93,7 @@ def step(
         air_fluxes = AirFluxes(*map(np.zeros_like, vars(air_fluxes).values()))
     change = air_tendency(air_fluxes)
     air = w.c0 * fields.air + w.c1 * fields.air_previous + w.t0 * change + w.t1 * fields.air_tendency
-    moved = transport(fields.q, air_fluxes, box.outside, box.vertical_weights)
+    moved = transport(fields.q, air_fluxes, box.boundary, box.vertical_weights)
     reading = Reading(explicit, box.numbers, {})
     tendency = moved.tendency + explicit_tendency(box.operators, reading, fields.q)
     content = w.c0 * fields.air * fields.q + w.c1 * fields.air_previous * fields.q_previous

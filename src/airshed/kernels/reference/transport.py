@@ -31,7 +31,7 @@ class AirFluxes:
 
 
 @dataclass(frozen=True)
-class Outside:
+class BoundaryValues:
     """Mixing ratios around the area [mol/mol]: at its lateral faces, above it (species,).
 
     sides  (species, level), or (species, level, face cell) in the order of :class:`airshed.kernels.boundary.FaceCells`
@@ -115,13 +115,13 @@ def upward_flux(q: Array, air: Array, top: Array, weights: Array) -> Array:
     return flux
 
 
-def transport(q: Array, air: AirFluxes, outside: Outside, weights: Array) -> Transported:
+def transport(q: Array, air: AirFluxes, boundary: BoundaryValues, weights: Array) -> Transported:
     """Return what the air fluxes do to mixing ratios q (species, level, lat, lon) at one instant."""
     turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(air.northward, -1, -2)
-    west, east, south, north = outside.along(*q.shape[-2:])
+    west, east, south, north = boundary.along(*q.shape[-2:])
     x = flux_along(with_sides(q, air.eastward, west, east), air.eastward)
     y = np.swapaxes(flux_along(with_sides(turned, northward, south, north), northward), -1, -2)
-    z = upward_flux(q, air.upward, outside.top, weights)
+    z = upward_flux(q, air.upward, boundary.top, weights)
     tendency = -np.diff(x, axis=3) - np.diff(y, axis=2) - np.diff(z, axis=1, prepend=0.0)
     into = (x[..., 0], -x[..., -1], y[:, :, 0], -y[:, :, -1], -z[:, -1])
     inflow = sum(np.maximum(side.real, 0.0).reshape(len(q), -1).sum(axis=1) for side in into)

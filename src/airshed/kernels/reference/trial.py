@@ -15,7 +15,7 @@ from airshed.kernels.reference.column import Column
 from airshed.kernels.reference.operators import Reading, air_of_cells
 from airshed.kernels.reference.random_operators import random_fields, random_numbers
 from airshed.kernels.reference.step import Box, Fields, Stepped, step
-from airshed.kernels.reference.transport import AirFluxes, Outside
+from airshed.kernels.reference.transport import AirFluxes, BoundaryValues
 from airshed.kernels.step.data import (
     NO_OTHERS,
     TERMS,
@@ -91,7 +91,7 @@ def random_trial(
     emitted = range(0, species, 2) if sources else range(0)
     box = Box(
         kernel.network, kernel.schedule.order,
-        Outside(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
+        BoundaryValues(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
         random.uniform(0.2, 1.1, (levels, rows)) / CELL_AIR, _parabolas(random, levels),
         random.uniform(20.0, 500.0, levels), emitted,
         kernel.shape.families, sweeps, 0.2095, 0.7808, kernel.shape.operators,
@@ -167,7 +167,7 @@ def twin_step(trial: Trial) -> Stepped:
     column, explicit = between(*trial.columns, trial.column_weight), between(*trial.explicit, trial.weight)
     box = trial.box
     if trial.boundary is not None:
-        box = replace(box, outside=replace(box.outside, sides=between(*trial.boundary, trial.boundary_weight)))
+        box = replace(box, boundary=replace(box.boundary, sides=between(*trial.boundary, trial.boundary_weight)))
     return step(box, trial.fields, trial.weights, air_fluxes, column, explicit)
 
 
@@ -179,7 +179,7 @@ def make_stepper(
     _, rows, columns = trial.fields.air.shape
     layout = kernel.layout(rows, columns)
     constants = StepConstants(
-        box.outside.sides, box.outside.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
         box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
     stepper = Stepper(kernel, layout, constants, threads=threads, others=others, batch=batch)

@@ -152,14 +152,14 @@ StepObserver = Callable[[StepForcing, State], None]
 class StepChanges:
     """Changes of what a step is given, each like what changes; none where there is nothing.
 
-    emission   [mol/s], packed;  outside  of the lateral profile (species, level) [mol/mol];  top  (species,)
+    emission   [mol/s], packed;  boundary_profile  of the lateral profile (species, level) [mol/mol];  top  (species,)
     boundary   of boundary concentrations along the faces, at both ends of the interval of a step that has them
     reactions  of a factor of one on the rate of each reaction (reaction,)
     fields     that operators read, packed, at both ends of the interval of forcing;  numbers  that operators read
     """
 
     emission: AnyArray | None = None
-    outside: Array | None = None
+    boundary_profile: Array | None = None
     top: Array | None = None
     reactions: Array | None = None
     fields: Mapping[str, Pair] = field(default_factory=dict)
@@ -200,7 +200,7 @@ class FieldAdjoint:
 class StepConstants:
     """What stays the same in all steps.
 
-    ghosts            boundary concentrations (species, level) [mol/mol], the same along all lateral faces, in steps
+    profile            boundary concentrations (species, level) [mol/mol], the same along all lateral faces, in steps
                       that are given none of their own
     top               mixing ratios (species,) above it
     density_factor    (level, lat) relative air density per mole of air in a cell [1/mol]
@@ -211,7 +211,7 @@ class StepConstants:
     oxygen, nitrogen  mole fractions in air
     """
 
-    ghosts: Array
+    profile: Array
     top: Array
     density_factor: Array
     vertical_weights: Array

@@ -110,7 +110,7 @@ class Reverser:
         return {seconds: PackedBoundary(sides).unpacked(self.layout) for seconds, sides in found}
 
     @property
-    def outside(self) -> Array:
+    def boundary_profile(self) -> Array:
         """The sum of these adjoints over instants and faces, by the block that a face belongs to."""
         layout, found = self.layout, np.zeros((*self.top.shape, self._of_profile["west"].shape[-1]))
         for sides in (self._of_profile, *self._of_instants.values()):

@@ -55,14 +55,14 @@ class TangentTable(ArgumentTable):
                 found[each.key], self._changes[each.key] = both[:count, VALUE], both[:count, CHANGE]
         return found
 
-    def _of_profile(self, ghosts: Array) -> PackedBoundary:
-        return super()._of_profile(ghosts).with_changes(self._layout, None)
+    def _of_profile(self, profile: Array) -> PackedBoundary:
+        return super()._of_profile(profile).with_changes(self._layout, None)
 
     def set_changes(self, changes: StepChanges) -> None:
         """Set the changes of what is no packed field."""
         for side, both in self._profile.sides.items():
             target = both[..., CHANGE] if side in ("west", "east") else np.moveaxis(both[..., CHANGE, :], -1, 0)
-            target[...] = 0.0 if changes.outside is None else changes.outside
+            target[...] = 0.0 if changes.boundary_profile is None else changes.boundary_profile
         self._top[..., CHANGE] = 0.0
         if changes.top is not None:
             self._top[: len(changes.top), CHANGE] = changes.top
