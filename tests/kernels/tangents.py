@@ -13,7 +13,7 @@ from airshed.kernels.cpu.tangent.stepper import TangentStepper
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.reference.step import Fields, Stepped
-from airshed.kernels.reference.trial import Trial, forcing, make_stepper, twin_step
+from airshed.kernels.reference.trial import Trial, forcing, make_stepper, reference_step
 from airshed.kernels.step.data import Level, Share, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.operator_fields import members
 
@@ -171,7 +171,7 @@ def difference(found: Arrays, twin: Arrays) -> float:
 
 def compare(kernel: TangentKernel, trial: Trial, to: Direction) -> float:
     """Return how far the compiled changes are from the twin's."""
-    twin = twin_changes(twin_step(complex_trial(trial, to)))
+    twin = twin_changes(reference_step(complex_trial(trial, to)))
     return difference(tangent_step(kernel, trial, to)[1], twin)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.reference.step import Fields, Stepped
-from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, twin_step
+from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, reference_step
 from airshed.kernels.step.data import TERMS, Directions
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import one_step_weights
@@ -99,10 +99,10 @@ def test_planes_and_columns_have_the_changes_of_the_whole(network: Any, stage: i
     parts: list[tuple[Directions, Trial]] = [("horizontal", horizontal(trial)), ("vertical", flat)]
     for directions, alone in parts:
         to = random_direction(alone)
-        twin = twin_changes(twin_step(complex_trial(alone, to)))
+        twin = twin_changes(reference_step(complex_trial(alone, to)))
         part = kernel(network, directions).tangent()
         assert difference(tangent_step(part, alone, to)[1], twin) < 1e-12
-        assert difference(twin, twin_changes(twin_step(complex_trial(trial, random_direction(trial))))) > 1e-6
+        assert difference(twin, twin_changes(reference_step(complex_trial(trial, random_direction(trial))))) > 1e-6
 
 
 def compare_levels(network: Any, levels: slice, threads: int) -> None:

@@ -22,7 +22,7 @@ from airshed.kernels.reference.trial import (
     forcing,
     make_stepper,
     random_trial,
-    twin_step,
+    reference_step,
 )
 from airshed.kernels.step.operator_fields import check as check_declared
 from airshed.kernels.step.operator_fields import members, of_some_species
@@ -50,7 +50,7 @@ def conserving(species: int) -> tuple[Operator, ...]:
 
 
 def compare(kernel: MechanismKernel, trial: Trial) -> float:
-    return difference(compiled_step(kernel, trial), twin_step(trial), trial.weights.g)
+    return difference(compiled_step(kernel, trial), reference_step(trial), trial.weights.g)
 
 
 # ---- as declared -----------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork],
     assert compare(kernel, trial) < DOUBLE
     wind = 1e-6 if kind == "face_flux" else 0.04
     still = random_trial(kernel, (4, 11), STEPS["longer step"], seed=3, sources=False, wind=wind)
-    assert difference(compiled_step(kernel, trial), twin_step(still), trial.weights.g) > 1e-4  # it does something
+    assert difference(compiled_step(kernel, trial), reference_step(still), trial.weights.g) > 1e-4  # it does something
 
 
 @pytest.fixture(scope="module", name="found")
@@ -95,13 +95,13 @@ def found_fixture() -> tuple[Trial, Stepped]:
 @pytest.mark.parametrize("name", [member.key for member in members(EVERY)])
 def test_a_change_of_any_field_or_number_is_noticed(found: tuple[Trial, Stepped], name: str) -> None:
     trial, step = found
-    assert difference(step, twin_step(trial), trial.weights.g) < DOUBLE
-    assert difference(step, twin_step(changed(trial, name, SLIGHTLY)), trial.weights.g) > 10.0 * DOUBLE
+    assert difference(step, reference_step(trial), trial.weights.g) < DOUBLE
+    assert difference(step, reference_step(changed(trial, name, SLIGHTLY)), trial.weights.g) > 10.0 * DOUBLE
 
 
 def test_a_change_of_any_budget_is_noticed(found: tuple[Trial, Stepped]) -> None:
     trial, step = found
-    twin = twin_step(trial)
+    twin = reference_step(trial)
     for number in range(len(toy_of_all_kinds().terms)):
         sums = twin.sums.copy()
         sums[number] *= SLIGHTLY
@@ -124,8 +124,8 @@ def test_numbers_may_change_between_steps() -> None:
     stepper.step(trial.weights, replace(transport, numbers={}), replace(column, numbers={}))
     q = stepper.layout.unpack(stepper.state.q)
     as_declared = replace(trial, box=replace(trial.box, numbers=declared))
-    np.testing.assert_allclose(q, twin_step(as_declared).fields.q, rtol=1e-9, atol=1e-24)
-    assert not np.allclose(q, twin_step(trial).fields.q, rtol=1e-6, atol=0.0)
+    np.testing.assert_allclose(q, reference_step(as_declared).fields.q, rtol=1e-9, atol=1e-24)
+    assert not np.allclose(q, reference_step(trial).fields.q, rtol=1e-6, atol=0.0)
 
 
 # ---- what they keep --------------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def test_a_logarithm_that_is_none_is_told(by_hand: MechanismKernel, sign: float)
     """As NumPy has it; what limits the state below by zero hides it there, and the sums tell: all steps check them."""
     trial = with_numbers(random_trial(by_hand, (2, 3), STEPS["Euler"]), sign=sign)
     with np.errstate(all="ignore"):
-        step, twin = compiled_step(by_hand, trial), twin_step(trial)
+        step, twin = compiled_step(by_hand, trial), reference_step(trial)
     assert np.isnan(twin.fields.q[0]).all()
     assert np.isnan(step.sums[by_hand.terms.index("lost"), 0])
     assert np.isfinite(step.fields.q[1]).all()

@@ -24,7 +24,7 @@ from airshed.kernels.cpu.reverse.pipeline import compile_reverse
 from airshed.kernels.cpu.template import Written, header
 from airshed.kernels.memory import address
 from airshed.kernels.reference import transport
-from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, twin_step, with_boundary
+from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, reference_step, with_boundary
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
 from airshed.mechanism.load import load_mechanism
 from airshed.program.weights import two_step_weights
@@ -65,7 +65,9 @@ class Weighed:
 def weighed(trial: Trial, seed: int) -> Weighed:
     random = np.random.default_rng(seed)
     shape = trial.fields.q.shape
-    return Weighed(random.normal(size=shape) / (twin_step(trial).fields.q + 1e-12), random.normal(size=shape) * 1e3)
+    return Weighed(
+        random.normal(size=shape) / (reference_step(trial).fields.q + 1e-12), random.normal(size=shape) * 1e3
+    )
 
 
 def adjoints(
@@ -139,7 +141,7 @@ def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> 
     )
     explicit: Any = tuple(with_fields(each, change, end) for end, each in zip(ENDS, trial.explicit, strict=True))
     given = replace(trial, fields=fields, box=box, columns=columns, explicit=explicit, boundary=ends)
-    found = twin_step(given).fields
+    found = reference_step(given).fields
     parts = np.sum(weights.q * found.q.imag) + np.sum(weights.tendency * found.tendency.imag)
     return float(parts / TINY)
 

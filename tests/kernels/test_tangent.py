@@ -14,7 +14,7 @@ from airshed.kernels.cpu import emit
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
 from airshed.kernels.cpu.tangent.pipeline import TangentKernel, compile_tangent
 from airshed.kernels.cpu.template import Written
-from airshed.kernels.reference.trial import compiled_step, random_trial, twin_step, with_boundary
+from airshed.kernels.reference.trial import compiled_step, random_trial, reference_step, with_boundary
 from airshed.kernels.step.data import StepChanges
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import StageWeights, two_step_weights
@@ -148,7 +148,7 @@ def test_several_steps_in_a_row(toy: TangentKernel) -> None:
     for length in (60.0, 60.0, 90.0, 45.0):
         twin = replace(twin, weights=two_step_weights(length, previous))
         trial = replace(trial, weights=twin.weights)
-        stepped = twin_step(twin)
+        stepped = reference_step(twin)
         stepper.step(step_forcing(trial, stepper.layout), packed_changes(kernel, to, stepper.layout))
         twin, previous = replace(twin, fields=stepped.fields), length
         assert difference(unpacked(stepper)[1], twin_changes(stepped)) < 4.0 * EXACT
@@ -212,8 +212,8 @@ def test_a_change_of_any_part_is_noticed(toy: TangentKernel, part: str) -> None:
     to = random_direction(trial, seed=1)
     changes = tangent_step(kernel, trial, to)[1]
     without = random_direction(trial, seed=1, parts=set(PARTS) - {part})
-    assert difference(changes, twin_changes(twin_step(complex_trial(trial, to)))) < EXACT
-    assert difference(changes, twin_changes(twin_step(complex_trial(trial, without)))) > 1e-6
+    assert difference(changes, twin_changes(reference_step(complex_trial(trial, to)))) < EXACT
+    assert difference(changes, twin_changes(reference_step(complex_trial(trial, without)))) > 1e-6
 
 
 WRONG = {

@@ -18,7 +18,7 @@ from airshed.kernels.reference.trial import (
     forcing,
     make_stepper,
     random_trial,
-    twin_step,
+    reference_step,
     with_boundary,
 )
 from airshed.kernels.step.data import SIDES, Side
@@ -43,7 +43,7 @@ SHAPES = [(1, 1), (1, 9), (2, 5), (2, 8), (3, 17), (4, 11), (9, 16), (5, 37), (7
 
 
 def compare(kernel: MechanismKernel, trial: Trial) -> float:
-    return difference(compiled_step(kernel, trial), twin_step(trial), trial.weights.g)
+    return difference(compiled_step(kernel, trial), reference_step(trial), trial.weights.g)
 
 
 def compare_all(kernel: MechanismKernel, shape: tuple[int, int]) -> None:
@@ -128,7 +128,7 @@ def test_many_steps_of_changing_length_agree() -> None:
     for length in (60.0, 60.0, 90.0, 45.0, 45.0):
         trial = replace(trial, weights=two_step_weights(length, previous))
         stepper.step(trial.weights, *forcing(trial, stepper.layout))
-        trial = replace(trial, fields=twin_step(trial).fields)
+        trial = replace(trial, fields=reference_step(trial).fields)
         previous = length
     state = stepper.state
     arrays = (state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency)
@@ -200,8 +200,8 @@ def test_the_comparison_notices_a_change(change: Callable[[Trial], Trial]) -> No
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
     found = compiled_step(kernel, trial)
-    assert difference(found, twin_step(trial), trial.weights.g) < DOUBLE
-    assert difference(found, twin_step(change(trial)), trial.weights.g) > 10.0 * DOUBLE
+    assert difference(found, reference_step(trial), trial.weights.g) < DOUBLE
+    assert difference(found, reference_step(change(trial)), trial.weights.g) > 10.0 * DOUBLE
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -210,10 +210,10 @@ def test_the_comparison_notices_the_boundary_of_a_face_cell(side: Side) -> None:
     kernel = toy_of_all_kinds()
     trial = with_boundary(wind_from(side, random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)))
     found = compiled_step(kernel, trial)
-    assert difference(found, twin_step(trial), trial.weights.g) < DOUBLE
+    assert difference(found, reference_step(trial), trial.weights.g) < DOUBLE
     changed = trial.boundary[1].copy()
     changed[1, 2, FaceCells(3, 9).places[side].stop - 1] += 1e-9
-    twin = twin_step(replace(trial, boundary=(trial.boundary[0], changed)))
+    twin = reference_step(replace(trial, boundary=(trial.boundary[0], changed)))
     assert difference(found, twin, trial.weights.g) > 10.0 * DOUBLE
 
 
@@ -230,7 +230,7 @@ def test_a_profile_has_the_bits_of_a_field_that_is_the_same_everywhere() -> None
 def test_the_comparison_notices_a_budget(term: int) -> None:
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
-    twin = twin_step(trial)
+    twin = reference_step(trial)
     sums = twin.sums.copy()
     sums[term] *= SLIGHTLY
     assert np.any(sums != twin.sums)

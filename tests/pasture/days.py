@@ -51,7 +51,7 @@ def start(parameters: Mapping[str, Any], wetness: float = 0.5, **changes: float)
 
 def day(points: Points, parameters: Mapping[str, Any], state: Mapping[str, Any], **weather: Any) -> dict[str, Any]:
     """Return what a day makes of a state: the whole state, and all fluxes."""
-    return {**state, **points.twin({**DAY, **weather, **parameters, **state, **points.numbers})}
+    return {**state, **points.reference({**DAY, **weather, **parameters, **state, **points.numbers})}
 
 
 def plain(values: Mapping[str, Any], *names: str) -> list[float]:

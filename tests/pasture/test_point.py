@@ -75,7 +75,7 @@ def test_a_run_is_the_twin_day_by_day() -> None:
     parameters = _parameters(case)
     state, weather = _start(case, parameters), _weather(case, as_declared(case, YEARS), None)
     for number in range(59):
-        found = points.twin(
+        found = points.reference(
             {**points.numbers, **parameters, **state, **{name: each[number] for name, each in weather.items()}}
         )
         for name, value in found.items():

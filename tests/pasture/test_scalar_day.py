@@ -136,7 +136,7 @@ def furthest(of: Mapping[str, Any], world: World) -> tuple[float, str]:
     totals = {spec.name for spec in TOTALS}
     for number in range(DAYS):
         weather = {name: values[number] for name, values in world.weather.items() if name not in left}
-        found = points.twin({**world.parameters, **state, **weather, **points.numbers})
+        found = points.reference({**world.parameters, **state, **weather, **points.numbers})
         for cell in range(CELLS):
             one = {name: float(values[cell]) for name, values in state.items()}
             given = {name: float(values[cell] if values.ndim else values) for name, values in weather.items()}

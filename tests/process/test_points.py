@@ -88,7 +88,7 @@ ALL = points(Growth, Rain, Drainage)
 def test_updates_act_in_their_order_on_the_newest_values() -> None:
     assert set(ALL.inputs) == {"water", "rain", "biomass", "capacity", "drainage_share"}
     assert ALL.outputs == ("water", "caught", "drained", "biomass")
-    found = ALL.twin({"water": 50.0, "biomass": 0.0, "capacity": 10.0, "rain": 10.0, "drainage_share": 0.5})
+    found = ALL.reference({"water": 50.0, "biomass": 0.0, "capacity": 10.0, "rain": 10.0, "drainage_share": 0.5})
     assert {name: float(value) for name, value in found.items()} == {
         "water": 40.0, "caught": 0.0, "drained": 20.0, "biomass": 20.0,
     }  # fmt: skip
@@ -100,12 +100,12 @@ def test_updates_act_in_their_order_on_the_newest_values() -> None:
 @pytest.mark.compiles
 def test_the_code_is_the_twin_on_any_threads_and_a_changed_number_is_seen() -> None:
     values, two = trial(ALL), ALL.compiled(threads=2)
-    expected, found = ALL.twin(values), ALL.compiled()(values)
+    expected, found = ALL.reference(values), ALL.compiled()(values)
     assert [each.tobytes() for each in two(values)] == [each.tobytes() for each in found]
     two.close()
     for name, one in zip(ALL.outputs, found, strict=True):
         np.testing.assert_allclose(one, expected[name], rtol=1e-14, atol=1e-13)
-    planted = points(Growth, Rain, Drainage, drainage={"least": "3 cm"}).twin(values)
+    planted = points(Growth, Rain, Drainage, drainage={"least": "3 cm"}).reference(values)
     assert any(not np.allclose(found[number], planted[name], rtol=1e-3) for number, name in enumerate(ALL.outputs))
 
 
@@ -140,7 +140,9 @@ def test_the_tangent_is_the_central_difference() -> None:
     random, values, h = np.random.default_rng(3), trial(ALL), 1e-4
     changes = {name: random.normal(size=CELLS) * (0.01 if name == "drainage_share" else 1.0) for name in WRT}
     found = evaluate_all(ALL.tangent(WRT).outputs, values | {f"{name}_tangent": each for name, each in changes.items()})
-    up, down = (ALL.twin(values | {name: values[name] + s * h * changes[name] for name in WRT}) for s in (1.0, -1.0))
+    up, down = (
+        ALL.reference(values | {name: values[name] + s * h * changes[name] for name in WRT}) for s in (1.0, -1.0)
+    )
     for name, tangent in zip(ALL.outputs, found, strict=True):
         difference = (up[name] - down[name]) / (2.0 * h)
         apart = ~np.isclose(tangent, difference, rtol=1e-6, atol=1e-7)
@@ -163,7 +165,7 @@ def test_a_process_that_is_off_is_not_in_the_formulas_and_its_fluxes_are_zero() 
 def test_a_number_that_is_set_acts_at_once() -> None:
     step = points(Drainage)
     step.settable.set("drainage_share", 0.75)
-    assert float(step.twin({"water": 80.0, "capacity": 40.0, **step.numbers})["drained"]) == 30.0
+    assert float(step.reference({"water": 80.0, "capacity": 40.0, **step.numbers})["drained"]) == 30.0
 
 
 def test_the_page_shows_such_a_process(tmp_path: Path) -> None:

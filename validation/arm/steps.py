@@ -14,7 +14,7 @@ from airshed.kernels.chemistry.cells import integrate_cells
 from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
-from airshed.kernels.reference.trial import compiled_step, difference, random_trial, twin_step
+from airshed.kernels.reference.trial import compiled_step, difference, random_trial, reference_step
 from airshed.kernels.step.schedule import noon
 from airshed.mechanism import load_mechanism
 from airshed.program.weights import two_step_weights
@@ -31,7 +31,7 @@ def emep_steps() -> dict[str, float]:
     for name, before in (("Euler", None), ("two-step", 100.0)):
         weights = two_step_weights(100.0, before)
         trial = random_trial(kernel, SHAPE, weights, seed=1, sweeps=2)
-        found[f"EMEP, {name}"] = difference(compiled_step(kernel, trial), twin_step(trial), weights.g)
+        found[f"EMEP, {name}"] = difference(compiled_step(kernel, trial), reference_step(trial), weights.g)
     return found
 
 
@@ -56,7 +56,7 @@ def pasture_days(options: str, cells: int = 200, days: int = 5) -> float:
     for day in range(days):
         values = {name: np.broadcast_to(each, cells).astype(float) for name, each in random.day(day).items()}
         values |= model.numbers
-        wanted, found = model.twin(values), dict(zip(model.outputs, step(values), strict=True))
+        wanted, found = model.reference(values), dict(zip(model.outputs, step(values), strict=True))
         for name, each in wanted.items():
             scale = np.abs(each) + np.max(np.abs(each)) + 1e-30
             worst = max(worst, float(np.max(np.abs(found[name] - each) / scale)))

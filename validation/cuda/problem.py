@@ -10,7 +10,7 @@ import numpy as np
 from airshed.formula.tree import Symbol
 from airshed.kernels.cpu.pipeline import LARGEST_GROUP
 from airshed.kernels.reference.step import Fields
-from airshed.kernels.reference.trial import Trial, between, random_trial, twin_step
+from airshed.kernels.reference.trial import Trial, between, random_trial, reference_step
 from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
 from airshed.kernels.step.schedule import schedule
 from airshed.mechanism import load_mechanism
@@ -52,7 +52,7 @@ def trial(network: ReactionNetwork, levels: int, area: tuple[int, int], *, smoot
 
 def reference(given: Trial) -> Fields:
     """Return the state after the step, by the implementation in NumPy."""
-    return twin_step(given).fields
+    return reference_step(given).fields
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.air.box.forcing import UNNEEDED
-from airshed.air.box.gauss_seidel import GaussSeidelCells, StepRecord
-from airshed.air.box.interval import Expansion, Interval, table_of
+from airshed.air.box.gauss_seidel import GaussSeidelCells, GaussSeidelStep
+from airshed.air.box.interval import BoxInterval, Expansion, table_of
 from airshed.air.box.model import BoxModel
 from airshed.air.box.series import Series, add_terms
 from airshed.kernels.chemistry import pack_cells, unpack_cells
@@ -66,7 +66,7 @@ class RosenbrockAdjoint:
         # A solver has loss rates of all species where these are diluted with their air.
         self._losses = np.array(everything if forcing.air_changes else forcing.deposited, np.intp)[:, None]
 
-    def run(self, number: int, stage: Stage, given: Sequence[Interval | Expansion]) -> None:
+    def run(self, number: int, stage: Stage, given: Sequence[BoxInterval | Expansion]) -> None:
         """Take the adjoint over a step, of which `given` is the record."""
         emitted, adjoint = len(self._emission), self._adjoint
         for done in reversed(given):
@@ -103,7 +103,7 @@ class GaussSeidelAdjoint:
         weight[species] = REFERENCE_DENSITY * self._layout.unpack(model.cells.air())[0]
         self._reverser.x[...] = self._layout.pack(weight, padding="constant")
 
-    def run(self, number: int, stage: Stage, given: StepRecord) -> None:
+    def run(self, number: int, stage: Stage, given: GaussSeidelStep) -> None:
         """Take the adjoint over a step, of which `given` is the record."""
         forcing, levels = self._cells.forcing_of(given, self._newest)
         sources = self._layout.zeros(self._species, 1)
@@ -130,7 +130,7 @@ def _start(model: BoxModel) -> tuple[Array, Array]:
     return model.forcing.start(begin, air), air.get("M", np.full((1, 1), UNNEEDED["M"])).T
 
 
-def _back_over(interval: Interval, bar: Array, emitted: int, air_changes: bool) -> tuple[Array, Array, Array]:
+def _back_over(interval: BoxInterval, bar: Array, emitted: int, air_changes: bool) -> tuple[Array, Array, Array]:
     """Return adjoints at the beginning of an interval, of rates, and of emissions and losses, each (.., cell)."""
     count, width = len(interval.cells), interval.solver.kernel.shape.width
     rows = [*interval.rows, *_gains(interval, emitted, air_changes)]
@@ -140,7 +140,7 @@ def _back_over(interval: Interval, bar: Array, emitted: int, air_changes: bool) 
     return initial, rates, sources
 
 
-def _gains(interval: Interval, emitted: int, air_changes: bool) -> Sequence[Array]:
+def _gains(interval: BoxInterval, emitted: int, air_changes: bool) -> Sequence[Array]:
     """Return what emissions and losses gain as a factor on them grows: themselves, without dilution with the air."""
     sources = list(interval.rows[len(interval.solver.kernel.inputs) :])
     if not air_changes:

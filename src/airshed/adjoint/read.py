@@ -101,7 +101,7 @@ class FieldInstants:
             field, adjoint = (aligned_copy(found[f"{name}.{what}"]) for what in ("field", "adjoint"))
             kept[which].append((FieldAdjoint(name, self._one(name, field, seconds), adjoint), last))
         for read, fields, passes in zip(reads, kept, commits.note["passes"], strict=True):
-            read.take_up(fields, passes)
+            read.restore(fields, passes)
 
     def read(self, found: ReadAdjoints) -> ReadSensitivities:
         """Return what was found by name and instant, and what follows for numbers."""

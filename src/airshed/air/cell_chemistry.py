@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.box import ChemistryFailure, Stopped, replay_conditions
+from airshed.air.box import ChemistryFailure, FailureState, replay_conditions
 from airshed.air.open_rates import rate_environment
 from airshed.kernels.cell_backend import CellSolver
 from airshed.kernels.chemistry import (
@@ -20,7 +20,7 @@ from airshed.kernels.chemistry import (
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.chemistry.data import Besides, Concentrations
+from airshed.kernels.chemistry.data import CellExtras, Concentrations
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
@@ -175,7 +175,7 @@ class CellChemistry:
         place = replace(self._place, blocks=columns.blocks, last_lanes=columns.last_lanes)
         self.solver.advance(
             Concentrations(given["q"], made["result"], place), given["inputs"].reshape(packs, 1, -1, width), steps,
-            0.0, seconds, Besides(made["clipped"], made["extra"].reshape(packs, *self.extra.shape[1:]), self.record),
+            0.0, seconds, CellExtras(made["clipped"], made["extra"].reshape(packs, *self.extra.shape[1:]), self.record),
         )  # fmt: skip
         made["work"][...] = (made["accepted"] + made["rejected"]).sum(axis=(1, 2))
 
@@ -218,7 +218,7 @@ class CellChemistry:
         again = self.solver.with_more_steps(_MORE_STEPS)
         inputs = np.asarray(pack_cells(table[None], width))
         kept = None if self.record is None else self.record.of(failed, width)
-        again.advance(Concentrations(y, y, place), inputs, steps, 0.0, end - begin, Besides(added, extra, kept))
+        again.advance(Concentrations(y, y, place), inputs, steps, 0.0, end - begin, CellExtras(added, extra, kept))
         self.counts.retried += count
         self.counts.add(steps)
         after, reached = unpack_cells(y, count), unpack_cells(steps.reached, count)
@@ -254,5 +254,8 @@ class CellChemistry:
         )  # fmt: skip
         whose = f"{cell} and of {others} more" if others else cell
         return ChemistryFailure(
-            self.network, Stopped(whose, reached, (begin, end), density * after), conditions, remedy="shorten time.step"
+            self.network,
+            FailureState(whose, reached, (begin, end), density * after),
+            conditions,
+            remedy="shorten time.step",
         )

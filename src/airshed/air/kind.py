@@ -28,7 +28,7 @@ from airshed.kernels.backend import backend
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.decomposition import Decomposition
-from airshed.runtime.registry import Built, ModelKind, Told
+from airshed.runtime.registry import Built, ModelInfo, ModelKind
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,7 +80,7 @@ def check_ranks(case: Case, ranks: int) -> None:
     Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
 
 
-def tell(model: AirModel) -> Told:
+def info(model: AirModel) -> ModelInfo:
     """Return its processes, kinds of fields, and keys of tables: species, and what factors on emission are for."""
     species = model.network.names
     scaled = [
@@ -97,7 +97,7 @@ def tell(model: AirModel) -> Told:
     }
     keys = {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(_BY_SPECIES, species)}
     sections = dict.fromkeys(each.process.section for each in model.parts.processes)  # transport has two
-    return Told(tuple(sections), groups, keys)
+    return ModelInfo(tuple(sections), groups, keys)
 
 
 def _help(case: Case, ranks: Communicator) -> None:
@@ -111,7 +111,7 @@ KIND = ModelKind(
     helps=only_transports,
     help=_help,
     budget=budget_dataset,
-    tell=tell,
+    info=info,
     cells=lambda case: prod(case.make_grid().shape),
     evidence=(FAILED_CELL,),
     describe=describe,

@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from airshed.kernels.chemistry import Sources, Tableau, Tolerances
 from airshed.kernels.chemistry.data import (
+    NO_EXTRAS,
     NO_SOURCES,
-    NOTHING_BESIDES,
     AcceptedSteps,
-    Besides,
     CellAdjoints,
+    CellExtras,
     CellSteps,
     Concentrations,
 )
@@ -92,7 +92,7 @@ class CellSolver(Protocol):
 
     def advance(
         self, cells: Concentrations, inputs: AnyArray, steps: CellSteps, start: float, end: float,
-        besides: Besides = NOTHING_BESIDES,
+        extras: CellExtras = NO_EXTRAS,
     ) -> None:  # fmt: skip
         """Integrate packed cells from `start` to `end` [s].
 

@@ -50,8 +50,8 @@ class SummedReads(ReadAdjoints, Protocol):
         """The number of the pass that each of these fields was in last."""
         ...
 
-    def take_up(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
-        """Take over fields with the number of their last pass, and the number of passes so far."""
+    def restore(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
+        """Restore fields with the number of their last pass, and the number of passes so far."""
         ...
 
 
@@ -94,7 +94,7 @@ class Reverser(Protocol):
         """Start with adjoints of zero, after a step whose tendency T(n) is given."""
         ...
 
-    def begin_behind(self, tendency: AnyArray) -> None:
+    def start_after(self, tendency: AnyArray) -> None:
         """Continue from a complete `x`, after a step whose tendency T(n) is given and which other stages follow.
 
         Sums over steps are not reset. No later step reads older levels.
@@ -124,12 +124,12 @@ class Reverser(Protocol):
         """
         ...
 
-    def keep(self) -> dict[str, AnyArray]:
-        """Return its own arrays, of all but fields that operators read, which a reverser needs to go on from here."""
+    def save(self) -> dict[str, AnyArray]:
+        """Return the arrays that :meth:`restore` needs, except those of fields that operators read."""
         ...
 
-    def take_up(self, kept: Mapping[str, AnyArray], after: StepForcing | None) -> None:
-        """Take over what another reverser kept behind a step; after: what that was given, None where it is complete."""
+    def restore(self, saved: Mapping[str, AnyArray], after: StepForcing | None) -> None:
+        """Restore arrays saved after a step with forcing `after`; None where the adjoint is complete."""
         ...
 
     def close(self) -> None:

@@ -46,5 +46,5 @@ def build(
 
 
 KIND = ModelKind(
-    PastureCase, build, describe=describe, tell=PastureModel.tell, gradients="airshed.adjoint.point_sensitivity"
+    PastureCase, build, describe=describe, info=PastureModel.info, gradients="airshed.adjoint.point_sensitivity"
 )

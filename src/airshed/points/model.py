@@ -24,7 +24,7 @@ from airshed.process.points import Points
 from airshed.program.execute import walk_forwards
 from airshed.program.stage import CELLS, Program, cells
 from airshed.runtime.model import BESIDE, Pace, PlainModel, Saved, Snapshot, Timings
-from airshed.runtime.registry import Told
+from airshed.runtime.registry import ModelInfo
 
 _SET, _FLUX = f"{BESIDE}set.", f"{BESIDE}flux."
 _KEY: Final = "+".join(CELLS)
@@ -150,13 +150,13 @@ class PointModel(PlainModel):
             )
         return rows
 
-    def tell(self) -> Told:
+    def info(self) -> ModelInfo:
         """Return the processes, and the groups of fields."""
         points = self.points
         kinds = {"state": points.fields.state, "flux": points.fluxes, "weather": self._weather.fields.values()}
         groups = {spec.name: kind for kind, specs in kinds.items() for spec in specs}
         groups |= {name: points.settable.place(name)[0].process.section for name in points.settable}
-        return Told(points.processes, groups)
+        return ModelInfo(points.processes, groups)
 
     def timings(self) -> Timings:
         """Return the wall time of the weather, which includes waiting for input, and of the compiled function."""

@@ -74,7 +74,7 @@ class Points:
         steady = set(self.inputs).difference(self.outputs, (spec.name for spec in self.fields.weather))
         return CellFormulas(self.formulas, precision, names=self.outputs, steady=steady, threads=threads)
 
-    def twin(self, values: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+    def reference(self, values: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
         """Return what a step makes of values, by NumPy."""
         return dict(zip(self.outputs, evaluate_all(self.formulas.outputs, values), strict=True))
 

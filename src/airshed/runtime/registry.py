@@ -62,8 +62,8 @@ def _few(case: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a model tells those who steer it, besides its fields.
+class ModelInfo:
+    """Processes of a model, groups of its fields, and keys of its tables of settings.
 
     processes  the sections of the processes that are on, in their order
     groups     what a field belongs to: of a settable number the section of its process, else its kind, such as
@@ -76,8 +76,8 @@ class Told:
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def _nothing_told(model: Any) -> Told:
-    return Told()
+def _no_info(model: Any) -> ModelInfo:
+    return ModelInfo()
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ModelKind:
     check_ranks  raises CaseError for a number of ranks that cannot run a case, before any is started
     helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
     budget       returns the budget of a model: what came in, went out and stays
-    tell         returns what a model tells those who steer it
+    info         returns the processes, groups and keys of a model that the steering server reports
     cells        returns how many cells a case has, before anything is built
     evidence     files that the model leaves in the run folder where a run fails
     describe     returns what `airshed show` tells of a case besides its settings
@@ -103,7 +103,7 @@ class ModelKind:
     helps: "Callable[[Any, Communicator], bool]" = _nobody
     help: "Callable[[Any, Communicator], None]" = _nothing
     budget: "Callable[[Any], xr.Dataset] | None" = None
-    tell: Callable[[Any], Told] = _nothing_told
+    info: Callable[[Any], ModelInfo] = _no_info
     cells: Callable[[Any], int] = _few
     evidence: Sequence[str] = field(default=())
     describe: "Callable[[Any], Report]" = _only_settings

@@ -87,7 +87,7 @@ def settings_info(simulation: Simulation) -> Iterator[types.SettingInfo]:
     case = simulation.case
     data = case.to_dict()
     values = {".".join(map(str, path)): value for path, value in flatten(data).items()}
-    tables = model_kind(case.model).tell(simulation.model).keys
+    tables = model_kind(case.model).info(simulation.model).keys
     settings = list(settings_of(type(case)))
     for setting in settings:
         if can_change(setting.key) and _acts(setting, settings, values):

@@ -40,7 +40,7 @@ def state_of(
 def shape_of(hosted: Hosted) -> Shape:
     """Return what a session's model looks like."""
     model = hosted.simulation.model
-    groups = model_kind(hosted.simulation.case.model).tell(model).groups
+    groups = model_kind(hosted.simulation.case.model).info(model).groups
     return Shape.of(model.fields, model.domain.axes, groups, model.domain.attributes)
 
 
@@ -57,7 +57,7 @@ def info_of(hosted: Hosted, shape: Shape, state: types.SessionState, timings: Ti
         grid=shape.grid, notices=[*hosted.notices, *simulation.notices],
         timing=[types.Timing(part=part, seconds=float(seconds)) for part, seconds in timings.parts.items()],
         species=[name for name, each in shape.variables.items() if each.group == "species"],
-        processes=list(model_kind(simulation.case.model).tell(model).processes),
+        processes=list(model_kind(simulation.case.model).info(model).processes),
         settings=list(settings_info(simulation)),
         ranks=model.domain.ranks.size, capabilities=list(CAPABILITIES), attributes=dict(shape.attributes),
     )  # fmt: skip

@@ -63,7 +63,7 @@ def figures_of(each: Mapping[str, Array], cells: Cells, name: str, precision: Pr
 def check_twin(points: Points, cells: Cells, options: str) -> Figure:
     """Return how far code and NumPy are apart after a day, by the size of each output."""
     values, step = {**cells.day(0), **points.numbers}, points.compiled()
-    by_code, by_numpy = step(values), points.twin(values)
+    by_code, by_numpy = step(values), points.reference(values)
     step.close()
     apart = [
         float((np.abs(one - other) / (1.0 + np.abs(other))).max())
@@ -132,7 +132,7 @@ def _differences(
     points: Points, values: Mapping[str, Array], changes: Mapping[str, Array], width: float
 ) -> list[Array]:  # fmt: skip
     up, down = (
-        points.twin({**values, **{name: values[name] + sign * width * each for name, each in changes.items()}})
+        points.reference({**values, **{name: values[name] + sign * width * each for name, each in changes.items()}})
         for sign in (1.0, -1.0)
     )
     return [(up[name] - down[name]) / (2.0 * width) for name in points.outputs]

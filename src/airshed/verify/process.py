@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.reference.trial import changed, compiled_step, difference, random_trial, twin_step
+from airshed.kernels.reference.trial import changed, compiled_step, difference, random_trial, reference_step
 from airshed.kernels.step.operator_fields import members
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
@@ -43,4 +43,4 @@ def check_operators(name: str, operators: Sequence[Operator], network: ReactionN
 def _difference(kernel: MechanismKernel, seed: int, spoilt: str = "") -> float:
     trial = random_trial(kernel, (4, 11), _STEPS[seed], seed=seed)
     other = changed(trial, spoilt, _SPOILT) if spoilt else trial
-    return difference(compiled_step(kernel, trial), twin_step(other), trial.weights.g)
+    return difference(compiled_step(kernel, trial), reference_step(other), trial.weights.g)

@@ -207,7 +207,7 @@ def test_a_column_of_a_file(toy: ReactionNetwork, tmp_path: Path) -> None:
     series = run.run()
     assert float(series["TRACER"][-1]) == pytest.approx(0.5 * 5.0 * 3.6e9, rel=1e-9)
     assert series["temperature"].values.tolist() == [283.15, 288.15]
-    assert run.model.forcing.kinks == [5400.0]
+    assert run.model.forcing.corners == [5400.0]
     for old, new, message in (
         ('"5 h"', '"6 h"', r"goes from 0 s to 18000 s, but t = 2.* s is needed"),
         ('column = "E"', 'column = "F"', r"has no column 'F'; known are E, T, hour"),

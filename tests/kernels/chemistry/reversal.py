@@ -18,7 +18,7 @@ from airshed.kernels.chemistry import (
     unpack_cells,
 )
 from airshed.kernels.chemistry.cells import initial, series
-from airshed.kernels.chemistry.data import Besides, Concentrations
+from airshed.kernels.chemistry.data import CellExtras, Concentrations
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver
 from airshed.kernels.cpu.chemistry.reverse.reverser import ChemistryReverser
 from airshed.kernels.reference.rosenbrock import Cell, take
@@ -132,7 +132,7 @@ def recorded(each: Trial, most: int, first: float = 0.0) -> tuple[AcceptedSteps,
     def run(record: AcceptedSteps | None) -> tuple[CellSteps, Array]:
         packed, steps = pack_cells(each.y, width, each.kernel.dtype), CellSteps.zeros(len(inputs), width)
         steps.step[...] = first
-        solver.advance(Concentrations(packed, packed, place), inputs, steps, 0.0, LENGTH, Besides(record=record))
+        solver.advance(Concentrations(packed, packed, place), inputs, steps, 0.0, LENGTH, CellExtras(record=record))
         return steps, packed
 
     steps, plain = run(None)

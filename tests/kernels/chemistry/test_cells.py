@@ -20,7 +20,7 @@ from airshed.kernels.chemistry import (
     unpack_cells,
 )
 from airshed.kernels.chemistry.cells import Integrated, integrate_cells, series
-from airshed.kernels.chemistry.data import Besides, Concentrations
+from airshed.kernels.chemistry.data import CellExtras, Concentrations
 from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
 from airshed.kernels.memory import aligned_zeros
 from airshed.kernels.step.schedule import noon
@@ -158,7 +158,7 @@ def test_cells_lie_in_levels_of_blocks_and_may_be_mixing_ratios(chemistry: Chemi
     place = Place(levels, blocks, last, species * levels * width, width, levels * width, mixing_ratios=True)
     solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     before = state.copy()
-    solver.advance(Concentrations(state, result, place), inputs, steps, 0.0, LENGTH, Besides(clipped))
+    solver.advance(Concentrations(state, result, place), inputs, steps, 0.0, LENGTH, CellExtras(clipped))
     np.testing.assert_array_equal(state, before)
     wanted = solve(kernel, y, values)
     in_use = np.ones(shape, bool)
@@ -184,7 +184,7 @@ def test_species_behind_the_state_begin_at_zero_and_come_out_apart(chemistry: Ch
     solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     place = Place(1, len(packed), 3, stored * width, 0, width)
     cells = Concentrations(packed, packed, place)
-    solver.advance(cells, inputs, CellSteps.zeros(2, width), 0.0, LENGTH, Besides(extra=extra))
+    solver.advance(cells, inputs, CellSteps.zeros(2, width), 0.0, LENGTH, CellExtras(extra=extra))
     np.testing.assert_array_equal(unpack_cells(packed, 11), whole.y[:stored])
     np.testing.assert_array_equal(unpack_cells(extra, 11), whole.y[stored:])
 
@@ -368,7 +368,7 @@ def advance_at(kernel: ChemistryKernel, place: Place, *, extra: int | None = Non
     steps = CellSteps.zeros(packs, width)
     y, result, clipped = arrays.values()
     solver = ChemistrySolver(kernel, RODAS3)
-    solver.advance(Concentrations(y, result, place), inputs, steps, 0.0, 1.0, Besides(clipped, behind))
+    solver.advance(Concentrations(y, result, place), inputs, steps, 0.0, 1.0, CellExtras(clipped, behind))
     assert np.all(steps.reached == 1.0)
 
 

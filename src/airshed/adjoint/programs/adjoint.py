@@ -111,7 +111,7 @@ class AdjointExecutor:
     def save(self) -> dict[str, AnyArray]:
         """Return the arrays with which another executor continues, without :attr:`reads`."""
         stored = {
-            f"{key}.{name}": array for key, each in self._reversers.items() for name, array in each.keep().items()
+            f"{key}.{name}": array for key, each in self._reversers.items() for name, array in each.save().items()
         }
         return stored | {f"{key}.reactions": each.reactions for key, each in self._cells.items()}
 
@@ -119,7 +119,7 @@ class AdjointExecutor:
         """Continue from the arrays of another executor; after: the record of the last reversed step."""
         for key, each in self._reversers.items():
             own = {name.removeprefix(f"{key}."): array for name, array in stored.items() if name.startswith(f"{key}.")}
-            each.take_up(own, None if self._history is None else _only_step(after).forcing)
+            each.restore(own, None if self._history is None else _only_step(after).forcing)
         for key, cells in self._cells.items():
             cells.reactions[...] = stored[f"{key}.reactions"]
 

@@ -130,7 +130,7 @@ class FormulaAdjoint:
     def run(self, number: int, stage: Stage, given: FormulaLevels) -> None:
         """Reverse the stage. With a history, the adjoint of its first level lacks the transport of its first step."""
         if given.tendency is not None:
-            self.reverser.begin_behind(given.tendency)
+            self.reverser.start_after(given.tendency)
         earlier = [self._zero if given.before is None else given.before, *(each.forcing for each in given.steps)]
         for index in reversed(range(len(given.steps))):
             step = given.steps[index]

@@ -5,14 +5,14 @@ Reading order: ``conditions`` (the case), ``forcing`` (its values at any time), 
 """
 
 from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.failure import ChemistryFailure, Stopped, replay_conditions
+from airshed.air.box.failure import ChemistryFailure, FailureState, replay_conditions
 from airshed.air.box.states import CellStates, load_states, states_of
 
 __all__ = [
     "BoxConditions",
     "CellStates",
     "ChemistryFailure",
-    "Stopped",
+    "FailureState",
     "load_states",
     "replay_conditions",
     "states_of",

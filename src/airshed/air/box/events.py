@@ -46,16 +46,16 @@ def distance(end: float) -> float:
     return max(INSTANT, 1e-12 * end)
 
 
-def events(conditions: BoxConditions, kinks: Iterable[float] = ()) -> list[Event]:
+def events(conditions: BoxConditions, corners: Iterable[float] = ()) -> list[Event]:
     """Return the events after the start, with the end; raises CaseError for too many steps.
 
-    kinks  times at which conditions are not smooth
+    corners  times at which conditions are not smooth
     """
     _refuse_too_many(conditions)
     time = conditions.time
     start, end = time.start.value, time.start.value + time.length.value
     days = range(floor(start / SECONDS_PER_DAY), ceil(end / SECONDS_PER_DAY)) if time.restarts else range(0)
-    listed = [Event(end, output=True), *(Event(at) for at in kinks)]
+    listed = [Event(end, output=True), *(Event(at) for at in corners)]
     listed += [Event(day * SECONDS_PER_DAY + clock.value, jump=True) for day in days for clock in time.restarts]
     due = [(time.output_every.value, True), *((each.every.value, False) for each in conditions.output)]
     for every, output in due:

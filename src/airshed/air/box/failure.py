@@ -26,7 +26,7 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
-class Stopped:
+class FailureState:
     """Where the chemistry of a cell failed.
 
     cell      its number, or words for it; None where there is but one
@@ -43,12 +43,12 @@ class Stopped:
 class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
     """The chemistry of a cell failed, also with smaller steps.
 
-    cell, time, interval, state  see :class:`Stopped`
+    cell, time, interval, state  see :class:`FailureState`
     conditions  replay the interval from its start, see :meth:`write`
     """
 
     def __init__(
-        self, network: ReactionNetwork, where: Stopped, conditions: BoxConditions, *,
+        self, network: ReactionNetwork, where: FailureState, conditions: BoxConditions, *,
         tried: str = "also with smaller steps", remedy: str = "raise solver.most_steps",
     ) -> None:  # fmt: skip
         cell, time, interval, state = where.cell, where.time, where.interval, where.state

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.events import BoxStep, events
-from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
+from airshed.air.box.failure import ChemistryFailure, FailureState, at_start_of
 from airshed.air.box.forcing import UNNEEDED, BoxForcing
 from airshed.core.errors import CaseError
 from airshed.formula import trace
@@ -48,7 +48,7 @@ def _loss(species: Sequence[int]) -> Operator:
 
 
 @dataclass(frozen=True)
-class StepRecord:
+class GaussSeidelStep:
     """A step as it ran: the time of its conditions, its weights, and mixing ratios of levels n-1 and n."""
 
     at: float
@@ -96,7 +96,7 @@ class GaussSeidelCells:
         self._packed.load(self.forcing.at([step.at for step in steps]), len(steps))
         self._numbers = {step: number for number, step in enumerate(steps)}
 
-    def run(self, number: int, stage: Stage, given: BoxStep) -> StepRecord | None:
+    def run(self, number: int, stage: Stage, given: BoxStep) -> GaussSeidelStep | None:
         """Take a step that was loaded; return its record where records are made.
 
         Raises ChemistryFailure where a cell's state is no longer finite.
@@ -146,7 +146,7 @@ class GaussSeidelCells:
         self._stored = values["stored_at"], np.array(arrays["stored"]).T
         self.steps, self._previous = values["steps_of_cells"], values["previous"]
 
-    def forcing_of(self, record: StepRecord, newest: AnyArray) -> tuple[StepForcing, list[Level]]:
+    def forcing_of(self, record: GaussSeidelStep, newest: AnyArray) -> tuple[StepForcing, list[Level]]:
         """Return what a step was given, and time levels n-1, n, n+1; `newest` is the last one."""
         self._packed.load(self.forcing.at([record.at]), 1)
         self._packed.set(0)
@@ -171,10 +171,10 @@ class GaussSeidelCells:
         """End the threads."""
         self._stepper.close()
 
-    def _recorded(self, at: float, weights: StageWeights) -> StepRecord:
+    def _recorded(self, at: float, weights: StageWeights) -> GaussSeidelStep:
         q = self.mixing_ratios()
         older, self._older = q if self._older is None else self._older, q
-        return StepRecord(at, weights, older, q)
+        return GaussSeidelStep(at, weights, older, q)
 
     def _set_mixing_ratios(self, q: Array) -> None:
         state = self._stepper.state
@@ -203,12 +203,12 @@ class GaussSeidelCells:
         wrong = ~np.isfinite(state).all(axis=0)
         cell = int(np.argmax(wrong if wrong.any() else np.nan_to_num(before, nan=np.inf).max(axis=0)))
         where = self.forcing.number(cell)
-        outputs = (event.at for event in events(self.conditions, self.forcing.kinks) if event.output)
+        outputs = (event.at for event in events(self.conditions, self.forcing.corners) if event.output)
         end = next(time for time in outputs if time > begun)
         replay = at_start_of(self.conditions, self.forcing, cell, stored[:, cell], begun, end)
         listed = ", ".join(names[species] for species in np.flatnonzero(lost)[:3])
         return ChemistryFailure(
-            self.kernel.network, Stopped(where, step.begin, (begun, end), before[:, cell]), replay,
+            self.kernel.network, FailureState(where, step.begin, (begun, end), before[:, cell]), replay,
             tried=f"where a step of {step.end.at - step.begin:.6g} s leaves no finite numbers of {listed}",
             remedy="shorten solver.step, or take a Rosenbrock method",
         )  # fmt: skip

@@ -14,7 +14,7 @@ from airshed.air.box.series import degree_of
 from airshed.core.errors import NumericalError
 from airshed.kernels.cell_backend import CellSolver
 from airshed.kernels.chemistry import AcceptedSteps, CellSteps, list_of_cells, pack_cells
-from airshed.kernels.chemistry.data import Besides, Concentrations
+from airshed.kernels.chemistry.data import CellExtras, Concentrations
 from airshed.kernels.memory import AnyArray
 
 Array = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ class Expansion:
 
 
 @dataclass(frozen=True)
-class Interval:
+class BoxInterval:
     """An interval of some length [s] over which cells were integrated in one call.
 
     rows      inputs of the kernel, emissions and loss rates as series, coefficients (cell or 1, term)
@@ -46,11 +46,11 @@ class Interval:
     first: Array
     accepted: npt.NDArray[np.int32]
 
-    def of(self, chosen: Cells) -> "Interval":
+    def of(self, chosen: Cells) -> "BoxInterval":
         """Return the interval of some of its cells, by their number in it."""
         rows = [row if len(row) == 1 else row[chosen] for row in self.rows]
         parts = self.cells[chosen], self.length, rows, self.y[:, chosen], self.first[chosen], self.accepted[chosen]
-        return Interval(self.solver, *parts)
+        return BoxInterval(self.solver, *parts)
 
     def recorded(self) -> AcceptedSteps:
         """Repeat its steps and return them."""
@@ -64,7 +64,7 @@ class Interval:
         record = AcceptedSteps.room_for(counts, len(self.y), kernel.dtype)
         state = Concentrations(packed, packed, list_of_cells(count, len(self.y), width))
         inputs = table_of(self.rows, count, width)
-        self.solver.advance(state, inputs, steps, 0.0, self.length, Besides(record=record))
+        self.solver.advance(state, inputs, steps, 0.0, self.length, CellExtras(record=record))
         if not np.array_equal(steps.accepted.reshape(-1)[:count], self.accepted):
             raise NumericalError("a box takes other steps the second time: there is no adjoint of the first ones")
         return record

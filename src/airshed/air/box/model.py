@@ -40,7 +40,7 @@ from airshed.points.weather import values_to_set
 from airshed.program.execute import walk_forwards
 from airshed.program.stage import Program, cells
 from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
-from airshed.runtime.registry import Built, ModelKind, Told
+from airshed.runtime.registry import Built, ModelInfo, ModelKind
 
 Array = npt.NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class BoxModel(PlainModel):
     def _set_events(self) -> None:
         time = self.conditions.time
         self.begin = Event(time.start.value, output=True)
-        self.events = events(self.conditions, self.forcing.kinks)
+        self.events = events(self.conditions, self.forcing.corners)
         self._tolerance = 0.5 * distance(time.start.value + time.length.value)
         self._times = [event.at - self.begin.at for event in self.events]
         if self._times:
@@ -274,10 +274,10 @@ class BoxModel(PlainModel):
         notes += notes_of_air(self.network, self.forcing.at([self.begin.at]))
         return [*notes, *self.processes.notes, *self.cells.notes]
 
-    def tell(self) -> Told:
+    def info(self) -> ModelInfo:
         """Return the processes, and the groups of fields."""
         groups = {name: "species" if name in self.network.names else "conditions" for name in self.fields}
-        return Told(self.processes.names, groups)
+        return ModelInfo(self.processes.names, groups)
 
     def close(self) -> None:
         """End the threads."""
@@ -345,5 +345,5 @@ def _mechanism(case: BoxConditions) -> str | Path:
     return file if file.is_file() else case.mechanism
 
 
-KIND = ModelKind(BoxConditions, build, tell=BoxModel.tell, evidence=(FAILED_CELL,))
+KIND = ModelKind(BoxConditions, build, info=BoxModel.info, evidence=(FAILED_CELL,))
 """The box model."""

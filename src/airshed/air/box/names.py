@@ -71,7 +71,7 @@ class GivenNames:
     initial    species number -> its value at the start;  emitted, deposited  numbers of species, rising
     opened     what touches species together with chemistry, in words -> their numbers
     needed     names of air and sun that rate constants need
-    kinks      times [s] at which conditions are known not to be smooth
+    corners    times [s] at which conditions are known not to be smooth
     cells      number of boxes
 
     Raises CaseError with the key, and the nearest name for one that is unknown; one error for all that is missing.
@@ -280,12 +280,12 @@ class GivenNames:
         start = self._conditions.time.start.value
         end = start + self._conditions.time.length.value
         columns = [each for each in self._values.values() if isinstance(each, Knots)]
-        kinks = {float(time) for each in columns for time in each.times if start < time < end}
+        corners = {float(time) for each in columns for time in each.times if start < time < end}
         if self._keys.get("SUN") == "kpp_sun":
             days = range(floor(start / SECONDS_PER_DAY), floor(end / SECONDS_PER_DAY) + 1)
             times = (day * SECONDS_PER_DAY + 3600.0 * hour for day in days for hour in (SUNRISE, SUNSET))
-            kinks.update(time for time in times if start < time < end)  # the light of KPP's day is not smooth there
-        self.kinks = sorted(kinks)
+            corners.update(time for time in times if start < time < end)  # the light of KPP's day is not smooth there
+        self.corners = sorted(corners)
 
     def _initial_names(self) -> list[str]:
         """Return what initial values and tolerances need: the density of air where one of them is a part of it."""

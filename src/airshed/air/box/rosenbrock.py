@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from airshed.air.box.conditions import BoxConditions
 from airshed.air.box.events import BoxStep
-from airshed.air.box.failure import ChemistryFailure, Stopped, at_start_of
+from airshed.air.box.failure import ChemistryFailure, FailureState, at_start_of
 from airshed.air.box.forcing import BoxForcing
-from airshed.air.box.interval import Expansion, Interval, table_of
+from airshed.air.box.interval import BoxInterval, Expansion, table_of
 from airshed.air.box.names import INPUTS
 from airshed.air.box.series import TOLERANCE, Series, add_terms, fit, times_in
 from airshed.core.errors import CaseError
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.cell_backend import CellKernel, CellSolver
 from airshed.kernels.chemistry import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
-from airshed.kernels.chemistry.data import Besides, Concentrations
+from airshed.kernels.chemistry.data import CellExtras, Concentrations
 from airshed.kernels.memory import aligned_zeros
 from airshed.program.stage import Stage
 from airshed.runtime.model import Arrays
@@ -87,9 +87,9 @@ class RosenbrockCells:
         self._edges, self._together = list(edges), together
         self._spans = Listed(self._edges[:-1:together] or self._edges)
         self._timeline = Timeline[_Inputs](self._spans, self._read, keep=1)
-        self._record: list[Interval | Expansion] = []
+        self._record: list[BoxInterval | Expansion] = []
 
-    def run(self, number: int, stage: Stage, given: BoxStep) -> list[Interval | Expansion]:
+    def run(self, number: int, stage: Stage, given: BoxStep) -> list[BoxInterval | Expansion]:
         """Integrate over a step; return what was done, in its order."""
         start, end = given.begin, given.end.at
         inputs = self._timeline.of(self._spans.begin_of(start))
@@ -200,7 +200,7 @@ class RosenbrockCells:
         before, first, length = self.y[:, cells], self._step[cells], end - start
         y, clipped, steps = self._solve(solver, before, rows, length, first)
         counted = steps.accepted.reshape(-1)[: len(cells)]
-        interval = Interval(solver, cells, length, rows, before, first, counted)
+        interval = BoxInterval(solver, cells, length, rows, before, first, counted)
         failed = np.flatnonzero(unpack_cells(steps.reached, len(cells)) < length)
         if failed.size:
             y[:, failed], clipped[:, failed] = self._retry(interval.of(failed), start, end)
@@ -211,7 +211,7 @@ class RosenbrockCells:
         self.y[:, cells] = y
         self.clipped[:, cells] += clipped
 
-    def _retry(self, interval: Interval, start: float, end: float) -> tuple[Array, Array]:
+    def _retry(self, interval: BoxInterval, start: float, end: float) -> tuple[Array, Array]:
         """Return y and what was clipped of cells that restart with smaller steps; raise ChemistryFailure."""
         solver, count = interval.solver.with_more_steps(_MORE_STEPS), len(interval.cells)
         first = np.full(count, _FIRST_RETRY * interval.length)
@@ -222,7 +222,7 @@ class RosenbrockCells:
             worst = int(np.argmax(reached < interval.length))
             cell, time = int(interval.cells[worst]), start + float(reached[worst])
             replay = at_start_of(self.conditions, self.forcing, cell, interval.y[:, worst], start, end)
-            where = Stopped(self.forcing.number(cell), time, (start, end), y[:, worst])
+            where = FailureState(self.forcing.number(cell), time, (start, end), y[:, worst])
             raise ChemistryFailure(self.kernel.network, where, replay)
         self._step[interval.cells] = unpack_cells(steps.step, count)
         self._record.append(replace(interval, solver=solver, first=first, accepted=steps.accepted.reshape(-1)[:count]))
@@ -239,7 +239,7 @@ class RosenbrockCells:
         steps.step[...] = pack_cells(first, width)
         inputs = table_of(rows, count, width)
         state = Concentrations(packed, packed, list_of_cells(count, species, width))
-        solver.advance(state, inputs, steps, 0.0, length, Besides(clipped))
+        solver.advance(state, inputs, steps, 0.0, length, CellExtras(clipped))
         self.steps += int(steps.accepted.reshape(-1)[:count].sum())
         self.rejected += int(steps.rejected.reshape(-1)[:count].sum())
         return unpack_cells(packed, count), unpack_cells(clipped, count), steps

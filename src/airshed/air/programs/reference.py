@@ -101,8 +101,8 @@ def reference_of(model: "AirModel") -> ReferenceExecutor:
     assert constants.thickness is not None
     box = Box(
         network, model.kernel.schedule.order, BoundaryValues(constants.profile, constants.top),
-        constants.density_factor, constants.vertical_weights, constants.thickness, constants.emitted, (), constants.sweeps, constants.oxygen,
-        constants.nitrogen, operators, own_terms(operators), numbers,
+        constants.density_factor, constants.vertical_weights, constants.thickness, constants.emitted, (),
+        constants.sweeps, constants.oxygen, constants.nitrogen, operators, own_terms(operators), numbers,
     )  # fmt: skip
     state, unpack = model.stepper.state, model.layout.unpack
     arrays = (state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency)

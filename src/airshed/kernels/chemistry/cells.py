@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from airshed.kernels.cell_backend import CellKernel, CellSolver
 from airshed.kernels.chemistry.data import (
-    Besides,
+    CellExtras,
     CellSteps,
     Concentrations,
     list_of_cells,
@@ -51,7 +51,7 @@ def integrate_cells(
     steps = CellSteps.zeros(packs, width)
     steps.step[...] = pack_cells(np.broadcast_to(np.asarray(first, np.float64), (cells,)), width)
     state = Concentrations(packed, packed, list_of_cells(cells, species, width))
-    solver.advance(state, inputs, steps, start, end, Besides(clipped))
+    solver.advance(state, inputs, steps, start, end, CellExtras(clipped))
     return Integrated(
         unpack_cells(packed, cells), unpack_cells(clipped, cells), steps.reached.reshape(-1)[:cells],
         steps.step.reshape(-1)[:cells], steps.accepted.reshape(-1)[:cells], steps.rejected.reshape(-1)[:cells],

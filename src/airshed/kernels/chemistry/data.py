@@ -22,8 +22,8 @@ MOST_STEPS = 100_000
 """Steps of a cell in one call, after which it counts as failed."""
 
 
-class OfCells(Protocol):
-    """What inputs of cells are made for: a mechanism, the names of its inputs, and how many cells a pack has."""
+class CellArrays(Protocol):
+    """Layout of the inputs of cells: a mechanism, the names of its inputs, and the number of cells in a pack."""
 
     @property
     def network(self) -> ReactionNetwork:
@@ -96,8 +96,8 @@ class Concentrations:
 
 
 @dataclass(frozen=True)
-class Besides:
-    """What steps leave besides concentrations, each where there is an array for it.
+class CellExtras:
+    """Optional results of cell steps, in addition to concentrations; None is not written.
 
     clipped  what was added to concentrations to keep them from getting negative
     extra    (pack, species, width): the last species of the mechanism, which begin at zero and are not among those of
@@ -110,7 +110,7 @@ class Besides:
     record: "AcceptedSteps | None" = None
 
 
-NOTHING_BESIDES: Final = Besides()
+NO_EXTRAS: Final = CellExtras()
 
 
 @dataclass
@@ -216,7 +216,7 @@ def list_of_cells(count: int, species: int, width: int) -> Place:
 
 
 def stack_inputs(
-    kernel: OfCells, values: Mapping[str, npt.ArrayLike], sources: Sequence[npt.ArrayLike], cells: int
+    kernel: CellArrays, values: Mapping[str, npt.ArrayLike], sources: Sequence[npt.ArrayLike], cells: int
 ) -> Array:
     """Return constant inputs (pack, 1, inputs, width) from values by name [molecules, cm3, s, K, Pa], (cell,) or one.
 

@@ -160,7 +160,7 @@ def between(start: Any, end: Any, weight: float) -> Any:
     return replace(start, **parts)
 
 
-def twin_step(trial: Trial) -> Stepped:
+def reference_step(trial: Trial) -> Stepped:
     """Return the result of the reference implementation for a trial."""
     flat = between(*trial.air_fluxes, trial.weight)
     air_fluxes = replace(flat, upward=between(*trial.air_fluxes, trial.weight_z).upward)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.kernels.chemistry.data import (
     MOST_STEPS,
-    NOTHING_BESIDES,
-    Besides,
+    NO_EXTRAS,
+    CellExtras,
     CellSteps,
     Concentrations,
     Place,
@@ -76,7 +76,7 @@ class ChemistrySolver:
 
     def advance(
         self, cells: Concentrations, inputs: AnyArray, steps: CellSteps, start: float, end: float,
-        besides: Besides = NOTHING_BESIDES,
+        extras: CellExtras = NO_EXTRAS,
     ) -> None:  # fmt: skip
         """See :class:`airshed.kernels.cell_backend.CellSolver`; raises KernelError for arrays that do not fit."""
         packs, coefficients, count, width = inputs.shape
@@ -86,7 +86,7 @@ class ChemistrySolver:
         if not start < end < np.inf:
             raise KernelError(f"cells are integrated from {start:g} s to {end:g} s: the end must be later, and finite")
         self._check_arrays({"inputs": inputs}, np.float64)
-        clipped, extra, place = besides.clipped, besides.extra, cells.place
+        clipped, extra, place = extras.clipped, extras.extra, cells.place
         others = {"clipped": clipped, "extra": extra}
         states = {"y": cells.before, "result": cells.after}
         states |= {name: array for name, array in others.items() if array is not None}
@@ -102,7 +102,7 @@ class ChemistrySolver:
             call.clipped = address(clipped)
         if extra is not None:
             call.extra, call.stored = address(extra), call.stored - extra.shape[1]
-        kept = record_argument(besides.record) if besides.record is not None else None
+        kept = record_argument(extras.record) if extras.record is not None else None
         call.record = ctypes.addressof(kept) if kept is not None else None
         self._run(call, packs, coefficients - 1)
 

@@ -49,8 +49,8 @@ class ReadAdjoints:
         """The number of the pass that each of these fields was in last."""
         return [self._used[key] for key in self._fields]
 
-    def take_up(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
-        """Take over fields with the number of their last pass, and the number of passes so far."""
+    def restore(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
+        """Restore fields with the number of their last pass, and the number of passes so far."""
         for each, last in fields:
             key = each.name, id(each.field)
             self._fields[key], self._used[key] = each, last

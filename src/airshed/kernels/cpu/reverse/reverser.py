@@ -127,9 +127,9 @@ class Reverser:
         self._of_instants.clear()
         if self.read is not None:
             self.read.clear()
-        self.begin_behind(tendency)
+        self.start_after(tendency)
 
-    def begin_behind(self, tendency: AnyArray) -> None:
+    def start_after(self, tendency: AnyArray) -> None:
         """Go on from `x` as it is, see :class:`airshed.kernels.derivatives.Reverser`."""
         for each in (self.older, self.older_tendency):
             each[...] = 0.0
@@ -184,7 +184,7 @@ class Reverser:
         self._after = after
         return np.asarray(found)
 
-    def keep(self) -> dict[str, AnyArray]:
+    def save(self) -> dict[str, AnyArray]:
         """Return its own arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
         numbers = {} if self.read is None else {_NUMBER + name: each for name, each in self.read.numbers.items()}
         by_instant = {f"{_BOUNDARY}{side}": each for side, each in self._of_profile.items()} | {
@@ -196,15 +196,15 @@ class Reverser:
             "tendency": self._tendency, "top": self.top, "reactions": self.reactions,
         }  # fmt: skip
 
-    def take_up(self, kept: Mapping[str, AnyArray], after: StepForcing | None) -> None:
-        """Take over what was kept, see :class:`airshed.kernels.derivatives.Reverser`."""
+    def restore(self, saved: Mapping[str, AnyArray], after: StepForcing | None) -> None:
+        """Restore saved arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
         self._of_instants.clear()
-        for name in kept:
+        for name in saved:
             _, _, seconds = name.removeprefix(_BOUNDARY).partition(".")
             if name.startswith(_BOUNDARY) and seconds:
                 self._at_instant(float(seconds))
-        for name, array in self.keep().items():
-            array[...] = kept[name]
+        for name, array in self.save().items():
+            array[...] = saved[name]
         self._after = after
         self._branches.forget()
 
