@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path) -> None:
-    """Killed on the way back, and again while results are written; the fields in time are neither lost nor doubled."""
+    """Killed in reverse, and again while results are written; the fields in time are neither lost nor doubled."""
     asked = (*ASKED, "--fields", "NO2,O3", "--every", "10 min", "--set", 'adjoint.commit="0 s"')
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert adjoint(case, *asked, "--output", whole).exit_code == 0
@@ -162,7 +162,7 @@ def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path)
     assert "nothing to resume" not in killed.stderr
     result = adjoint(case, *asked, "--output", out, "--resume")
     assert result.exit_code == 0, result.output
-    assert "airshed: going on from a commit on the way back, with 1 steps left" in result.stderr
+    assert "airshed: resuming from a commit in the backward pass, with 1 steps left" in result.stderr
     for name in ("sensitivity.nc", "contributions.csv", "summary.txt"):
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
     assert not (out / "commits").exists()
@@ -180,7 +180,7 @@ def test_what_failed_to_write_its_results_goes_on_with_the_same_files(case: Path
     (out / "summary.txt").rmdir()
     done = adjoint(case, *asked, "--output", out, "--resume")
     assert done.exit_code == 0, done.output
-    assert "going on from a commit on the way back, with 1 steps left" in done.stderr
+    assert "resuming from a commit in the backward pass, with 1 steps left" in done.stderr
     for path in whole.iterdir():
         assert (out / path.name).read_bytes() == path.read_bytes(), path.name
     assert not (out / "commits").exists()
@@ -207,7 +207,7 @@ def test_of_two_ranks_the_first_writes_draws_and_tells_and_what_fails_can_go_on(
     (out / "summary.txt").rmdir()
     done = on_ranks("--resume")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("going on from a commit on the way back") == 1
+    assert done.stderr.count("resuming from a commit in the backward pass") == 1
     assert done.stdout.count(f"Results: {out}") == 1
     assert {path.name for path in out.iterdir()} == {path.name for path in alone.iterdir()}
     for path in (each for each in alone.rglob("*") if each.is_file()):

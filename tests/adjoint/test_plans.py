@@ -137,10 +137,10 @@ def planted_errors(actions):
     place = {kind: next(n for n, each in enumerate(actions) if isinstance(each, kind)) for kind in KINDS}
     reverse, levels, restart = (place[kind] for kind in KINDS)
     advance = next(n for n, each in enumerate(actions) if isinstance(each, Advance) and each.last > each.first)
-    keep = next(n for n, each in enumerate(actions) if isinstance(each, Advance) and each.keep_levels)
-    yield "without level", [*actions[:keep], replace(actions[keep], keep_levels=False), *actions[keep + 1 :]]
+    keep = next(n for n, each in enumerate(actions) if isinstance(each, Advance) and each.save_levels)
+    yield "without level", [*actions[:keep], replace(actions[keep], save_levels=False), *actions[keep + 1 :]]
     yield "without level", [*actions[:reverse], actions[restart], *actions[reverse:]]
-    yield "is not taken back", [each for each in actions if not isinstance(each, Reverse) or each.first > 0]
+    yield "is not reversed", [each for each in actions if not isinstance(each, Reverse) or each.first > 0]
     yield "is reversed before", [*actions[:reverse], *actions[reverse + 1 :]]
     yield "are left", actions[:-1]
     yield "no such restart", [*actions[: restart + 1], *actions[restart:]]
@@ -159,7 +159,7 @@ def test_the_simulator_finds_planted_errors():
             simulate(60, actions, room.sizes, most(room))
         found += 1
     assert found == 10
-    with pytest.raises(PlanError, match="bytes are kept in memory, more than"):
+    with pytest.raises(PlanError, match="bytes are stored in memory, more than"):
         simulate(60, plan.actions, room.sizes, Bytes(plan.greatest(room.sizes).memory - 1, 0))
 
 

@@ -151,7 +151,7 @@ def test_killed_on_ranks_it_goes_on_from_the_last_commit_that_all_have(tmp_path)
     alone = hashes(sensitivity(small(tmp_path, receptor=IN_TIME), RECEPTOR, options=Options(read=False)))
     for found, (line,) in json.loads(answer.stdout):
         assert found == alone
-        assert line.startswith("going on from a commit on the way back")
+        assert line.startswith("resuming from a commit in the backward pass")
     assert not (tmp_path / "commits").exists()
 
 

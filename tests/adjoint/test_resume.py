@@ -35,7 +35,7 @@ def test_a_gradient_killed_anywhere_goes_on_to_the_same_bits(tmp_path: Path) -> 
         assert each["wrong"] == [], each
         assert not each["left"]
         part, where = each["where"].split()
-        assert [line.partition(" on the way ")[0] for line in each["told"]] == ["going on from a commit"], each
+        assert [line.partition(" in the ")[0] for line in each["told"]] == ["resuming from a commit"], each
         begun, at = each["begins"]
         assert (begun, at > 0.0) != ("forward", False), each  # and not from its start
         if part in ("forward", "backward"):
@@ -119,7 +119,7 @@ def spoilt(commits: Path) -> Iterator[Path]:
 def test_a_gradient_that_was_stopped_goes_on_to_the_same_bits(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
     found, (line,) = resumed(stopped, commits)
     assert xr.Dataset.identical(found, whole)
-    assert line.startswith("going on from a commit on the way back, with ")
+    assert line.startswith("resuming from a commit in the backward pass, with ")
 
 
 @pytest.mark.parametrize("what", ["a file", "the manifest", "a file that is gone"])
@@ -134,7 +134,7 @@ def test_a_damaged_commit_is_passed_over_with_a_line(
     found, lines = resumed(stopped, commits)
     assert xr.Dataset.identical(found, whole)
     assert re.search(rf"{re.escape(path.name)}.*; an earlier commit is taken", lines[0])
-    assert lines[1].startswith("going on from a commit on the way back, with ")
+    assert lines[1].startswith("resuming from a commit in the backward pass, with ")
 
 
 def test_without_a_whole_commit_it_begins_anew_and_says_so(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
@@ -166,7 +166,7 @@ def test_the_comparison_sees_an_adjoint_that_is_lost(stopped: Path, commits: Pat
 def test_another_case_or_receptor_is_refused(
     stopped: Path, commits: Path, settings: dict[str, Any], receptor: dict[str, Any], told: str
 ) -> None:
-    with pytest.raises(CaseError, match=f"{told}.*; undo that, or begin anew without --resume"):
+    with pytest.raises(CaseError, match=f"{told}.*; undo that, or start again without --resume"):
         sensitivity(case(stopped, **settings), {**RECEPTOR, **receptor}, options=Options(resume=commits))
     assert len(manifests(commits)) == 2
 

@@ -1,4 +1,4 @@
-"""A two-step scheme with a tendency of its own, taken back by every plan from every store: the same bits."""
+"""A two-step scheme with a tendency of its own, reversed by every plan from every store: the same bits."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def advance(toy, action, stores):
             stores.restarts[action.store].put(f"restart-{step}", toy.state)
         if step < action.last:
             toy.step()
-            if action.keep_levels:
+            if action.save_levels:
                 stores.levels[action.store].put(f"level-{step + 1}", {"x": toy.state["x"]})
 
 

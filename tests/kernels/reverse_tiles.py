@@ -1,4 +1,4 @@
-"""Steps taken back on tiles of a grid, each in a thread of its own, and held against the whole, to the bit."""
+"""Steps reversed on tiles of a grid, each in a thread of its own, and held against the whole, to the bit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

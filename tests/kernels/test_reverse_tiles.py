@@ -1,4 +1,4 @@
-"""A soak of random decompositions: steps taken back on tiles have the bits of those of the whole grid."""
+"""A soak of random decompositions: steps reversed on tiles have the bits of those of the whole grid."""
 
 import numpy as np
 import pytest

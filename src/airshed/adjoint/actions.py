@@ -1,6 +1,6 @@
 """What a checkpoint plan is made of: actions as data, which a small executor does one after the other.
 
-A run has steps n = 0 ... N-1; step n takes level n to level n+1. Two kinds of checkpoints are kept:
+A run has steps n = 0 ... N-1; step n takes level n to level n+1. There are two kinds of checkpoints:
 
 restart n  all that step n needs to be done again with the same bits: q(n), q(n-1), the tendency of step n-1, the air
 level n    q(n) and the air: one array for each step of a *stretch*, the steps behind a restart
@@ -20,14 +20,14 @@ Place = Literal["memory", "disk"]
 class Advance:
     """Do steps first <= n < last, from the model's own state, which is that before step `first`.
 
-    restarts     steps, from `first` to `last`, before which a restart is kept
-    keep_levels  whether levels first+1 to `last` are kept
-    store        where all of these are kept
+    restarts     steps, from `first` to `last`, before which a restart is stored
+    save_levels  whether levels first+1 to `last` are stored
+    store        place of all of these
     """
 
     first: int
     last: int
-    keep_levels: bool = False
+    save_levels: bool = False
     restarts: tuple[int, ...] = ()
     store: Place = "memory"
 
@@ -42,7 +42,7 @@ class Restore:
 
 @dataclass(frozen=True)
 class Reverse:
-    """Take back steps last-1, ..., first; the model's own state is undefined afterwards."""
+    """Reverse steps last-1, ..., first; the model's own state is undefined afterwards."""
 
     first: int
     last: int
@@ -50,7 +50,7 @@ class Reverse:
 
 @dataclass(frozen=True)
 class DiscardRestart:
-    """Forget the restart before a step."""
+    """Discard the restart before a step."""
 
     step: int
     store: Place
@@ -58,7 +58,7 @@ class DiscardRestart:
 
 @dataclass(frozen=True)
 class DiscardLevels:
-    """Forget levels first+1 to `last`, those that :class:`Advance` with the same numbers kept."""
+    """Discard levels first+1 to `last`, which :class:`Advance` with the same numbers stored."""
 
     first: int
     last: int
@@ -78,7 +78,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Bytes:
-    """Bytes kept in memory and on disk."""
+    """Bytes stored in memory and on disk."""
 
     memory: int
     disk: int
@@ -103,7 +103,7 @@ class Plan:
         return self.forward_steps / self.steps
 
     def greatest(self, sizes: Sizes) -> Bytes:
-        """Return the most that is kept at a time, in memory and on disk; the two need not come together."""
+        """Return the greatest storage in memory and on disk; the two need not occur at the same time."""
         memory, disk = zip(*_kept(self.actions, sizes), strict=True)
         return Bytes(max(memory), max(disk))
 
@@ -119,11 +119,11 @@ class Plan:
 
 
 def _kept(actions: Iterable[Action], sizes: Sizes) -> Iterator[tuple[int, int]]:
-    """Yield what is kept after each action, in memory and on disk [bytes]."""
+    """Yield the storage after each action, in memory and on disk [bytes]."""
     kept = {"memory": 0, "disk": 0}
     for action in actions:
         if isinstance(action, Advance):
-            levels = action.last - action.first if action.keep_levels else 0
+            levels = action.last - action.first if action.save_levels else 0
             kept[action.store] += len(action.restarts) * sizes.restart + levels * sizes.level
         elif isinstance(action, DiscardRestart):
             kept[action.store] -= sizes.restart
@@ -133,7 +133,7 @@ def _kept(actions: Iterable[Action], sizes: Sizes) -> Iterator[tuple[int, int]]:
 
 
 def _restarts(actions: Iterable[Action]) -> Iterator[int]:
-    """Yield how many restarts are kept after each action that changes it."""
+    """Yield the number of stored restarts after each action that changes it."""
     count = 0
     for action in actions:
         count += len(action.restarts) if isinstance(action, Advance) else -isinstance(action, DiscardRestart)

@@ -48,7 +48,7 @@ class Adapter(ABC):
     def _run(self, given: Mapping[Key, Any]) -> dict[str, Any]: ...
 
     def close(self) -> None:
-        """Give up threads, files and what is kept of a run; `with differentiable(...) as run:` does it for you."""
+        """Release threads, files and checkpoints; `with differentiable(...) as run:` does it for you."""
         self._function.close()
 
     def __enter__(self) -> Self:

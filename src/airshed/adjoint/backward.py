@@ -42,7 +42,7 @@ class Adjoints:
     boundary_profile  their sum over faces and instants (species, level)
     top        of mixing ratios above the area (species,)
     reactions  of a factor on the rate of each reaction (reaction,)
-    read       of what processes read in steps; both are None where they were not asked for
+    read       of what processes read in steps; both are None where they were not requested
     """
 
     initial: Array

@@ -1,4 +1,4 @@
-"""The plan and the stores that a case asks for."""
+"""Plan and stores of checkpoints by the settings of a case."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,9 @@ _NO_THREADS: Final = "adjoint.store = {!r}: this MPI serves one thread at a time
 
 
 def room_of(section: AdjointSection, sizes: Sizes) -> Room:
-    """Return what a case lets be kept: with a store of files all of it on disk, else restarts as far as they go.
+    """Return the room for checkpoints by the settings of a case.
+
+    A store of files holds all checkpoints on disk; otherwise restarts go to disk as far as it has room.
 
     sizes  of what is not rounded
     """
@@ -38,7 +40,7 @@ def room_of(section: AdjointSection, sizes: Sizes) -> Room:
 
 
 def make_plan(name: str, steps: int, room: Room) -> Plan:
-    """Return the plan of a name that the case file knows; raises CaseError where there is no room for it.
+    """Return the plan of a name in the case file; raises CaseError where there is no room for it.
 
     `auto` runs the step that is run most often as rarely as can be: levels are never put on disk for that, since to
     write and read one takes longer than to run its step.
@@ -62,9 +64,9 @@ def plan_from_step(name: str, room: Room, expected: int | None) -> FromStep | No
 
 @dataclass(frozen=True)
 class Stores:
-    """Where restarts and levels are kept, by the place that a plan names; restarts are never rounded.
+    """Stores of restarts and levels, by the places of a plan; restarts are never rounded.
 
-    notices  lines on what is not as the case asks for
+    notices  lines on what differs from the settings
     """
 
     restarts: Mapping[Place, Store]
@@ -118,7 +120,7 @@ def _shared(folder: Path, ranks: Communicator) -> Path:
     shared: Path = ranks.broadcast(folder)
     if not shared.is_dir():
         raise OutputError(
-            f"rank {ranks.rank} cannot see {shared}, where the first rank keeps checkpoints; set TMPDIR to a folder "
+            f"rank {ranks.rank} cannot see {shared}, where the first rank stores checkpoints; set TMPDIR to a folder "
             "that all machines share, or adjoint.store to files or memory"
         )
     return shared

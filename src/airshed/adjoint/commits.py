@@ -1,7 +1,7 @@
 """Commits of a gradient: all that a process needs which takes the place of one that was killed.
 
 A commit is whole or not at all, see :mod:`airshed.adjoint.stores.files`. It has what cannot be computed again: the
-restarts that are kept, on the way forward the model's state, on the way back the adjoints, and what the cost and others
+stored restarts, in the forward pass the model's state, in the backward pass the adjoints, and what the cost and others
 have seen. Levels are not in it, as the steps of their stretch give them again, to the bit.
 """
 
@@ -46,18 +46,18 @@ class Committed(Protocol):
         ...
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what is noted beside, which JSON can hold."""
+        """Return metadata that JSON can hold."""
         ...
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What must be the same where a gradient goes on.
+    """Inputs that must be the same when a gradient resumes.
 
     case     in TOML
     asked    for: the cost, and what else decides about the result, in words
     place    the ranks, and the tile of this one
-    digests  of what the case only names, or was given besides, by what is said where one is another
+    digests  of what the case only names, or of additional inputs, by the message where one differs
     """
 
     case: str
@@ -80,7 +80,7 @@ class Problem:
             raise CaseError(f"the gradient in {folder} cannot go on with another case: {difference}; {_MEND}")
 
 
-_MEND: Final = "undo that, or begin anew without --resume"
+_MEND: Final = "undo that, or start again without --resume"
 
 
 class Commits:
@@ -88,7 +88,7 @@ class Commits:
 
     every    [s] of wall time between them at least, and longer where they take more than 2 % of it; with 0 at every
              opportunity
-    note     what the commit said from which it goes on; None where it begins
+    note     metadata of the commit from which the gradient resumes; None at the start
     notices  lines about commits that are damaged, and the beginning
     All ranks call everything together. Raises what :meth:`Problem.check` does.
     """
@@ -104,7 +104,7 @@ class Commits:
         self._store = FileStore(own, number)
         self.note: Mapping[str, Any] | None = None if number is None else self._store.note
         if self.note is not None:
-            self.notices.append(f"going on from a commit {_where(self.note)}")
+            self.notices.append(f"resuming from a commit {_where(self.note)}")
         self._versions: dict[str, float] = {} if self.note is None else dict(self.note["versions"])
         self._what: list[Committed] = []
         self._began = self._last = time.monotonic()
@@ -132,7 +132,7 @@ class Commits:
             self._commit()
 
     def _commit(self) -> None:
-        """Write what has changed, forget what is not there any more, and then let all of it count."""
+        """Write what has changed, remove what is gone, then make the commit valid."""
         began = time.monotonic()
         parts = {key: part for each in self._what for key, part in each.parts().items()}
         for key in self._store.keys:
@@ -151,12 +151,12 @@ class Commits:
     def close(self, *, keep: bool) -> None:
         """End; keep: whether another process may go on from the last commit."""
         self._store.close(keep=keep)
-        with suppress(OSError):  # something is there that is kept, or of another rank
+        with suppress(OSError):  # the folder holds files to keep, or of another rank
             self._folder.rmdir()
 
 
 class NoCommits:
-    """Stands for the commits of a gradient that nobody wants to go on with; satisfies what :class:`Commits` does."""
+    """No commits, for a gradient that is not to be resumed; same interface as :class:`Commits`."""
 
     note: Mapping[str, Any] | None = None
     notices: tuple[str, ...] = ()
@@ -203,8 +203,8 @@ def remove_commits(folder: Path) -> None:
 
 def _where(note: Mapping[str, Any]) -> str:
     if note["left"] is None:
-        return "on the way forward"
-    return f"on the way back, with {note['left']} steps left"
+        return "in the forward pass"
+    return f"in the backward pass, with {note['left']} steps left"
 
 
 def _check(folder: Path, problem: Problem) -> None:
@@ -213,7 +213,7 @@ def _check(folder: Path, problem: Problem) -> None:
         try:
             saved = note_of(folder, number)["problem"]
         except OutputError:
-            continue  # it is told later
+            continue  # _latest reports it
         problem.check(saved, folder.parent)
         return
 

@@ -35,7 +35,7 @@ _KINDS: Final = MappingProxyType(
 )  # fmt: skip
 _OTHER: Final = "processes"
 _LEAST: Final = 1e-12
-"""Part of the greatest contribution below which one is not told."""
+"""Part of the greatest contribution below which one is not reported."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Cost(Protocol):
         ...
 
     def see(self, seconds: float, fields: Fields) -> None:
-        """Take note of the mixing ratios at one of the times; called once for each, forward in time."""
+        """Store the mixing ratios at one of the times; called once for each, forward in time."""
         ...
 
     @property

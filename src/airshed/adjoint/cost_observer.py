@@ -61,7 +61,7 @@ class CostObserver:
 
     def _before(self, shown: Mapping[str, Array], name: str) -> Array:
         if name not in shown:
-            raise CaseError(f"the gradient cannot go on with another cost: {name} was not asked for before")
+            raise CaseError(f"the gradient cannot resume with another cost: {name} was not requested before")
         return self._model.subdomain.whole(shown[name])
 
     def _show(self, fields: Fields) -> None:

@@ -114,7 +114,7 @@ class FactoredSource:
 def factored(sources: Iterable[Source], controls: Sequence[ControlSection], factors: Factors) -> list[FactoredSource]:
     """Return sources on which the controls of emission act.
 
-    raises  CaseError for a sector or region that emits nothing here, or a control on species that nobody emits
+    raises  CaseError for a sector or region that emits nothing here, or a control on species without emission
     """
     given, chosen = list(sources), [each for each in controls if each.of == "emission"]
     _check(given, chosen)

@@ -13,7 +13,7 @@ from airshed.adjoint.actions import (
     Plan,
     Reverse,
 )
-from airshed.adjoint.plans import take_back
+from airshed.adjoint.plans import reverse_span
 from airshed.adjoint.room import MOST_REPETITIONS, Capacities, Room
 from airshed.core.errors import CaseError
 
@@ -32,12 +32,12 @@ class FromStep(Protocol):
         ...
 
     def backward(self, steps: int) -> Iterator[Action]:
-        """Yield what takes back a run that turned out to have so many steps, after its last action forward."""
+        """Yield the actions that reverse a run of this number of steps, after its last forward action."""
         ...
 
 
 class EveryLevel:
-    """Keeps every level of the first run, and runs nothing again: in memory, if levels go there, and then on disk."""
+    """Plan that stores every level of the first run and repeats no step: in memory if levels go there, then on disk."""
 
     name = "all levels"
 
@@ -50,11 +50,11 @@ class EveryLevel:
         """Yield a restart and all levels; see :class:`FromStep`."""
         yield Advance(0, 0, restarts=(0,), store=self._restart)
         for place, first, last in self._spans():
-            yield Advance(first, last, keep_levels=True, store=place)
+            yield Advance(first, last, save_levels=True, store=place)
         sizes, steps = self._room.sizes, sum(self._most.values())
         raise CaseError(
-            f'adjoint.plan = "all" keeps every level, and adjoint.memory and adjoint.disk hold {steps} of '
-            f'{sizes.level / 1e9:.3g} GB beside a restart; take plan "auto", or give more'
+            f'adjoint.plan = "all" stores every level, and adjoint.memory and adjoint.disk hold {steps} of '
+            f'{sizes.level / 1e9:.3g} GB and a restart; take plan "auto", or give more'
         )
 
     def backward(self, steps: int) -> Iterator[Action]:
@@ -65,7 +65,7 @@ class EveryLevel:
         yield DiscardRestart(0, self._restart)
 
     def _spans(self) -> Iterator[tuple[Place, int, int]]:
-        """Yield where levels are kept, from the first to the last step of each place."""
+        """Yield where levels are stored, from the first to the last step of each place."""
         first = 0
         for place, most in self._most.items():
             if most:
@@ -74,13 +74,14 @@ class EveryLevel:
 
 
 class OnlinePlan:
-    """Keeps restarts in the first run with a spacing that doubles when the room is used up, and then takes back.
+    """Plan that stores restarts in the first run, with a spacing that doubles when the room is used up.
 
-    Before each restart it is checked that a stretch can still be taken back beside it. If not, every second restart is
-    dropped and the spacing doubles; if that does not help, the steps of a stretch will be run once more often.
+    Before each restart a check ensures that a stretch can still be reversed with it in store. If not, every second
+    restart is dropped and the spacing doubles; if that does not help, the steps of a stretch will be run once more
+    often.
 
-    expected  about how many steps the run will have: restarts begin with the spacing that it asks for, and the levels
-              of the stretches that end there or later are kept at once; a wrong number costs time, never more
+    expected  about how many steps the run will have: restarts begin with the spacing that it requires, and the levels
+              of the stretches that end there or later are stored at once; a wrong number costs time, never more
     See :class:`FromStep`.
     After Wang, Moin & Iaccarino 2009, SIAM J. Sci. Comput. 31, 2549-2567, who place restarts without knowing the end.
     """
@@ -108,7 +109,7 @@ class OnlinePlan:
                 self._levels.append((step, end))
             else:
                 yield from self._drop_levels()
-            yield Advance(step, end, keep_levels=is_kept, store=self._room.levels)
+            yield Advance(step, end, save_levels=is_kept, store=self._room.levels)
             step = end
             yield from self._thin(step)
             if step % self._spacing == 0:
@@ -124,7 +125,7 @@ class OnlinePlan:
                 yield Reverse(first, end)
                 yield from (DiscardLevels(*levels, self._room.levels) for levels in kept)
             else:
-                yield from take_back(first, end, held, self._capacities)
+                yield from reverse_span(first, end, held, self._capacities)
             yield DiscardRestart(first, self._place)
             end, kept = first, []
 
@@ -134,7 +135,7 @@ class OnlinePlan:
         return next((each for each in range(steps, 1, -1) if self._capacities.of(1, -(-steps // each)) >= each), 1)
 
     def _keeps(self, step: int, end: int) -> bool:
-        """Whether the levels of the steps to come are kept: at the expected end, with all before in their stretch."""
+        """Whether the levels of the next steps are stored: at the expected end, with all before in their stretch."""
         if self._expected is None or end < self._expected:
             return False
         fits = self._capacities.of(1, len(self._restarts)) >= self._spacing
@@ -145,7 +146,7 @@ class OnlinePlan:
         yield Advance(step, step, restarts=(step,), store=self._place)
 
     def _thin(self, step: int) -> Iterator[Action]:
-        """Drop restarts until one more, and a stretch beside it, can be kept."""
+        """Drop restarts until one more, and a stretch, fit."""
         while not self._fits(len(self._restarts) + 1, self._spacing):
             if not self._fits(len(self._restarts) // 2 + 1, 2 * self._spacing):
                 self._repeat_more(step)

@@ -23,9 +23,10 @@ _NAMES: Final = {1: "all levels", 2: "two levels"}
 def two_levels(steps: int, room: Room) -> Plan:
     """Return the plan with restarts in the first run, then stretch after stretch from the last to the first.
 
-    Each stretch but the last is run again once, its levels kept. With K + 1 restarts stretch k has up to L(k + 1)
-    levels: as restarts are dropped, stretches get longer. The greatest memory is near sqrt(2 N R Q), where stretches of
-    equal length m = sqrt(N R / Q) would take 2 sqrt(N R Q) for N steps, restarts of R and levels of Q bytes.
+    Each stretch but the last is run again once, and its levels are stored. With K + 1 restarts stretch k has up to L(k
+    + 1) levels: as restarts are dropped, stretches get longer. The greatest memory is near sqrt(2 N R Q), where
+    stretches of equal length m = sqrt(N R / Q) would take 2 sqrt(N R Q) for N steps, restarts of R and levels of Q
+    bytes.
 
     Raises CaseError where that is more than there is.
     """
@@ -66,14 +67,16 @@ def least_memory(steps: int, room: Room, repetitions: int) -> int:
 def _with_start(steps: int, capacities: Capacities) -> Iterator[Action]:
     place = capacities.room.place(1)
     yield Advance(0, 0, restarts=(0,), store=place)
-    yield from take_back(0, steps, 1, capacities, is_there=True)
+    yield from reverse_span(0, steps, 1, capacities, is_there=True)
     yield DiscardRestart(0, place)
 
 
-def take_back(first: int, last: int, held: int, capacities: Capacities, *, is_there: bool = False) -> Iterator[Action]:
-    """Yield what takes back a span of steps, before whose first one a restart is kept.
+def reverse_span(
+    first: int, last: int, held: int, capacities: Capacities, *, is_there: bool = False
+) -> Iterator[Action]:
+    """Yield the actions that reverse a span of steps, before the first of which a restart is stored.
 
-    held      restarts kept, that one included
+    held      stored restarts, that one included
     is_there  whether the model is before the first step; else it is restored
     """
     place = capacities.room.place
@@ -88,12 +91,12 @@ def take_back(first: int, last: int, held: int, capacities: Capacities, *, is_th
     for number, (start, end) in spans[:-1]:
         yield Advance(start, end, restarts=(end,), store=place(number + 1))
     for number, (start, end) in reversed(spans):
-        yield from take_back(start, end, number, capacities, is_there=end == last)
+        yield from reverse_span(start, end, number, capacities, is_there=end == last)
         if start > first:
             yield DiscardRestart(start, place(number))
 
 
 def reverse_stretch(first: int, last: int, room: Room) -> Iterator[Action]:
-    """Yield what runs a stretch with its levels kept, and takes it back."""
-    yield Advance(first, last, keep_levels=True, store=room.levels)
+    """Yield the actions that run a stretch with its levels stored, and reverse it."""
+    yield Advance(first, last, save_levels=True, store=room.levels)
     yield from (Reverse(first, last), DiscardLevels(first, last, room.levels))

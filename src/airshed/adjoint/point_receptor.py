@@ -48,7 +48,7 @@ class PointReceptor:
 
 
 def point_receptor(section: ReceptorSection, model: PointModel, end: float) -> PointReceptor:
-    """Return the receptor that a case asks for, which ends at a time [s]; raises CaseError for what there is not."""
+    """Return the receptor of a case that ends at a time [s]; raise CaseError for names that do not exist."""
     if section.field is None:
         raise CaseError("receptor.field is not given; name a field of the state or a flux that is to be measured")
     (spec,) = model.fields.select([section.field], where="receptor.field")

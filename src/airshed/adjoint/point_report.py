@@ -1,4 +1,4 @@
-"""What `airshed adjoint` tells and writes of a model of points: the periods and inputs that matter most."""
+"""Report of `airshed adjoint` for a model of points: the periods and inputs of largest sensitivity."""
 
 import csv
 from collections.abc import Iterator

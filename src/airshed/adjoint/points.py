@@ -238,7 +238,7 @@ class _Trajectory:
                     self._levels, self._batches = {}, []
 
     def _advance(self, action: Advance) -> None:
-        if action.keep_levels:
+        if action.save_levels:
             self._levels = self._room_for(action.last - action.first + 1)
         step, stops = action.first, sorted({*action.restarts, action.last})
         for stop in stops:
@@ -261,7 +261,7 @@ class _Trajectory:
         count = _batch_steps(model, stop)
         rows, at = slice(first - action.first, first - action.first + count), first - action.first
         records = {}
-        if action.keep_levels:
+        if action.save_levels:
             for name, levels in self._levels.items():
                 levels[at] = model.changes_at(model.seconds).get(name, model.state[name])
             made = [name for name in self._levels if name in model.points.outputs]

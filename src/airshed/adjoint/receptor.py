@@ -45,7 +45,7 @@ _KEYS: Final = ("species", "place", "lon", "lat", "level", "time", "measure")
 
 @dataclass(frozen=True)
 class Receptor:
-    """A receptor as it was asked for.
+    """A receptor as it was requested.
 
     place     a point, or an area;  level  from the ground, 0 is the lowest
     times     [s] since the start of the case

@@ -33,7 +33,7 @@ class RepeatedRun:
 
     times     [s] since the start of the case, rising: fields are shown there, and steps end there
     species   that are shown, in the order of the fields
-    progress  is told how far a run is, "forward" or "backward"; what it raises ends the run, and the next one may begin
+    progress  callback for the progress of a run, "forward" or "backward"; an exception ends the run
     """
 
     def __init__(

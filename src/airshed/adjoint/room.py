@@ -1,8 +1,8 @@
-"""How many steps fit: what restarts leave for levels, and how many steps can be taken back with so many repetitions.
+"""How many steps fit: what restarts leave for levels, and how many steps can be reversed with a number of repetitions.
 
-With h restarts kept, the last of them where a span begins, let L(h) be the levels that still fit. A span of
+With h stored restarts, the last of them where a span begins, let L(h) be the levels that still fit. A span of
 
-    C(1, h) = L(h)                                      steps is run once, each level kept
+    C(1, h) = L(h)                                      steps is run once, each level stored
     C(t, h) = C(t-1, h) + C(t-1, h+1) + ...             steps is cut by further restarts, no step run more than t times
 
 so that C(t, h) = C(t-1, h) + C(t, h+1). Where a level is as large as a restart and s of them fit beside h, this is the
@@ -18,20 +18,20 @@ from airshed.adjoint.actions import Place, Sizes
 from airshed.core.errors import CaseError
 
 MOST_RESTARTS: Final = 4096
-"""Restarts that are kept at most, however small they are: more would gain nothing."""
+"""Greatest number of stored restarts: more would gain nothing."""
 
 MOST_REPETITIONS: Final = 100
-"""Runs of a step at most: nobody waits for more."""
+"""Greatest number of runs of a step."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """What may be kept, and where.
+    """Room for checkpoints: how much, and where.
 
     memory    [bytes]
     disk      [bytes]
-    levels    where levels are kept
-    restarts  where restarts are kept; "both" is the disk as far as it goes, then memory
+    levels    place of levels
+    restarts  place of restarts; "both" is the disk as far as it goes, then memory
     """
 
     sizes: Sizes
@@ -41,7 +41,7 @@ class Room:
     restarts: Place | Literal["both"] = "both"
 
     def place(self, number: int) -> Place:
-        """Return where the restart is kept that is the `number`-th at its time, counted from 1."""
+        """Return the place of the `number`-th restart at its time, counted from 1."""
         return "disk" if self._on_disk(number) == number else "memory"
 
     def levels_beside(self, held: int) -> int:
@@ -60,7 +60,7 @@ class Room:
 
 @dataclass
 class Capacities:
-    """How many steps can be taken back, by repetitions t and restarts kept h; see the head of this file."""
+    """How many steps can be reversed, by repetitions t and stored restarts h; see the head of this file."""
 
     room: Room
     _rows: list[list[int]] = field(init=False)
@@ -88,7 +88,7 @@ class Capacities:
     def cut(self, steps: int, held: int = 1) -> list[int]:
         """Return the lengths of the spans into which one is cut, of one span where its levels fit.
 
-        There are as few as repetitions allow; the last ones, next to which most restarts are kept, are full, so that
+        There are as few as repetitions allow; the last ones, next to which most restarts are stored, are full, so that
         the longest possible stretch is reversed without being run again.
         """
         repetitions = self.repetitions(steps, held)
@@ -103,7 +103,7 @@ class Capacities:
         """Return the error of a room with which a run would take longer than anybody waits."""
         room = self.room
         return CaseError(
-            f"adjoint.memory and adjoint.disk leave {(room.memory + room.disk) / 1e9:.3g} GB for what is kept of "
+            f"adjoint.memory and adjoint.disk leave {(room.memory + room.disk) / 1e9:.3g} GB for checkpoints of "
             f"{steps} steps, of which a restart takes {room.sizes.restart / 1e9:.3g} GB and a level "
             f"{room.sizes.level / 1e9:.3g} GB: a step would be run more than {MOST_REPETITIONS} times; give more"
         )

@@ -42,7 +42,7 @@ class RunFunction:
     own     the inputs as the case has them, by kind and name
     shapes  of the fields of each species, (time, level, lat, lon)
 
-    Cost: a call is one run forward that keeps checkpoints (`adjoint.memory`). A vjp of that very run is one way back,
+    Cost: a call is one run forward that stores checkpoints (`adjoint.memory`). A vjp of that very run is one way back,
     about four times a run, with the second run forward of the checkpoint plan in it; it gives all inputs at once, and
     is linear in the cotangents. A vjp of another run than the last, or a second one of the same, runs forward before.
 
@@ -118,7 +118,7 @@ class RunFunction:
             }
 
     def _run_of(self, values: dict[Key, Array]) -> ReversibleRun:
-        """Return the run with these inputs: the last one where that can still be taken back."""
+        """Return the run with these inputs: the last one while it can still be reversed."""
         if self._last is not None and self._last[1].is_available and _same(self._last[0], values):
             return self._last[1]
         return self._forward(values, lambda k, fields: None)
@@ -153,7 +153,7 @@ class RunFunction:
             raise CaseError(f"input {' '.join(key)} has the shape {shape}; this run takes {self.own[key].shape}")
 
     def close(self) -> None:
-        """Give up threads, files and what is kept of a run."""
+        """Release threads, files and checkpoints."""
         with self._use:
             self._end()
 

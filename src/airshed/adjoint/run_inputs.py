@@ -25,7 +25,7 @@ class Inputs(ABC):
     """Inputs of one kind.
 
     own            their values as the case has them, by name
-    source_levels  lowest levels into which sources are to be asked for
+    source_levels  lowest levels for which adjoints of sources are requested
     reactions      whether factors on the rates of reactions are
     """
 

@@ -46,7 +46,7 @@ class AskedInputs:
 
 
 def asked_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
-    """Return the times that are asked for of each species, in a case that ends at a time [s]; raises CaseError."""
+    """Return the requested times of each species, in a case that ends at a time [s]; raises CaseError."""
     if not isinstance(outputs, Mapping) or not outputs:
         raise CaseError('outputs: give species with their times, such as {"O3": ["6 h", "12 h"]}')
     found = {}
@@ -63,7 +63,7 @@ def asked_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
 
 
 def asked_inputs(inputs: Mapping[str, Any]) -> AskedInputs:
-    """Return what a run is given; raises CaseError for what nobody knows, and for nothing."""
+    """Return what a run is given; raises CaseError for unknown names, and for none."""
     for kind in inputs:
         if kind not in KINDS:
             raise CaseError(f"inputs: {kind!r} is no kind of them; {suggestion(kind, KINDS)}")

@@ -1,8 +1,8 @@
 """The schedules of the package checkpoint_schedules as plans: Revolve, multistage, disk revolve and mixed.
 
-A step of theirs is a block of `block` steps of ours, whose levels are kept while it is reversed; their forward restart
+A step of theirs is a block of `block` steps of ours, whose levels are stored during its reversal; their forward restart
 data is a restart, their adjoint dependencies are the levels of a block. They know no restart that a stretch needs for
-its first step, so one is kept there too. Sources: Griewank & Walther 2000, ACM TOMS 26, 19-45 (Revolve); Stumm &
+its first step, so one is stored there too. Sources: Griewank & Walther 2000, ACM TOMS 26, 19-45 (Revolve); Stumm &
 Walther 2009, SIAM J. Sci. Comput. 31, 1946-1967 (multistage); Aupy et al. 2016, SIAM J. Sci. Comput. 38, C232-C255
 (disk revolve); Maddison 2024, J. Comput. Sci. 82, 102405 (mixed).
 """
@@ -117,12 +117,12 @@ def _blocks_run(blocks: int, snapshots: int) -> int:
 
 
 def _one_block(steps: int) -> Iterator[Action]:
-    yield Advance(0, steps, keep_levels=True, restarts=(0,))
+    yield Advance(0, steps, save_levels=True, restarts=(0,))
     yield from (Reverse(0, steps), DiscardLevels(0, steps, "memory"), DiscardRestart(0, "memory"))
 
 
 class _Translation:
-    """Actions of the package become ours; a restart is kept until the block behind it has been reversed."""
+    """Actions of the package become ours; a restart is stored until the block after it has been reversed."""
 
     def __init__(self, ends: Sequence[int]) -> None:
         self._ends = ends

@@ -74,7 +74,7 @@ def sensitivity(
 
 
 class _Watched(Watcher):
-    """Keeps the fields in time that are asked for, and what needs the model while it is open."""
+    """Stores the requested fields in time, and results that need the open model."""
 
     def __init__(self, other: Watcher, fields: tuple[str, ...], every: float) -> None:
         self._other, self._fields, self._every = other, fields, every
@@ -90,7 +90,7 @@ class _Watched(Watcher):
         self._other.on_plan(line)
 
     def on_step(self, seconds: float, worth: Callable[[], Array]) -> None:
-        """Keep the fields at the last step that begins at, or before, each time that is asked for."""
+        """Store the fields at the last step that begins at, or before, each requested time."""
         self._other.on_step(seconds, worth)
         if self._fields and seconds <= self._next:
             whole = worth()

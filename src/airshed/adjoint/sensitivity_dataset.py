@@ -28,7 +28,7 @@ _TONNE: Final = 1e3  # kg
 
 @dataclass(frozen=True)
 class AdjointFields:
-    """A time [s] on the way back, and by species what a jump of its mixing ratios there is worth (level, lat, lon)."""
+    """A time [s] of the backward pass, and by species the sensitivity to mixing ratios then (level, lat, lon)."""
 
     seconds: float
     fields: Mapping[str, Array]

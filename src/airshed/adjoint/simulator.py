@@ -20,10 +20,10 @@ class PlanError(Exception):
 
 
 class Machine:
-    """A model that is nothing but the number of its next step, and what is kept of it.
+    """Model that consists of the number of its next step and its checkpoints.
 
     forward_steps  steps done so far
-    greatest       the most bytes that were kept in each place
+    greatest       greatest number of bytes stored in each place
     """
 
     def __init__(self, steps: int, sizes: Sizes, most: Bytes) -> None:
@@ -54,8 +54,8 @@ class Machine:
                     self._need(self._levels.pop(level, None) == store, f"{action}: level {level} is not there")
 
     def end(self) -> None:
-        """Check that all is taken back and nothing is left."""
-        self._need(self._to_reverse == 0, f"step {self._to_reverse - 1} is not taken back")
+        """Check that all steps are reversed and nothing is left."""
+        self._need(self._to_reverse == 0, f"step {self._to_reverse - 1} is not reversed")
         self._need(not self._restarts and not self._levels, f"{self._restarts} and {self._levels} are left")
 
     def _advance(self, action: Advance) -> None:
@@ -66,7 +66,7 @@ class Machine:
             self._need(action.first <= step <= action.last, f"{action}: does not come by step {step}")
             self._need(key not in self._restarts, f"{action}: restart {step} is there already")
             self._restarts.add(key)
-        for level in range(action.first + 1, action.last + 1) if action.keep_levels else ():
+        for level in range(action.first + 1, action.last + 1) if action.save_levels else ():
             self._need(level not in self._levels, f"{action}: level {level} is there already")
             self._levels[level] = action.store
         self._at, self.forward_steps = action.last, self.forward_steps + action.last - action.first
@@ -89,7 +89,7 @@ class Machine:
             restarts = sum(store == place for _, store in self._restarts)
             levels = sum(store == place for store in self._levels.values())
             kept = restarts * self._sizes.restart + levels * self._sizes.level
-            self._need(kept <= most, f"{action}: {kept} bytes are kept in {place}, more than {most}")
+            self._need(kept <= most, f"{action}: {kept} bytes are stored in {place}, more than {most}")
             self.greatest[place] = max(self.greatest[place], kept)
 
     @staticmethod

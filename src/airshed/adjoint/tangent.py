@@ -46,7 +46,7 @@ def tangent(
 
         tangent("cases/west-europe", Direction(rates=np.ones(134))).change
 
-    direction  changes of inputs, or what makes them for a model, which knows its species, grid and emission
+    direction  changes of inputs, or a function that makes them for a model
     cost       see :func:`airshed.adjoint.gradient`: the run goes to its last time, of any length
     given      what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
     Takes three times as long as the run alone, once the tangent is compiled. With several ranks all of them call this,

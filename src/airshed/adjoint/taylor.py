@@ -89,7 +89,7 @@ class Taylor:
 
     @property
     def undecided(self) -> bool:
-        """Whether the remainder is of a lower order by kinks or by a wrong derivative, and nothing tells by which.
+        """Whether the remainder is of a lower order by kinks or by a wrong derivative, which cannot be decided.
 
         It then crosses kinks or clips wherever it is more than round-off.
         """
@@ -123,7 +123,7 @@ def taylor_test(
            copy of it
     kind   initial, emission, boundary, top, rates, "number NAME" or "field NAME" of an operator
     given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
-    Its `ok` tells whether the remainder is of second order; in even air it may be `undecided`, which is not ok.
+    Its `ok` states whether the remainder is of second order; in even air it may be `undecided`, which is not ok.
     Takes six runs of so many steps: seconds for a small case, a minute for 28,800 cells; rates compile a kernel of
     their own. Raises AirshedError for what is wrong with the case.
     """

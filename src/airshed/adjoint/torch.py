@@ -40,7 +40,7 @@ def differentiable(
 
     Fields come as float64 on the CPU; gradients as the tensor that they are of. A call is a run forward; `backward` is
     the way back of that run, about four times its cost for all inputs together. Another `backward` of the same run,
-    or of one that is not the last, runs forward before, so that one alone is kept. There is no second derivative.
+    or of one that is not the last, runs forward before, so that only one run is stored. There is no second derivative.
     Raises AirshedError for what is wrong with the case, the outputs or the inputs.
     """
     return TorchRun(RunFunction(case, outputs, inputs, **given))

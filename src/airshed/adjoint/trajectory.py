@@ -90,7 +90,7 @@ class Trajectory:
                         self.do(action)
                     action, self._done = next(wanted), self._done + 1
                 self._store_restarts(action, number)
-                most = 1 if action.keep_levels else min(self._model.pace.batch, action.last - number)
+                most = 1 if action.save_levels else min(self._model.pace.batch, action.last - number)
                 ends = clock.next_steps(until, most)
                 self._advance(action, number, ends)
                 self.ends += ends
@@ -135,7 +135,7 @@ class Trajectory:
         return self._records[step]
 
     def parts(self) -> Mapping[str, Part]:
-        """Return the restarts, and on the way forward the model; see :class:`airshed.adjoint.commits.Committed`."""
+        """Return the restarts, and in the forward pass the model; see :class:`airshed.adjoint.commits.Committed`."""
         found = {key: Part(0, partial(self._stores.restarts[place].get, key)) for place, key in self._stored_restarts()}
         found["ends"] = Part(len(self.ends), lambda: {"ends": np.array(self.ends)})
         if self.left is None:
@@ -173,7 +173,7 @@ class Trajectory:
                 self.do(Restore(first, stores[first]))
                 at = first
             for step in range(at, level):
-                action = Advance(step, step + 1, keep_levels=step + 1 == level, store=levels[level])
+                action = Advance(step, step + 1, save_levels=step + 1 == level, store=levels[level])
                 self._advance(action, step, self.ends[step : step + 1])
             at = level
 
@@ -186,7 +186,7 @@ class Trajectory:
         return {_number(key): place for place, store in stores.items() for key in store.keys if key.startswith(_LEVEL)}
 
     def _advance(self, action: Advance, number: int, ends: list[float]) -> None:
-        if not action.keep_levels:
+        if not action.save_levels:
             self._model.step_through(ends)
             return
         with observing(self._model, lambda record: self._records.__setitem__(number, record.detached())):

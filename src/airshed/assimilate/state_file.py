@@ -85,7 +85,7 @@ def load(path: Path, problem: str) -> Saved | None:
     if whose != problem:
         raise OutputError(
             f"{path} belongs to an assimilation with other controls, observations or covariances; undo the change, "
-            "or remove the file to begin anew"
+            "or remove the file to start again"
         )
     return found
 

@@ -112,7 +112,7 @@ class PointModel(PlainModel):
         for begin, end in zip(begins, ends, strict=True):
             if abs(end - begin - self.step_length) > INSTANT:
                 raise CaseError(
-                    f"a step of this model takes {self.step_length:g} s, and one of {end - begin:g} s is asked for; "
+                    f"a step of this model takes {self.step_length:g} s, and one of {end - begin:g} s is requested; "
                     "have output, restarts and the end of the case after whole steps"
                 )
         for name, value in self.changes_at(self.seconds).items():

@@ -414,7 +414,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a field that nobody asks for": (
         {"weather": {"precipitaton": "1 kg/m2/h"}},
-        "weather.precipitaton: no process asks for such a field; did you mean precipitation?",
+        "weather.precipitaton: no process requires such a field; did you mean precipitation?",
     ),
     "the air twice": (
         {"weather": {"temperature": "280 K"}},

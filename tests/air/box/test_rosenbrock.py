@@ -212,7 +212,7 @@ def test_a_column_of_a_file(toy: ReactionNetwork, tmp_path: Path) -> None:
         ('"5 h"', '"6 h"', r"goes from 0 s to 18000 s, but t = 2.* s is needed"),
         ('column = "E"', 'column = "F"', r"has no column 'F'; known are E, T, hour"),
         ('unit = "degC"', 'unit = "hPa"', r"environment\.temperature\.unit = '1 hPa' has the wrong kind of unit"),
-        (', unit = "degC"', "", r'tells no unit of \'T\'; write unit = "K"'),
+        (', unit = "degC"', "", r'gives no unit of \'T\'; write unit = "K"'),
         ("source.csv", "sauce.csv", r"there is no file .*sauce\.csv"),
     ):
         path.write_text(text.replace(old, new), encoding="utf-8")

@@ -150,7 +150,7 @@ def test_picture_and_species(tracers: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "more", "message"),
     [
-        ("box.txt", [], "the name does not tell the format; end it in .nc (netCDF) or .csv"),
+        ("box.txt", [], "unknown format; end it in .nc (netCDF) or .csv"),
         ("box.nc", ["--plot", "box.pdf"], "pictures are PNG; end the name in .png"),
         ("box.nc", ["--plot", "none/box.png"], "there is no folder none"),
         ("box.nc", ["--species", "TRACR"], "--species TRACR: no species of boxes; did you mean TRACER"),

@@ -191,4 +191,4 @@ def test_batches_end_where_something_is_due(case: Path, tmp_path: Path) -> None:
 def test_a_step_of_another_length_is_refused(run, case: Path) -> None:
     refused = run("run", case.name, "--output", "a", "--set", "output.0.every=8 h")
     assert refused.returncode == 2
-    assert "a step of this model takes 86400 s, and one of 28800 s is asked for; have output" in refused.stderr
+    assert "a step of this model takes 86400 s, and one of 28800 s is requested; have output" in refused.stderr

@@ -1,1 +1,1 @@
-"""Where checkpoints are kept: in memory or in files, as they are or rounded, at once or behind the run."""
+"""Stores of checkpoints: in memory or in files, exact or rounded, synchronous or asynchronous."""

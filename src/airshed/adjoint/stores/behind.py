@@ -8,15 +8,15 @@ from airshed.adjoint.stores.store import Arrays, MemoryStore, Store, size_of
 from airshed.io.background import LIMIT
 
 _AHEAD: Final = 2
-"""Keys that are read before they are asked for."""
+"""Number of keys that are prefetched."""
 
 
 class BehindStore:
     """Hands everything to another store, in order, on a thread of its own.
 
-    What is put is copied, into memory of what has been written, and written behind the run; who asks for a key will
-    next ask for those that were put before it, which are then read ahead. An error of writing is raised by the next
-    call, one of reading by the call that asks.
+    What is put is copied, into memory of what has been written, and written asynchronously. Keys that were put
+    before the last requested one are prefetched. An error of writing is raised by the next call, one of reading by the
+    call that requests the key.
 
     limit  bytes of copies that may wait to be written; one alone may be larger
     """
@@ -31,7 +31,7 @@ class BehindStore:
 
     @property
     def bytes(self) -> int:
-        """What the other store keeps, when all is written, in bytes."""
+        """Bytes in the other store when all is written."""
         self.wait()
         return self._inner.bytes
 
@@ -65,7 +65,7 @@ class BehindStore:
         return asked.result()
 
     def drop(self, key: str) -> None:
-        """Forget, behind what waits; see :class:`airshed.adjoint.stores.store.Store`."""
+        """Drop arrays after pending writes; see :class:`airshed.adjoint.stores.store.Store`."""
         self._raise_errors()
         del self._order[key]
         self._reads.pop(key, None)

@@ -25,7 +25,7 @@ class GroupStore:
 
     @property
     def bytes(self) -> int:
-        """The size of all files of what is kept."""
+        """Size of all files [bytes]."""
         return sum(size for _, _, size in self._kept.values())
 
     @property

@@ -16,14 +16,14 @@ _MARK: Final = "-single"
 
 
 class RoundedStore(OuterStore):
-    """Rounds doubles to single precision on their way into another store; other arrays are kept as they are.
+    """Rounds doubles to single precision on their way into another store; other arrays are stored unchanged.
 
-    |kept - given| <= 2^-24 |given|, and 2^-150 where that is less, of numbers below 3.4e38 in size. Raises
+    |stored - given| <= 2^-24 |given|, and 2^-150 where that is less, of numbers below 3.4e38 in size. Raises
     NumericalError for larger ones.
     """
 
     def put(self, key: str, arrays: Arrays) -> None:
-        """Keep rounded arrays; see :class:`airshed.adjoint.stores.store.Store`."""
+        """Store rounded arrays; see :class:`airshed.adjoint.stores.store.Store`."""
         self._inner.put(key, dict(_rounded(name, array) for name, array in arrays.items()))
 
     def get(self, key: str) -> Arrays:
@@ -56,7 +56,7 @@ class SlowStore(OuterStore):
         self._bandwidth = bandwidth
 
     def put(self, key: str, arrays: Arrays) -> None:
-        """Keep arrays; see :class:`airshed.adjoint.stores.store.Store`."""
+        """Store arrays; see :class:`airshed.adjoint.stores.store.Store`."""
         with self._slowed() as taken:
             self._inner.put(key, arrays)
             taken.append(size_of(arrays))

@@ -39,7 +39,7 @@ class SharedStore:
 
     @property
     def bytes(self) -> int:
-        """What is kept, in whole blocks, in bytes."""
+        """Stored bytes, in whole blocks."""
         return sum(len(each.blocks) for each in self._kept.values()) * self._file.block
 
     @property

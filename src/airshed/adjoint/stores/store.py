@@ -1,4 +1,4 @@
-"""What any store does, the one in memory, and checksums of what one that is no archive gives back."""
+"""Interface of stores, the store in memory, and checksums of stored arrays."""
 
 import zlib
 from collections.abc import Mapping
@@ -15,47 +15,47 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Sums = dict[str, int]
 
 LARGE: Final = 1 << 20
-"""Bytes from which on an array's memory is used again; the C library keeps what is smaller."""
+"""Bytes from which on an array's memory is used again; the C library caches smaller ones."""
 
 
 class Store(Protocol):
-    """Keeps arrays of this rank by keys, such as "level-17": letters, digits and -."""
+    """Store of arrays of this rank by keys, such as "level-17": letters, digits and -."""
 
     @property
     def bytes(self) -> int:
-        """What is kept, in bytes."""
+        """Stored bytes."""
         ...
 
     @property
     def keys(self) -> list[str]:
-        """The keys under which something is kept, the one that was put last at the end."""
+        """Keys of the stored arrays, the last one stored at the end."""
         ...
 
     def put(self, key: str, arrays: Arrays) -> None:
-        """Keep arrays, which may change as soon as this returns, in place of what was kept under the key."""
+        """Store arrays under a key, in place of older ones; they may change as soon as this returns."""
         ...
 
     def get(self, key: str) -> Arrays:
-        """Return what is kept under a key, not to be changed; raises KeyError where nothing is.
+        """Return the arrays of a key, not to be changed; raise KeyError where there are none.
 
         It holds until the key is dropped or put again.
         """
         ...
 
     def drop(self, key: str) -> None:
-        """Forget what is kept under a key; raises KeyError where nothing is."""
+        """Discard the arrays of a key; raise KeyError where there are none."""
         ...
 
     def close(self) -> None:
-        """End the store and forget everything."""
+        """Close the store and discard all arrays."""
         ...
 
 
 class MemoryStore:
-    """Keeps copies in memory, and that memory for copies to come.
+    """Store of copies in memory, which reuses memory.
 
     A system takes longer to give pages that are new than to fill them, and would have to for each stretch of levels.
-    What is held never grows beyond what was kept at a time: where nothing that is free fits, all of it goes back.
+    Memory never exceeds the greatest number of stored bytes: where no free array fits, all free ones are released.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class MemoryStore:
 
     @property
     def bytes(self) -> int:
-        """What is kept, in bytes."""
+        """Stored bytes."""
         return sum(array.nbytes for arrays in self._kept.values() for array in arrays.values())
 
     @property
@@ -73,7 +73,7 @@ class MemoryStore:
         return list(self._kept)
 
     def put(self, key: str, arrays: Arrays) -> None:
-        """Keep copies; see :class:`Store`."""
+        """Store copies; see :class:`Store`."""
         if key in self._kept:
             self.drop(key)
         self._kept[key] = {name: self._copy(array) for name, array in arrays.items()}
@@ -83,7 +83,7 @@ class MemoryStore:
         return self._kept[key]
 
     def drop(self, key: str) -> None:
-        """Forget; see :class:`Store`."""
+        """Discard arrays; see :class:`Store`."""
         self._free += [array for array in self._kept.pop(key).values() if array.nbytes >= LARGE]
 
     def _copy(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -97,20 +97,20 @@ class MemoryStore:
         return aligned_copy(array)
 
     def close(self) -> None:
-        """Forget everything."""
+        """Discard all arrays."""
         self._kept.clear()
         self._free.clear()
 
 
 class OuterStore:
-    """Hands what it keeps to another store; those derived from it say what they change of that, and on its way back."""
+    """Base class of stores that encode arrays for another store, and decode them."""
 
     def __init__(self, inner: Store) -> None:
         self._inner = inner
 
     @property
     def bytes(self) -> int:
-        """What is kept, in bytes."""
+        """Stored bytes."""
         return self._inner.bytes
 
     @property
@@ -119,7 +119,7 @@ class OuterStore:
         return self._inner.keys
 
     def drop(self, key: str) -> None:
-        """Forget; see :class:`Store`."""
+        """Discard arrays; see :class:`Store`."""
         self._inner.drop(key)
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ def checksums(arrays: Arrays) -> Sums:
 
 
 def check(arrays: Arrays, sums: Sums, path: Path) -> None:
-    """Raise OutputError, which names the file, for arrays that are not those that were kept."""
+    """Raise OutputError, which names the file, for arrays that differ from the stored ones."""
     found = checksums(arrays)
     wrong = [name for name, value in sums.items() if found.get(name) != value]
     if wrong:

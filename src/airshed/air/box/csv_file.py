@@ -100,6 +100,6 @@ def read_knots(value: FromCsv, folder: Path, *, key: str) -> Knots:
         raise DataError(f"{path}: times in column {value.time!r} must increase, but do not behind row {line - 1}")
     unit = value.unit or own_unit
     if unit is None and value.units[0] != "1":
-        raise DataError(f'{key}: {path} tells no unit of {value.column!r}; write unit = "{value.units[0]}"')
+        raise DataError(f'{key}: {path} gives no unit of {value.column!r}; write unit = "{value.units[0]}"')
     values, known = converted(numbers, unit or "1", value.units, where=f"{key}: column {value.column!r} of {path}")
     return Knots(key, str(path), factor * times, values, known)

@@ -216,7 +216,7 @@ class GivenNames:
         return tuple(sorted(found))
 
     def _add_processes(self) -> None:
-        """Add the weather that processes ask for, and the species that they touch."""
+        """Add the weather that processes require, and the species that they change."""
         for name, value in self._processes.weather.items():
             self._take(f"weather {name}", f"weather.{name}", value)
         self.emitted = tuple(sorted({*self.emitted, *self._processes.touched("emission")}))

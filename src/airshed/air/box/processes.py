@@ -294,5 +294,5 @@ def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict
             raise CaseError(f"weather.{name}: it follows from [environment] and [fixed]; leave it out")
         if name not in units:
             known = [each for each in units if each not in OF_AIR]
-            raise CaseError(f"weather.{name}: no process asks for such a field; {suggestion(name, known)}")
+            raise CaseError(f"weather.{name}: no process requires such a field; {suggestion(name, known)}")
     return {name: value_of(each, (units[name],), where=f"weather.{name}") for name, each in conditions.weather.items()}

@@ -155,7 +155,7 @@ def run_box(
     """
     output = Path(output)
     if output.suffix.lower() not in _SUFFIXES:
-        raise OutputError(f"{output}: the name does not tell the format; end it in .nc (netCDF) or .csv")
+        raise OutputError(f"{output}: unknown format; end it in .nc (netCDF) or .csv")
     if not output.parent.is_dir():
         raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
     run = prepare(mechanism, conditions, options.states, options.threads, allow_code=options.allow_code)

@@ -66,7 +66,7 @@ def load_states(path: Path, network: ReactionNetwork) -> CellStates:
         return replace(cell_states(columns, network, str(path)), last=last, single=single)
     if suffix in (".nc", ".nc4", ".cdf"):
         return states_of(load_netcdf(path), network, str(path))
-    raise DataError(f"{path}: states are read from netCDF (.nc) or CSV (.csv) files; the name tells which")
+    raise DataError(f"{path}: states are read from netCDF (.nc) or CSV (.csv) files, by the end of the name")
 
 
 def states_of(dataset: "xr.Dataset", network: ReactionNetwork, source: str = "states") -> CellStates:

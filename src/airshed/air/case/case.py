@@ -217,7 +217,7 @@ def check_species(case: Case, species: Iterable[str], further: Iterable[str] = (
 
 
 def check_receptor(case: Case, species: Iterable[str], asked: str) -> None:
-    """Refuse a receptor, or fields on the way back, of species that the mechanism does not have; raises CaseError.
+    """Refuse a receptor, or adjoint fields, of species that the mechanism does not have; raises CaseError.
 
     Runs do not ask for this: a case may be run with a mechanism that its receptor does not know.
     """

@@ -1,7 +1,7 @@
 """What is measured, on one rank or several that make the same calls.
 
-Checkpoints: a gradient whose every level is kept by a store, as in the plan `all`, and is read on the way back. Output:
-a run that writes all species several times. Both are whole cases, and each has one beside it that writes nothing.
+Checkpoints: a gradient whose every level is stored, as in the plan `all`, and read in the backward pass. Output: a run
+that writes all species several times. Both are whole cases, and each has one beside it that writes nothing.
 """
 
 import shutil

@@ -55,7 +55,7 @@ def adjoint(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find what changes a receptor: run the case, take it back, and rank what was emitted by what it is worth there.
+    """Rank the sources of a receptor: run the case forward and in reverse, and rank emissions by their contribution.
 
     What is measured is in the case's [receptor], or here. One run forward, and one back that takes about four times
     as long, give the sensitivity to all emissions, boundaries and rate constants at once. Its state is committed about

@@ -278,7 +278,7 @@ class Reverser:
 
 
 class _Branches:
-    """The branches that limiters took in tendencies of three steps: the one that is taken back, and those around it."""
+    """The branches that limiters took in tendencies of three steps: the one being reversed, and those around it."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._after, self._now, self._before = (aligned_zeros(shape, np.uint16) for _ in range(3))
