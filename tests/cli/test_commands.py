@@ -78,10 +78,10 @@ def test_help_shows_words_in_brackets() -> None:
     assert [text for text in found if re.search(r"(?<!\\)\[[a-z]", text)] == []
 
 
-def test_gradients_of_another_model_are_refused() -> None:
-    refused = airshed("adjoint", "queensland")
+def test_a_model_without_gradients_is_refused() -> None:
+    refused = airshed("adjoint", "cases/pollu-box/conditions.toml")
     assert refused.exit_code == 2
-    assert "gradients are of the model air; this case is of the model pasture" in refused.output
+    assert "the model box has no gradients, as air and pasture have" in refused.output
 
 
 def test_help_needs_none_of_the_heavy_libraries() -> None:
