@@ -70,8 +70,8 @@ def _walls(found: Sequence[Found]) -> Table:
                 rows.append(parts)
     note = (
         "checkpoints: a gradient, from its first step to its adjoints, that stores every level, and reads it on the "
-        "way back; nothing: in memory. output: a run that writes all species; nothing: one without. added, ratio: medians "
-        "of rounds, over the run of the round that writes nothing."
+        "way back; nothing: in memory. output: a run that writes all species; nothing: one without. added, ratio: "
+        "medians of rounds, over the run of the round that writes nothing."
     )
     columns = ("ranks", "of", "by", "min [s]", "median [s]", "added [s]", "ratio")
     return Table("Wall time", columns, rows, note)
