@@ -94,7 +94,7 @@ def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_pat
     assert kept.value == other.value
     assert np.array_equal(kept.adjoints.initial, other.adjoints.initial)
     monkeypatch.setitem(asked, "room_of", lambda section, sizes: Room(sizes, sizes.restart + 5 * sizes.level))
-    with pytest.raises(CaseError, match=r"hold 5 of .* GB beside a restart"):
+    with pytest.raises(CaseError, match=r"hold 5 of .* GB and a restart"):
         found(plan="all")
 
 

@@ -231,7 +231,7 @@ def test_another_cost_of_the_same_times_is_refused(tmp_path: Path, asked: str, w
     options = Options(resume=tmp_path / "commits")
     with pytest.raises(StoppedError):
         gradient(case(tmp_path), cost("O3", 1.0), options=options, progress=stopping("backward", 0.5))
-    with pytest.raises(CaseError, match="cannot go on with another cost"):
+    with pytest.raises(CaseError, match="cannot resume with another cost"):
         gradient(case(tmp_path), cost(asked, weight), options=options)
     assert gradient(case(tmp_path), cost("O3", 1.0), options=options).steps > 0
     assert not (tmp_path / "commits").exists()

@@ -77,7 +77,7 @@ class Problem:
         if difference is None and others:
             difference = others[0]
         if difference is not None:
-            raise CaseError(f"the gradient in {folder} cannot go on with another case: {difference}; {_MEND}")
+            raise CaseError(f"the gradient in {folder} cannot resume with another case: {difference}; {_MEND}")
 
 
 _MEND: Final = "undo that, or start again without --resume"

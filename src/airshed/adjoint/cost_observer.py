@@ -89,7 +89,7 @@ class WatcherState:
         said = commits.note
         if said["value"] != self._value:
             raise CaseError(
-                f"the gradient cannot go on with another cost: its value was {said['value']}, now is {self._value}"
+                f"the gradient cannot resume with another cost: its value was {said['value']}, now is {self._value}"
             )
         self._watcher.restore({name: commits.get(_NOTED + name) for name in said["noted"]})
 
