@@ -1,12 +1,13 @@
 """Two jobs without a common MPI: they agree, they move arrays, and they notice who is missing, wrong or dead."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from threading import Event
 
@@ -57,10 +58,13 @@ except AirshedError as error:
 
 
 def free_port() -> int:
-    """Return the first of eight ports that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1] // 8 * 8
+    """Return the first of eight free ports, below those that the system gives to connections of other programs."""
+    while True:
+        first = random.SystemRandom().randrange(20_000, 32_000, 8)
+        with suppress(OSError), ExitStack() as probes:
+            for port in range(first, first + 8):
+                probes.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            return first
 
 
 def start(job, port, token, task="moves", sizes=(1, 1), timeout=20.0):
