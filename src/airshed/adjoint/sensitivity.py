@@ -38,7 +38,7 @@ def sensitivity(
 
     receptor  see :mod:`airshed.adjoint.receptor`; without one that of the case. For the case of a model of points see
               :func:`airshed.adjoint.point_sensitivity.sensitivity`
-    given     what :class:`airshed.Simulation` takes besides: meteorology, initial, boundary, allow_code
+    given     what :class:`airshed.Simulation` takes in addition: meteorology, initial, boundary, allow_code
     returns   value     what is measured
               initial   (species, level, lat, lon) per mixing ratio at the beginning of the run, its spin-up and all
               emission  (species, hour, lat, lon) per mol released into the lowest layer, evenly over an hour

@@ -83,3 +83,20 @@ FileName = Annotated[str, AfterValidator(_file_name)]
 StrategyName = Annotated[str, BeforeValidator(_strategy)]
 Fields = Annotated[tuple[Text, ...], AfterValidator(some)]
 Instant = Annotated[datetime, PlainValidator(_instant)]
+
+
+def pair(value: Any) -> Any:
+    """Return one value as the two ends of a range; leave all else as it is."""
+    return (value, value) if isinstance(value, str | int | float | Quantity) else value
+
+
+def rising(value: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return two ends, the first of which may not lie beyond the second."""
+    first, last = (each.value if isinstance(each, Quantity) else each for each in value)
+    if first > last:
+        raise refuse(f"{KEY}: the first end lies beyond the second")
+    return value
+
+
+Moment = Annotated[Quantity, measured("s", least=0.0, most="100 year")]
+Times = Annotated[tuple[Moment, Moment], BeforeValidator(pair), AfterValidator(rising)]

@@ -4,26 +4,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from airshed.case.values import Interval, Text
+from airshed.case.values import Interval, Text, Times, pair, rising
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
 
-
-def _pair(value: Any) -> Any:
-    return (value, value) if isinstance(value, str | int | float | Quantity) else value
-
-
-def _rising(value: tuple[Any, Any]) -> tuple[Any, Any]:
-    first, last = (each.value if isinstance(each, Quantity) else each for each in value)
-    if first > last:
-        raise refuse(f"{KEY}: the first end lies beyond the second")
-    return value
-
-
-Moment = Annotated[Quantity, measured("s", least=0.0, most="100 year")]
 Degrees = Annotated[Number, Field(ge=-180.0, le=540.0)]
-Ends = Annotated[tuple[Degrees, Degrees], BeforeValidator(_pair), AfterValidator(_rising)]
-Times = Annotated[tuple[Moment, Moment], BeforeValidator(_pair), AfterValidator(_rising)]
+Ends = Annotated[tuple[Degrees, Degrees], BeforeValidator(pair), AfterValidator(rising)]
 
 
 class ReceptorSection(Section):

@@ -46,7 +46,7 @@ class CellValues(dict[str, AnyArray]):
 class Batch:
     """Steps that one call makes.
 
-    values   what they read besides the values that they change: parameters, numbers, and of each step its weather
+    values   inputs that they do not change: parameters, numbers, and of each step its weather
     records  (steps, cells) by names of results: filled with those of each step; or Rows, of which steps fill some
     """
 

@@ -5,28 +5,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from airshed.air.case.values import Latitude, Layer, Longitude
-from airshed.case.values import Interval, Text
-from airshed.core.settings import KEY, Section, measured, refuse, setting
-from airshed.core.units import Quantity
+from airshed.case.values import Interval, Text, Times, pair, rising
+from airshed.core.settings import KEY, Section, refuse, setting
 
 Measure = Literal["mean", "aot40", "mda8"]
 
 
-def _pair(value: Any) -> Any:
-    return (value, value) if isinstance(value, str | int | float | Quantity) else value
-
-
-def _rising(value: tuple[Any, Any]) -> tuple[Any, Any]:
-    first, last = (each.value if isinstance(each, Quantity) else each for each in value)
-    if first > last:
-        raise refuse(f"{KEY}: the first end lies beyond the second")
-    return value
-
-
-Moment = Annotated[Quantity, measured("s", least=0.0, most="100 year")]
-Easts = Annotated[tuple[Longitude, Longitude], BeforeValidator(_pair), AfterValidator(_rising)]
-Norths = Annotated[tuple[Latitude, Latitude], BeforeValidator(_pair), AfterValidator(_rising)]
-Times = Annotated[tuple[Moment, Moment], BeforeValidator(_pair), AfterValidator(_rising)]
+Easts = Annotated[tuple[Longitude, Longitude], BeforeValidator(pair), AfterValidator(rising)]
+Norths = Annotated[tuple[Latitude, Latitude], BeforeValidator(pair), AfterValidator(rising)]
 
 
 class ReceptorSection(Section):
