@@ -66,8 +66,8 @@ class ChemistrySection(Section):
         "imex",
         "`imex`: transport, column and chemistry in one implicit-explicit step, by Gauss-Seidel sweeps; the others "
         "split chemistry from transport and column, by a Rosenbrock method with its own steps in every cell: `strang` "
-        "in two halves around them, `lie` after them, `symmetric` in both orders, `concurrent` from the same state, so that "
-        "two groups of ranks can work at once. docs/integrators.md shows their stages.",
+        "in two halves around them, `lie` after them, `symmetric` in both orders, `concurrent` from the same state, so "
+        "that two groups of ranks can work at once. docs/integrators.md shows their stages.",
     )
     sweeps: Whole = setting(
         2,
