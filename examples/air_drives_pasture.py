@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from airshed.air.meteorology.surface import shortwave
-from airshed.air.solar import cos_zenith
 from airshed.bmi import Air, Pasture
+from airshed.models.air.solar import cos_zenith
+from airshed.models.air.weather.surface import shortwave
 
 HERE, LON = Path(__file__).parent, 138.05 + 0.1 * np.arange(156)
 

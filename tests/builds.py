@@ -100,7 +100,7 @@ def _inputs() -> Iterator[Path]:
     for folder in (root / "src" / "airshed", root / "mechanisms", root / "cases", HERE / "laws"):
         files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         yield from (path for path in files if path.suffix != ".nc" and "web" not in path.parts)
-    toys = TOY, HERE / "kernels" / "kinds.py", HERE / "air" / "box" / "toy.py"
+    toys = TOY, HERE / "kernels" / "kinds.py", HERE / "models" / "box" / "toy.py"
     yield from (Path(__file__), COMPILER, *toys, HERE / "golden.py")
 
 
@@ -196,9 +196,9 @@ def boxes() -> None:
     """Boxes of the small mechanism with changed rates, and back, by Rosenbrock methods."""
     from tempfile import TemporaryDirectory
 
-    from tests.adjoint.test_box import air_of
+    from tests.inverse.test_box import air_of
 
-    from airshed.adjoint import box_sensitivity
+    from airshed.inverse import box_sensitivity
 
     with TemporaryDirectory() as folder:
         air = air_of("small", Path(folder))
@@ -243,7 +243,7 @@ def toy_boxes() -> None:
     """Boxes of a mechanism with open rates, by Rosenbrock methods and by Gauss-Seidel."""
     from tempfile import TemporaryDirectory
 
-    from tests.air.box.toy import compile_toy
+    from tests.models.box.toy import compile_toy
 
     with TemporaryDirectory() as folder:
         compile_toy(Path(folder))
@@ -252,8 +252,8 @@ def toy_boxes() -> None:
 @build
 def emep_box() -> None:
     """A box of the EMEP mechanism."""
-    from airshed.air.box import BoxConditions
-    from airshed.air.box.run import box
+    from airshed.models.box import BoxConditions
+    from airshed.models.box.run import box
 
     air = {"temperature": "298 K", "pressure": "1000 hPa", "humidity": "50 %"}
     box("emep", BoxConditions.from_dict({"time": {"length": "10 min"}, "environment": air, "rates": {"SUN": 0.0}}))
@@ -261,10 +261,10 @@ def emep_box() -> None:
 
 @build
 def updates() -> None:
-    """The gases and the examples of tests/air/processes/test_updates.py."""
+    """The gases and the examples of tests/models/air/processes/test_updates.py."""
     from tempfile import TemporaryDirectory
 
-    from tests.air.processes.test_updates import small_run
+    from tests.models.air.processes.test_updates import small_run
 
     with TemporaryDirectory() as folder:
         small_run(Path(folder))

@@ -35,9 +35,9 @@ def make() -> None:
     """Run the case and its gradient, and put them in the place of earlier ones."""
     from typer.testing import CliRunner
 
-    from airshed.adjoint import sensitivity
     from airshed.case.toml import write_toml
     from airshed.cli.program import app
+    from airshed.inverse import sensitivity
 
     made = folder().with_name("golden.new")
     shutil.rmtree(made, ignore_errors=True)

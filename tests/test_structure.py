@@ -17,15 +17,14 @@ SHORT = {
     "cli/commands/installation.py": "two commands that only ask others",
     "core/every.py": "files and the runtime ask it when something is due",
     "core/version.py": "the build reads it",
-    "bench/median.py": "four benchmarks use it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",
     "io/hdf5.py": "one lock around libraries, with the reason for it",
     "kernels/cpu/backend.py": "every backend has this file",
     "kernels/rows.py": "weather, its ranks and kernels of cells hand it on",
     "mechanism/location.py": "all of the mechanism says by it where something stands",
-    "pasture/inputs/numbers.py": "what is stored, between those who read and who make it",
-    "pasture/inputs/opening.py": "chooses between two neighbours that know nothing of each other",
-    "pasture/case_document.py": "an entry point that writes a page, as air has one",
+    "models/pasture/inputs/numbers.py": "what is stored, between those who read and who make it",
+    "models/pasture/inputs/opening.py": "chooses between two neighbours that know nothing of each other",
+    "models/pasture/case_document.py": "an entry point that writes a page, as air has one",
     "serve/document.py": "an entry point that writes a page",
     "serve/picture.py": "pictures are imported when somebody asks for one",
     "verify/figure.py": "every check returns it",
@@ -38,11 +37,11 @@ LONG = {
 """Modules above 350 lines."""
 
 MANY = {
-    "air/meteorology/mixing.py: _free_diffusivity": "the formula of one pass over arrays: each of them is a parameter",
+    "models/air/weather/mixing.py: _free_diffusivity": "the formula of one pass over arrays, which are its parameters",
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",
-    "pasture/evaporation.py: rickert": "a formula of two layers: each parameter is a number of one of them",
+    "models/pasture/evaporation.py: rickert": "a formula of two layers: each parameter is a number of one of them",
 }
 """Functions of more parameters.
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 PRESSURE = "pressure [Pa]"
-PROFILES = Path(__file__).parents[2] / "src/airshed/air/data/boundary"
+PROFILES = Path(__file__).parents[2] / "src/airshed/models/air/data/boundary"
 
 
 @dataclass(frozen=True)

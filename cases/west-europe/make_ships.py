@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from airshed.air.landcover import land_fraction
 from airshed.grid import Grid
+from airshed.models.air.landcover import land_fraction
 
 AREA = 750e9
 """[m2]"""

@@ -10,31 +10,30 @@ from airshed.core.version import __version__ as __version__
 from airshed.runtime.registry import register
 
 if TYPE_CHECKING:
-    from airshed import adjoint as adjoint
-    from airshed import assimilate as assimilate
     from airshed import evaluate as evaluate
+    from airshed import inverse as inverse
     from airshed import mechanism as mechanism
-    from airshed.air.boundary.field import face_cells as face_cells
-    from airshed.air.box.run import box as box
-    from airshed.air.case import Case as Case
-    from airshed.air.groups import only_transports as only_transports
-    from airshed.air.groups import transport_for_others as transport_for_others
     from airshed.io.results import open_run as open_run
+    from airshed.models.air.boundary.field import face_cells as face_cells
+    from airshed.models.air.case import Case as Case
+    from airshed.models.air.groups import only_transports as only_transports
+    from airshed.models.air.groups import transport_for_others as transport_for_others
+    from airshed.models.box.run import box as box
     from airshed.runtime.registry import load_case as load_case
     from airshed.runtime.simulation import Simulation as Simulation
     from airshed.serve.client import connect as connect
 
-register("air", "airshed.air.kind:KIND", default=True)
-register("box", "airshed.air.box.model:KIND")
-register("pasture", "airshed.pasture.kind:KIND")
+register("air", "airshed.models.air.kind:KIND", default=True)
+register("box", "airshed.models.box.model:KIND")
+register("pasture", "airshed.models.pasture.kind:KIND")
 
 _LAZY = {
-    "Case": "airshed.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.air.box.run",
-    "face_cells": "airshed.air.boundary.field", "connect": "airshed.serve.client",
+    "Case": "airshed.models.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.models.box.run",
+    "face_cells": "airshed.models.air.boundary.field", "connect": "airshed.serve.client",
     "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
-    "only_transports": "airshed.air.groups", "transport_for_others": "airshed.air.groups",
+    "only_transports": "airshed.models.air.groups", "transport_for_others": "airshed.models.air.groups",
 }  # fmt: skip
-_PACKAGES = ("adjoint", "assimilate", "evaluate", "mechanism")
+_PACKAGES = ("evaluate", "inverse", "mechanism")
 
 
 def __getattr__(name: str) -> Any:

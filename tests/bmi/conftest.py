@@ -8,7 +8,7 @@ import pytest
 from airshed.bmi import Air, Component, Pasture
 from airshed.runtime import registry
 
-from ..pasture import conftest as pasture
+from ..models.pasture import conftest as pasture
 from .components import Bucket, Lorenz, Row
 
 MODELS = Path(__file__).parents[1] / "runtime" / "any_model" / "models"

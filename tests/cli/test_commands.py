@@ -16,13 +16,13 @@ import typer
 from typer.testing import CliRunner, Result
 
 from airshed import __version__
-from airshed.air.case import Case
-from airshed.air.estimate import estimate, stage_estimate, step_estimate
 from airshed.cli import progress
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, shown
 from airshed.mechanism import load_mechanism
+from airshed.models.air.case import Case
+from airshed.models.air.estimate import estimate, stage_estimate, step_estimate
 from airshed.parallel.launch import TERMINALS
 
 START = datetime(2022, 8, 31, tzinfo=UTC)
@@ -162,7 +162,7 @@ def test_each_part_of_the_work_counts(less: str) -> None:
 
 def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("Speed", ("process", "share [1]"), [("chemistry", 0.7), ("[transport]", None)], note="one core")
-    stand_in(monkeypatch, "airshed.bench.speed", run=lambda: Report("Bench", [table], {"cores": 2}))
+    stand_in(monkeypatch, "benchmarks.speed", run=lambda: Report("Bench", [table], {"cores": 2}))
     shown = airshed("bench")
     assert shown.exit_code == 0, shown.output
     for part in ("Bench", "cores", "share [1]", "[transport]", "0.7", "one core"):

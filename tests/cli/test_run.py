@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import pytest
 from typer.testing import CliRunner, Result
 
-from airshed.air.stepping import LARGEST_BATCH
 from airshed.cli.interrupt import stop_on_interrupt
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.core.report import Report, Table
 from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.models.air.stepping import LARGEST_BATCH
 
 HOUR = 3600.0
 

@@ -15,8 +15,8 @@ import numpy as np
 import xarray as xr
 
 from airshed import Case, Simulation
-from airshed.air.meteorology import era5_data
 from airshed.core.errors import DataError
+from airshed.models.air.weather import era5_data
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import failing_together
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from airshed.air.fields import air_registry
 from airshed.grid import Grid
 from airshed.grid.grid import lonlat_axes
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
+from airshed.models.air.fields import air_registry
 
 CASE = '[time]\nstep = "120 s"\n'
 

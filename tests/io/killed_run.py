@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from airshed.air.fields import air_registry
 from airshed.grid import Grid
 from airshed.grid.grid import lonlat_axes
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
+from airshed.models.air.fields import air_registry
 
 HOURS = 24
 STEPS_PER_HOUR = 4

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from airshed.air.fields import air_registry
 from airshed.core.errors import AirshedError
 from airshed.grid import Grid
 from airshed.grid.box import Box
@@ -26,6 +25,7 @@ from airshed.io.copying import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
+from airshed.models.air.fields import air_registry
 from airshed.parallel.communicator import MpiRanks, world
 from airshed.parallel.decomposition import Decomposition
 

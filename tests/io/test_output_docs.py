@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from airshed.air.fields import WEATHER
-from airshed.fields.spec import FieldRegistry
+from airshed.core.fields import FieldRegistry
 from airshed.io.restart import RestartStore
+from airshed.models.air.fields import WEATHER
 
 DOCS = (Path(__file__).parents[2] / "docs" / "output.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)

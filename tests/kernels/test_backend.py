@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.adjoint.test_box import air_of
+from tests.inverse.test_box import air_of
 from tests.laws.cases import small_case
 
 import airshed

@@ -6,7 +6,7 @@ from typing import Any
 
 import airshed
 
-USERS = Path(__file__).parents[1] / "air" / "processes" / "users"
+USERS = Path(__file__).parents[1] / "models" / "air" / "processes" / "users"
 FILES = USERS / "sea_surface.py", Path(__file__).with_name("overturning.py")
 """The processes in files of the case."""
 

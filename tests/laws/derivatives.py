@@ -12,14 +12,14 @@ import xarray as xr
 from tests.laws.cases import small_case
 
 import airshed
-from airshed.adjoint import Direction
-from airshed.adjoint.chance import random_cost, random_direction
-from airshed.adjoint.direction import BOUNDARY, EMISSION, FIELD, INITIAL, NUMBER, RATES, TOP
-from airshed.adjoint.dot_products import dot_products
-from airshed.adjoint.recording import Recording, recorded
-from airshed.adjoint.replay import Replay
-from airshed.adjoint.taylor import Taylor, remainders
-from airshed.air.boundary.field import face_cells
+from airshed.inverse import Direction
+from airshed.inverse.chance import random_cost, random_direction
+from airshed.inverse.direction import BOUNDARY, EMISSION, FIELD, INITIAL, NUMBER, RATES, TOP
+from airshed.inverse.dot_products import dot_products
+from airshed.inverse.recording import Recording, recorded
+from airshed.inverse.replay import Replay
+from airshed.inverse.taylor import Taylor, remainders
+from airshed.models.air.boundary.field import face_cells
 
 Sections = Mapping[str, Mapping[str, Any]]
 

@@ -12,12 +12,12 @@ import netCDF4
 import numpy as np
 from tests.laws.pairwise import Row
 
-from airshed.air.model import AirModel
 from airshed.io.archive import load_arrays, save_arrays
 from airshed.io.folder import RESTARTS
+from airshed.models.air.model import AirModel
+from airshed.models.points.model import PointModel
 from airshed.parallel.communicator import Communicator, MpiRanks
 from airshed.parallel.edge_messages import EdgeMessages
-from airshed.points.model import PointModel
 
 
 def no_patch(ranks: Communicator) -> Block[Any]:

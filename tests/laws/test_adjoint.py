@@ -30,25 +30,25 @@ from tests.laws.derivatives import (
 )
 
 import airshed
-from airshed.adjoint.chance import random_direction
-from airshed.adjoint.changes import Changes
-from airshed.adjoint.differences import differences
-from airshed.adjoint.direction import BOUNDARY, EMISSION, FACES, RATES, Direction
-from airshed.adjoint.dot_products import DotProducts, dot_products
-from airshed.adjoint.programs.cells import CellsAdjoint
-from airshed.adjoint.programs.formulas import FormulaAdjoint
-from airshed.adjoint.programs.values import AdjointValues
-from airshed.adjoint.recording import Recording, recorded
-from airshed.adjoint.replay import Replay
-from airshed.adjoint.taylor import SIZES, remainders
-from airshed.air import processes, repeated_chemistry
-from airshed.air.assembly import assemble
-from airshed.air.case.sections import ChemistrySection, TransportSection
 from airshed.core.errors import NumericalError
+from airshed.inverse.chance import random_direction
+from airshed.inverse.changes import Changes
+from airshed.inverse.differences import differences
+from airshed.inverse.direction import BOUNDARY, EMISSION, FACES, RATES, Direction
+from airshed.inverse.dot_products import DotProducts, dot_products
+from airshed.inverse.programs.cells import CellsAdjoint
+from airshed.inverse.programs.formulas import FormulaAdjoint
+from airshed.inverse.programs.values import AdjointValues
+from airshed.inverse.recording import Recording, recorded
+from airshed.inverse.replay import Replay
+from airshed.inverse.taylor import SIZES, remainders
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.step.operators import Kind, Shape
+from airshed.models.air import processes, repeated_chemistry
+from airshed.models.air.assembly import assemble
+from airshed.models.air.case.sections import ChemistrySection, TransportSection
 from airshed.process.discovery import processes_of
 from airshed.program.stage import HALF, STATE, Program, add, cells, move
 
@@ -348,7 +348,7 @@ def test_other_steps_of_chemistry_in_the_repetition_are_refused(
         q *= 1.5
         return again(chemistry, done, air, q, *others)
 
-    monkeypatch.setattr("airshed.adjoint.programs.cells.integrate_again", off)
+    monkeypatch.setattr("airshed.inverse.programs.cells.integrate_again", off)
     with pytest.raises(NumericalError, match="other steps the second time"):
         dot_products(strang)
 

@@ -17,8 +17,8 @@ from tests.laws.pairwise import Row
 from tests.laws.server import served
 
 import airshed
-from airshed.adjoint.recording import observing
 from airshed.grid.box import Box
+from airshed.inverse.recording import observing
 from airshed.io.folder import RESTARTS
 from airshed.io.restart import Restart
 from airshed.io.strategies.states import found_states, open_state
@@ -108,7 +108,7 @@ def cost_of(row: Row) -> float:
 def make_cases(folder: Path) -> None:
     """Write a case of each model into a folder of its name."""
     from tests.laws.cases import small_case
-    from tests.pasture.conftest import CASE, save_weather
+    from tests.models.pasture.conftest import CASE, save_weather
 
     for model in (*FACTORS["model"], UPDATES):
         (folder / model).mkdir()

@@ -7,16 +7,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import airshed
-from airshed.adjoint import box_sensitivity
-from airshed.air.assembly import assemble
-from airshed.air.box.conditions import BoxConditions
-from airshed.air.box.forcing import BoxForcing
-from airshed.air.case import Case
 from airshed.core.errors import CaseError, MechanismError
+from airshed.inverse import box_sensitivity
 from airshed.mechanism import ReactionNetwork, load_mechanism, rates, tendency
 from airshed.mechanism.describe import convert
 from airshed.mechanism.kpp.sums import sums_of
 from airshed.mechanism.structure import findings
+from airshed.models.air.assembly import assemble
+from airshed.models.air.case import Case
+from airshed.models.box.conditions import BoxConditions
+from airshed.models.box.forcing import BoxForcing
 
 AIR = {"TEMP": 290.0, "PRESS": 1e5, "M": 2.4e19, "O2": 5e18, "N2": 1.9e19, "H2O": 1e17, "SUN": 0.5}
 MEMBERS = ("CH3O2", "C2H5O2")

@@ -14,7 +14,7 @@ from airshed.observations.reading import read_observations
 from airshed.observations.screening import BELOW_ZERO, BEYOND, CENSORED, MISSING, NO_VALUE
 from airshed.observations.selection import ObservationSelection, SelectionRules, rejected_rows_table
 
-from ..assimilate.toys import GRID
+from ..inverse.fourdvar.toys import GRID
 
 START = np.datetime64("2022-08-31T00:00:00")
 HEADER = "station,lon,lat,species,value,unit,time,averaging,error,flag\n"

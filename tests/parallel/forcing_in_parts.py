@@ -13,11 +13,11 @@ import numpy as np
 from mpi4py import MPI
 from worlds import group, wait_for_all
 
-import airshed.air.forcing
-from airshed.air.case import Case
-from airshed.air.programs.groups import TransportRank
+import airshed.models.air.forcing
 from airshed.core.errors import DataError
 from airshed.kernels.cpu import pipeline
+from airshed.models.air.case import Case
+from airshed.models.air.programs.groups import TransportRank
 from airshed.parallel.communicator import Alone
 from airshed.parallel.groups import Groups
 from airshed.verify import real
@@ -62,16 +62,16 @@ def made(case, ranks):
 
 def counted(case, ranks):
     """The same, and how many columns were asked for to make the first two instants."""
-    columns, plain = [], airshed.air.forcing.upward_air_flux
+    columns, plain = [], airshed.models.air.forcing.upward_air_flux
 
     def upward(eastward, northward, change):
         columns.append(change[0].size)
         return plain(eastward, northward, change)
 
-    airshed.air.forcing.upward_air_flux = upward
+    airshed.models.air.forcing.upward_air_flux = upward
     species = made(case, ranks)
     species.context.forcing.interval(0)
-    airshed.air.forcing.upward_air_flux = plain
+    airshed.models.air.forcing.upward_air_flux = plain
     return species, columns
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from mpi4py import MPI
 from worlds import bits, group, residual, run_in_groups, wait_for_all
 
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 from airshed.verify import real
 
 APART = "with chemistry"

@@ -115,8 +115,8 @@ def many_runs(ranks: Communicator) -> None:
     """MPI has some 2000 communicators; here few are left for runs that come one after the other."""
     from mpi4py import MPI
 
-    from airshed.air.case import Case
     from airshed.io.folder import RunFolder
+    from airshed.models.air.case import Case
     from airshed.runtime.records import FolderUse, check_folder
 
     kept = [MPI.COMM_SELF.Dup() for _ in range(2000)]
@@ -134,8 +134,8 @@ def many_groups(ranks: Communicator) -> None:
     """As many_runs, with ten communicators left for runs on two groups; every third is refused."""
     from mpi4py import MPI
 
-    from airshed.air.case import Case
-    from airshed.air.groups import only_transports, transport_for_others
+    from airshed.models.air.case import Case
+    from airshed.models.air.groups import only_transports, transport_for_others
     from airshed.parallel.groups import Groups
     from airshed.runtime.simulation import Simulation
 
@@ -169,8 +169,8 @@ def _place(folder: Path, number: int) -> Path:
 
 def asked_at_the_target(ranks: Communicator) -> None:
     """One rank is asked to stop in the very step that ends where the run was to end anyway."""
-    from airshed.air.case import Case
     from airshed.io.run_state import read_state
+    from airshed.models.air.case import Case
     from airshed.runtime.simulation import Simulation, StepInfo
 
     place = Path(ranks.broadcast(tempfile.mkdtemp()))
@@ -192,7 +192,7 @@ def asked_at_the_target(ranks: Communicator) -> None:
 
 def one_looks(ranks: Communicator) -> None:
     """The first rank alone looks after every three steps, and asks to stop; the others would make batches of eight."""
-    from airshed.air.case import Case
+    from airshed.models.air.case import Case
     from airshed.runtime.simulation import Simulation, StepInfo
 
     case = Case.from_dict(TRACERS | {"time": TRACERS["time"] | {"step": "60 s"}})
@@ -213,8 +213,8 @@ def one_looks(ranks: Communicator) -> None:
 
 def not_finite(ranks: Communicator) -> None:
     """The state of one rank is lost a step before a record is due, which is due with the batch."""
-    from airshed.air.case import Case
     from airshed.io.strategies.store import count_records
+    from airshed.models.air.case import Case
     from airshed.runtime.simulation import Simulation, StepInfo
 
     Simulation(Case.from_dict(TRACERS), ranks=ranks).run(1800.0)

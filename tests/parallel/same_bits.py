@@ -16,7 +16,7 @@ from mpi4py import MPI
 from worlds import digest, group, wait_for_all
 
 import airshed
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 from airshed.parallel.same_machine import memory
 
 MACHINE = memory.machine()

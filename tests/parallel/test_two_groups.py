@@ -13,14 +13,14 @@ from tests.runtime.test_batches import WINDS, make
 from tests.started import python
 
 import airshed
-from airshed.air.estimate import describe
-from airshed.air.groups import make_groups, only_transports
-from airshed.air.model import AirModel
-from airshed.air.programs.one_step import OneStepRunner
-from airshed.air.programs.records import MoveRecord
 from airshed.core.errors import CaseError, ProgramError
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import State
+from airshed.models.air.estimate import describe
+from airshed.models.air.groups import make_groups, only_transports
+from airshed.models.air.model import AirModel
+from airshed.models.air.programs.one_step import OneStepRunner
+from airshed.models.air.programs.records import MoveRecord
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import Exchange
@@ -145,7 +145,7 @@ def test_what_phases_took_is_told(answers):
 DYING = """
 import os, sys
 import airshed
-from airshed.air.programs.groups import TransportRunner
+from airshed.models.air.programs.groups import TransportRunner
 from airshed.parallel.communicator import world
 case = airshed.Case.load(sys.argv[1], ["chemistry.integrator=strang", "parallel.groups.transport=1",
     "parallel.groups.chemistry=1", "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=10 min",
@@ -259,7 +259,7 @@ def test_more_ranks_than_species_are_refused_before_anything_is_compiled(monkeyp
 
 def test_a_stage_on_a_device_is_refused_before_anything_is_compiled(monkeypatch):
     on_device = placed(strang(), {"cells": device("cuda")})
-    monkeypatch.setattr("airshed.air.case.case.integrator", lambda *_, **__: on_device)
+    monkeypatch.setattr("airshed.models.air.case.case.integrator", lambda *_, **__: on_device)
     with pytest.raises(ProgramError, match="the device 'cuda'; there is none but the processor"):
         AirModel(tracers())
 

@@ -14,7 +14,7 @@ from mpi4py import MPI
 from worlds import bits, digest, group, residual, run_in_groups, wait_for_all
 
 import airshed
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 
 CUT = (
     "grid.area.lon=[4, 7.25]", "grid.area.lat=[50.5, 52]", "time.length=20 min", "time.spinup=0 h",

@@ -10,11 +10,11 @@ import numpy as np
 from mpi4py import MPI
 
 import airshed
-from airshed.air import landcover
-from airshed.air.case import case
-from airshed.air.emissions import builder
-from airshed.air.meteorology import era5_data
 from airshed.kernels.cpu import backend
+from airshed.models.air import landcover
+from airshed.models.air.case import case
+from airshed.models.air.emissions import builder
+from airshed.models.air.weather import era5_data
 from airshed.parallel.communicator import Alone, MpiRanks
 
 gc.set_threshold(100_000, 20, 20)  # a sixth of a short run looks for garbage, of which there is little

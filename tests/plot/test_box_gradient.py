@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from tests.adjoint.test_box import air_of
+from tests.inverse.test_box import air_of
 from typer.testing import CliRunner
 
-from airshed.adjoint import box
-from airshed.adjoint.box_ranking import ranked, ranking_table, write_sensitivity
-from airshed.air.box import run
 from airshed.case.toml import write_toml
 from airshed.cli.program import app
+from airshed.inverse import box
+from airshed.inverse.box_ranking import ranked, ranking_table, write_sensitivity
+from airshed.models.box import run
 from airshed.plot.box_gradient import draw_gradient, plot_gradient
 from airshed.plot.style import look
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.fields.spec import FieldSpec
+from airshed.core.fields import FieldSpec
 from airshed.formula import evaluate_all, exp, maximum, minimum
 from airshed.formula.tree import ZERO
 from airshed.kernels.cells import CellFormulas

@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.air.model import AirModel
 from airshed.core.errors import CaseError, DataError, NumericalError
 from airshed.io.restart import RestartStore
+from airshed.models.air.model import AirModel
 
 CENTRES = np.arange(20) * 0.5 - 4.75
 WINDS = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})

@@ -1,7 +1,7 @@
 """Without wind nothing but chemistry and deposition limit a step: they must do so by themselves."""
 
 import pytest
-from tests.air.test_strang import open_rates
+from tests.models.air.test_strang import open_rates
 
 import airshed
 

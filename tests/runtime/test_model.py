@@ -8,14 +8,14 @@ import numpy.typing as npt
 import pytest
 
 import airshed
-from airshed.air.model import AirModel
 from airshed.core.errors import CaseError
 from airshed.core.every import Every
+from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.report import Report
-from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.grid.grid import lonlat_axes
+from airshed.models.air.model import AirModel
 from airshed.parallel.communicator import Alone
 from airshed.parallel.domain import Domain
 from airshed.runtime.clock import Clock

@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.air.model import AirModel
 from airshed.kernels.layout import Layout, PackedView
+from airshed.models.air.model import AirModel
 from airshed.runtime.records import RunRecords
 
 WINDS = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})

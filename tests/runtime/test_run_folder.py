@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.air.test_strang import open_rates
+from tests.models.air.test_strang import open_rates
 
 import airshed
 from airshed.core.errors import NumericalError

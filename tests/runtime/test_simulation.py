@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.air import air_check
 from airshed.core.errors import AirshedError, CaseError, NumericalError, OutputError
+from airshed.models.air import air_check
 from airshed.runtime.simulation import StepInfo
 
 DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")

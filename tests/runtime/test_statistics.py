@@ -10,7 +10,7 @@ import pytest
 import airshed
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, OutputError
-from airshed.fields.spec import FieldRegistry, FieldSpec
+from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.box import Box
 from airshed.io.archive import load_arrays, save_arrays

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.pasture.conftest import CASE, save_weather
+from tests.models.pasture.conftest import CASE, save_weather
 
 import airshed
 

@@ -162,7 +162,7 @@ def test_the_comparison_lists_what_is_no_longer_caught() -> None:
         Mutant("src/airshed/core/sign.py", 2, 1, 2, "1.0", "2.0"),
         Mutant("src/airshed/core/sign.py", 2, 3, 4, ">", ">="),
         Mutant("src/airshed/core/sign.hpp", 1, 1, 4, " + ", " - "),
-        Mutant("src/airshed/air/programs/a.py", 3, 1, 2, "a\n  b", "c"),
+        Mutant("src/airshed/models/air/programs/a.py", 3, 1, 2, "a\n  b", "c"),
     ]
 
     def lines(*caught: bool) -> list[dict[str, object]]:
@@ -180,6 +180,6 @@ def test_the_comparison_lists_what_is_no_longer_caught() -> None:
         "- src/airshed/core/sign.py:2 `>` -> `>=` (some test)",
         "Not compared: 1 mutants that only one of the results holds.",
     ]
-    assert "- src/airshed/air/programs/a.py:3 `a b` -> `c` (some test)" in comparison(
+    assert "- src/airshed/models/air/programs/a.py:3 `a b` -> `c` (some test)" in comparison(
         lines(True, True, True, True), lines(True, True, True, False)
     )

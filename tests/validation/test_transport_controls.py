@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from airshed.air import air_check
 from airshed.grid import Grid
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
+from airshed.models.air import air_check
 from airshed.program.weights import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned
 

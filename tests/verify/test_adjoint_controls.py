@@ -10,9 +10,9 @@ import pytest
 from tests.laws.cases import small_case
 from tests.laws.derivatives import changing_weather, uneven
 
-from airshed.adjoint.backward import Backward
-from airshed.adjoint.direction import EMISSION, INITIAL
-from airshed.adjoint.replay import Replay
+from airshed.inverse.backward import Backward
+from airshed.inverse.direction import EMISSION, INITIAL
+from airshed.inverse.replay import Replay
 from airshed.verify import adjoint
 
 OFF = 1.001

@@ -6,15 +6,15 @@ import shutil
 import numpy as np
 import pytest
 
-import airshed.air.forcing
-import airshed.air.stepping
-from airshed.air import air_check
-from airshed.air.budget import Budget
-from airshed.air.processes import vertical_mixing
-from airshed.air.programs import two_step
-from airshed.air.sources import PackedSources
+import airshed.models.air.forcing
+import airshed.models.air.stepping
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
+from airshed.models.air import air_check
+from airshed.models.air.budget import Budget
+from airshed.models.air.processes import vertical_mixing
+from airshed.models.air.programs import two_step
+from airshed.models.air.sources import PackedSources
 from airshed.program.weights import two_step_weights
 from airshed.verify import carried, chemistry, column, flow, real, sameness
 from airshed.verify.checks import DEPOSITION
@@ -108,7 +108,7 @@ def test_a_leak_is_seen(after_step):
 def test_the_order_falls_without_the_weights_of_unequal_layers(monkeypatch):
     equal = np.tile([1.0 / 3.0, 1.0 / 6.0] * 2, (1, 1))
     monkeypatch.setattr(
-        airshed.air.stepping, "parabola_weights", lambda thickness: equal.repeat(thickness.size, axis=0)
+        airshed.models.air.stepping, "parabola_weights", lambda thickness: equal.repeat(thickness.size, axis=0)
     )
     assert {"l1 of a smooth front", "order of l1, 40 to 80"} <= missed(column.check())
 
@@ -149,9 +149,9 @@ def test_other_air_beyond_the_edges_is_seen():
 @pytest.mark.compiles
 def test_a_vertical_wind_that_forgets_the_change_of_density_is_seen(monkeypatch):
     """The mixing ratio stays uniform all the same: that is why the air is compared with the given one too."""
-    right = airshed.air.forcing.upward_air_flux
+    right = airshed.models.air.forcing.upward_air_flux
     monkeypatch.setattr(
-        airshed.air.forcing, "upward_air_flux", lambda east, north, change: right(east, north, 0.0 * change)
+        airshed.models.air.forcing, "upward_air_flux", lambda east, north, change: right(east, north, 0.0 * change)
     )
     assert missed(real.check_uniform(real.real_case("2 h"))) == {AIR}
 

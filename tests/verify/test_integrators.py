@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-import airshed.air.forcing
-import airshed.air.model
-import airshed.air.programs.one_step
-from airshed.air.programs.cells import CellsRunner
+import airshed.models.air.forcing
+import airshed.models.air.model
+import airshed.models.air.programs.one_step
 from airshed.formula.tree import Binary, Number
 from airshed.kernels.cpu import backend as cpu_backend
+from airshed.models.air.programs.cells import CellsRunner
 from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify import column, integrators
 from airshed.verify.sameness import compare
@@ -91,7 +91,7 @@ def test_a_first_order_formula_of_transport_is_seen(monkeypatch):
         rest = (1.0 - GAMMA) * step
         return first, replace(second, c0=1.0, c1=0.0, t0=rest, t1=0.0, g=rest)
 
-    monkeypatch.setattr(airshed.air.programs.one_step, "one_step_weights", euler)
+    monkeypatch.setattr(airshed.models.air.programs.one_step, "one_step_weights", euler)
     assert "order in time, 600 s to 300 s" in {what for _, what in missed(column.check_sources())}
 
 
@@ -100,7 +100,7 @@ def test_a_first_order_formula_of_transport_is_seen(monkeypatch):
 )
 def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
     """The length of the step before, for IMEX; the steps that cells try first, for Strang splitting."""
-    save = airshed.air.model.AirModel.save
+    save = airshed.models.air.model.AirModel.save
 
     def forgetful(self):
         saved = save(self)
@@ -108,7 +108,7 @@ def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
             return replace(saved, tiled=saved.tiled | {"chemistry.first": 0.0 * saved.tiled["chemistry.first"]})
         return replace(saved, metadata=saved.metadata | {"previous_step": None})
 
-    monkeypatch.setattr(airshed.air.model.AirModel, "save", forgetful)
+    monkeypatch.setattr(airshed.models.air.model.AirModel, "save", forgetful)
     monkeypatch.setattr(integrators, "INTEGRATORS", (integrator,))
     monkeypatch.setattr(integrators, "_RUHR", integrators._FEW)
     assert len(missed(integrators.check_restart())) == 1
@@ -116,14 +116,14 @@ def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
 
 @pytest.mark.compiles
 def test_deposition_that_is_off_by_a_hundredth_is_seen(monkeypatch):
-    build = airshed.air.forcing.Forcing._build_instant
+    build = airshed.models.air.forcing.Forcing._build_instant
 
     def other(self, index):
         instant = build(self, index)
         instant.fields["dry_deposition_conductance"][...] *= 1.01
         return instant
 
-    monkeypatch.setattr(airshed.air.forcing.Forcing, "_build_instant", other)
+    monkeypatch.setattr(airshed.models.air.forcing.Forcing, "_build_instant", other)
     errors = {test for test, what in missed(column.check_sources()) if what.startswith("relative error")}
     assert errors == {f"emission and deposition in still air, {name}" for name in integrators.INTEGRATORS}
 

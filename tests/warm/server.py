@@ -28,7 +28,7 @@ from typing import Any
 
 import airshed
 
-LEFT_AWAY = ("airshed.__main__", "airshed.bmi", "airshed.adjoint.jax", "airshed.adjoint.torch", "airshed.bench.started")
+LEFT_AWAY = ("airshed.__main__", "airshed.bmi", "airshed.inverse.jax", "airshed.inverse.torch", "benchmarks.started")
 """What a user may lack, and what runs when it is imported."""
 
 

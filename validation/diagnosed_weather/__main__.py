@@ -13,11 +13,11 @@ import numpy as np
 import xarray as xr
 from validation.diagnosed_weather.columns import LEVELS, Column, cabauw, southern_england
 
-from airshed.air.meteorology import surface
-from airshed.air.meteorology.era5 import Era5Meteorology
-from airshed.air.solar import cos_zenith
 from airshed.grid import Grid
 from airshed.io.era5 import open_era5
+from airshed.models.air.solar import cos_zenith
+from airshed.models.air.weather import surface
+from airshed.models.air.weather.era5 import Era5Meteorology
 
 LAYERS = [20, 50, 100, 170, 260, 370, 510, 690, 920, 1210, 1580, 2050, 2640, 3390, 4330, 5500, 6950]
 HEIGHTS = {"temperature at 35 m [K]": 1, "temperature at 800 m [K]": 8, "temperature at 3000 m [K]": 13}

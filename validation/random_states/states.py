@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.chemistry.problems import problem
 
-from airshed.bench.chemistry.problems import problem
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.expressions import AIR_GASES

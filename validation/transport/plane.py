@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from matplotlib import pyplot as plt
 
-import airshed.air.programs.two_step
-from airshed.air.case import Case
+from airshed.models.air.case import Case
+from airshed.models.air.programs import two_step
 from airshed.runtime.simulation import Simulation
 from airshed.verify import carried, column
 from airshed.verify.carried import REFERENCE, Carried
@@ -92,11 +92,14 @@ def run() -> dict[str, Any]:
     """Return the figures of the plane flows, of the slanting wind by Courant number, and of one column; draw them."""
     flows = {flow: {cells: carried.carry(flow, cells) for cells in RESOLUTIONS} for flow in REFERENCE}
     by_courant = {courant: carried.carry("rotation", 100, courant) for courant in ERROR_COURANTS}
-    usual, airshed.air.programs.two_step.LARGEST_COURANT = airshed.air.programs.two_step.LARGEST_COURANT, np.inf
+    usual, two_step.LARGEST_COURANT = (
+        two_step.LARGEST_COURANT,
+        np.inf,
+    )
     try:  # the model refuses fixed steps beyond it; here they are the question
         courants = {courant: slanted(courant) for courant in COURANT_NUMBERS}
     finally:
-        airshed.air.programs.two_step.LARGEST_COURANT = usual
+        two_step.LARGEST_COURANT = usual
     draw_swirl()
     draw_errors(flows)
     draw_courant(courants)

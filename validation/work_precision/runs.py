@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.chemistry import cut_case
 

@@ -13,7 +13,7 @@ from airshed.bmi.grid_functions import GridFunctions, fill
 from airshed.bmi.grids import ModelGrid, grid_of
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
-from airshed.fields.spec import FieldSpec
+from airshed.core.fields import FieldSpec
 from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
 

@@ -13,8 +13,8 @@ import netCDF4
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from airshed.core.fields import FieldSpec
 from airshed.core.version import __version__
-from airshed.fields.spec import FieldSpec
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.box import Box
 from airshed.io.hdf5 import hdf5

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from airshed.core.atomic import guarded
 from airshed.core.errors import NumericalError, OutputError
 from airshed.core.every import Every
-from airshed.fields.spec import FieldSpec, FieldView
+from airshed.core.fields import FieldSpec, FieldView
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.io.cf import Compression, Layout, Statistic

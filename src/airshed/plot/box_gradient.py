@@ -8,9 +8,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from airshed.adjoint.box_ranking import KINDS, MOST, Ranked, ranked
 from airshed.core.atomic import write_whole
 from airshed.core.version import __version__
+from airshed.inverse.box_ranking import KINDS, MOST, Ranked, ranked
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, text_at, text_size
@@ -33,7 +33,7 @@ def plot_gradient(found: xr.Dataset, path: Path) -> None:
 
 
 def draw_gradient(found: xr.Dataset) -> Figure:
-    """Draw the sensitivities of :func:`airshed.adjoint.box_sensitivity`, the largest on top."""
+    """Draw the sensitivities of :func:`airshed.inverse.box_sensitivity`, the largest on top."""
     bars = ranked(found)[:MOST]
     labels = [_label(each) for each in bars]
     left = _MARGIN + max((text_size(each, SIZE["small"], DPI)[0] / DPI for each in labels), default=0.0) + 0.15

@@ -13,7 +13,7 @@ from airshed.core.data import numbers
 from airshed.core.errors import DataError
 from airshed.grid.packing import Packing
 from airshed.grid.places import check_places
-from airshed.pasture.drought import DROUGHT, with_drought
+from airshed.models.pasture.drought import DROUGHT, with_drought
 from airshed.plot.geography import Area
 from airshed.plot.units import COMMON, MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
 

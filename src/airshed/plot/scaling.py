@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.scaling import Prediction, Scaling
+from benchmarks.scaling.measure import SHARES, Run, Setup, median
+from benchmarks.scaling.setups import LARGE, SMALL, by_messages
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from airshed.bench.scaling import Prediction, Scaling
-from airshed.bench.scaling.measure import SHARES, Run, Setup, median
-from airshed.bench.scaling.setups import LARGE, SMALL, by_messages
 from airshed.core.atomic import write_whole
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, plain_log_ticks, text_at

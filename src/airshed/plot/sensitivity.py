@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from airshed.adjoint.ranking import rows_of, time_in_words, unit_of
-from airshed.adjoint.sensitivity_files import FILE
 from airshed.core.atomic import guarded, write_whole
+from airshed.inverse.ranking import rows_of, time_in_words, unit_of
+from airshed.inverse.sensitivity_files import FILE
 from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.netcdf import load_netcdf
 from airshed.plot import wording

@@ -3,8 +3,9 @@
 from pathlib import Path
 from statistics import mean
 
-from airshed.bench.io.experiment import COMPUTE, MODES, Measured
-from airshed.bench.io.hiding import hiding
+from benchmarks.io.experiment import COMPUTE, MODES, Measured
+from benchmarks.io.hiding import hiding
+
 from airshed.core.atomic import write_whole
 from airshed.core.text import counted
 from airshed.plot.page import footer, headline

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import CaseError
-from airshed.fields.spec import FieldSpec
+from airshed.core.fields import FieldSpec
 from airshed.formula.evaluate import fold
 from airshed.formula.trace import Traced, trace
 from airshed.formula.tree import Expression, substitute, symbols

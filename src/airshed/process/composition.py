@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airshed.core.errors import CaseError
+from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
 from airshed.core.units import same_unit
-from airshed.fields.spec import FieldSpec
 from airshed.formula.evaluate import fold
 from airshed.formula.trace import Traced
 from airshed.formula.tree import ZERO, Expression, Number, Symbol, symbols

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from airshed.fields.spec import FieldSpec
+from airshed.core.fields import FieldSpec
 from airshed.formula import derivative, evaluate_all
 from airshed.formula.trace import Traced
 from airshed.kernels.cells import CellFormulas, Precision

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from pydantic import ValidationError, create_model
 
 from airshed.core.errors import CaseError
+from airshed.core.fields import FieldSpec
 from airshed.core.settings import KEY, Section, ends_of
 from airshed.core.units import Quantity
-from airshed.fields.spec import FieldSpec
 from airshed.process.bound import Bound
 from airshed.process.processes import Processes
 

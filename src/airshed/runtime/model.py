@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.fields import FieldRegistry, FieldView
 from airshed.core.report import Report
-from airshed.fields.spec import FieldRegistry, FieldView
 from airshed.grid.box import Box
 from airshed.parallel.domain import Domain
 

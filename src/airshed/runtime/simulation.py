@@ -18,9 +18,9 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.every import INSTANT
+from airshed.core.fields import FieldView
 from airshed.core.files import noting_inputs
 from airshed.core.report import Report, Table
-from airshed.fields.spec import FieldView
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock, ProvisionalStep, due_in, outputs_due

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
-from airshed.fields.spec import FieldView
+from airshed.core.fields import FieldView
 from airshed.io.cf import Statistic
 from airshed.io.output import OutputWriter
 from airshed.parallel.domain import Domain

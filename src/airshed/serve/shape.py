@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError, DataError
+from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
-from airshed.fields.spec import FieldSpec
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.packing import Packing
 from airshed.serve import types

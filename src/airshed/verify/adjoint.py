@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airshed.adjoint.cost import CostOfFunction
-from airshed.adjoint.direction import EMISSION
-from airshed.adjoint.dot_products import dot_product_test
-from airshed.adjoint.gradient import gradient
-from airshed.adjoint.taylor import ORDER, taylor_test
-from airshed.air.case import Case
+from airshed.inverse.cost import CostOfFunction
+from airshed.inverse.direction import EMISSION
+from airshed.inverse.dot_products import dot_product_test
+from airshed.inverse.gradient import gradient
+from airshed.inverse.taylor import ORDER, taylor_test
 from airshed.mechanism import load_mechanism
+from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.chemistry import MORNING, cut_case
 from airshed.verify.figure import Figure

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import xarray as xr
 
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure
 from airshed.verify.real import CASE

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
 from airshed.verify.flow import Array, Errors, tracer_case

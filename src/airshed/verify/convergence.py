@@ -15,17 +15,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.air.programs.records import (
-    CellsRecord,
-    CellWeather,
-    FormulaStep,
-    MoveRecord,
-    StageRecord,
-    StepRecord,
-    SumRecord,
-)
-from airshed.air.programs.reference import ReferenceChemistry, ReferenceExecutor
-from airshed.air.repeated_chemistry import Integrated
 from airshed.formula.tree import Binary, Number, Symbol
 from airshed.kernels.chemistry import METHODS, Tolerances
 from airshed.kernels.layout import Layout
@@ -36,6 +25,17 @@ from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, Transpor
 from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import Reaction, Species
+from airshed.models.air.programs.records import (
+    CellsRecord,
+    CellWeather,
+    FormulaStep,
+    MoveRecord,
+    StageRecord,
+    StepRecord,
+    SumRecord,
+)
+from airshed.models.air.programs.reference import ReferenceChemistry, ReferenceExecutor
+from airshed.models.air.repeated_chemistry import Integrated
 from airshed.program.integrators import SPLITTINGS, imex
 from airshed.program.stage import CELLS, Program, Stage
 from airshed.program.weights import FORMULAS

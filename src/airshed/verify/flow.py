@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from airshed.air.case import Case
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
+from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]

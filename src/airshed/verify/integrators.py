@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 from airshed.program.integrators import integrator as integrator_program
 from airshed.runtime.simulation import Simulation
 from airshed.verify.chemistry import MORNING, check_drift, cut_case

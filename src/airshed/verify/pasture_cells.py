@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.pasture import processes
-from airshed.pasture.classes import Pasture, Soil, Trees
-from airshed.pasture.fields import LAYERS, PARAMETERS, POOLS, STATE, TOTALS, WEATHER, cell_fields
-from airshed.pasture.parameters import Land, cell_parameters
+from airshed.models.pasture import processes
+from airshed.models.pasture.classes import Pasture, Soil, Trees
+from airshed.models.pasture.fields import LAYERS, PARAMETERS, POOLS, STATE, TOTALS, WEATHER, cell_fields
+from airshed.models.pasture.parameters import Land, cell_parameters
 from airshed.process.discovery import processes_of, section_of
 from airshed.process.points import Points
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from airshed.core.errors import DataError
 from airshed.core.files import read_text
 from airshed.kernels.cells import Precision
-from airshed.pasture.fields import LAYERS
-from airshed.pasture.point import Series, point_case, simulate
-from airshed.pasture.weather.met import read_met
+from airshed.models.pasture.fields import LAYERS
+from airshed.models.pasture.point import Series, point_case, simulate
+from airshed.models.pasture.weather.met import read_met
 from airshed.verify.figure import Figure
 
 Array = npt.NDArray[np.float64]

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from airshed.air.case import Case
+from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.chemistry import cut_case
 from airshed.verify.figure import Figure

@@ -13,8 +13,8 @@ from validation.fuzz.judge import MARK
 from validation.fuzz.nasty import anything, number, quantity, spoil_file, text
 from validation.fuzz.trial import Trial
 
-from airshed.air.box.conditions import BoxConditions
 from airshed.core.settings import settings_of
+from airshed.models.box.conditions import BoxConditions
 
 _CONDITIONS: Final = """
 title = "small"

@@ -251,8 +251,8 @@ def _initial(rng: random.Random, place: Path) -> Trial:
 def _case(rng: random.Random, place: Path) -> Trial:
     from validation.fuzz.areas.settings import _SLOW, assign
 
-    from airshed.air.case import Case
     from airshed.core.settings import settings_of
+    from airshed.models.air.case import Case
 
     setting = rng.choice([each for each in settings_of(Case) if each.key not in _SLOW])
     key = setting.key.replace(".N.", ".0.")

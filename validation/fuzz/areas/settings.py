@@ -10,8 +10,8 @@ from validation.fuzz.inputs import ozone_case, toml, tracer_case, write_case
 from validation.fuzz.nasty import anything, deep, number, quantity, spoil_file, text
 from validation.fuzz.trial import Trial
 
-from airshed.air.case import Case
 from airshed.core.settings import Setting, settings_of
+from airshed.models.air.case import Case
 
 _VARIANTS: Final = {
     "tracer": tracer_case, "ozone": ozone_case, "strang": lambda: ozone_case("strang"),

@@ -15,8 +15,8 @@ from airshed.cli.options import AllowCode, AsJson, CasePath, Overrides, Ranks, T
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from airshed.adjoint.options import Watcher
     from airshed.core.report import Report
+    from airshed.inverse.options import Watcher
 
 _PLACE: Final = ("place", "lon", "lat", "cells")
 
@@ -104,12 +104,12 @@ def _list(names: str) -> str:
 
 
 def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as_json: bool) -> None:
-    from airshed.adjoint.commits import remove_commits
-    from airshed.adjoint.options import Options
-    from airshed.adjoint.sensitivity_files import COMMITS
     from airshed.cli.first_rank import made_folder
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say, show
+    from airshed.inverse.commits import remove_commits
+    from airshed.inverse.options import Options
+    from airshed.inverse.sensitivity_files import COMMITS
     from airshed.io.folder import RUNS
     from airshed.runtime.registry import gradients_of
 
@@ -134,9 +134,9 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as
 
 def _prepare(folder: Path, *, resume: bool, told: bool) -> None:
     """Refuse a folder of something else; remove earlier commits, unless they are to be gone on from."""
-    from airshed.adjoint.commits import remove_commits
-    from airshed.adjoint.sensitivity_files import COMMITS, check_folder
     from airshed.cli.render import say
+    from airshed.inverse.commits import remove_commits
+    from airshed.inverse.sensitivity_files import COMMITS, check_folder
 
     check_folder(folder)
     if not resume:
@@ -195,8 +195,8 @@ class _Stop:
 
 
 def _teller(*, told: bool) -> "Watcher":
-    from airshed.adjoint.options import Watcher
     from airshed.cli.render import say
+    from airshed.inverse.options import Watcher
 
     class Teller(Watcher):
         def on_plan(self, line: str) -> None:

@@ -12,7 +12,7 @@ from airshed.cli.iterations import Iterations, StoppedError
 from airshed.cli.options import AllowCode, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
-    from airshed.assimilate.study import Outcome, Study
+    from airshed.inverse.fourdvar.study import Outcome, Study
 
 
 def assimilate(
@@ -43,7 +43,7 @@ def assimilate(
     loaded: Any = load_case(case, settings(overrides, threads))
     loaded = loaded.allowing_code() if allow_code else loaded
     if make_twin:
-        from airshed.assimilate.twin import make_twin as write_twin
+        from airshed.inverse.fourdvar.twin import make_twin as write_twin
 
         paths = write_twin(loaded)
         for path in paths if is_first() else ():
@@ -53,12 +53,12 @@ def assimilate(
 
 
 def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
-    from airshed.assimilate.folder import check_inputs, prepared
-    from airshed.assimilate.results import write_results
-    from airshed.assimilate.study import Seen, opened
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say, show
     from airshed.core.files import noting_inputs
+    from airshed.inverse.fourdvar.folder import check_inputs, prepared
+    from airshed.inverse.fourdvar.results import write_results
+    from airshed.inverse.fourdvar.study import Seen, opened
     from airshed.io.inputs import Inputs
     from airshed.plot.assimilation import plot_assimilation
 

@@ -23,8 +23,8 @@ def bench(context: typer.Context, as_json: AsJson = False) -> None:
     """Measure speed, the share of each process, and how close it comes to what the machine can do."""
     if context.invoked_subcommand is not None:
         return
-    from airshed.bench import speed
     from airshed.cli.render import show
+    from benchmarks import speed
 
     show(speed.run(), as_json=as_json)
 
@@ -36,8 +36,8 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
     """
     from rich.console import Console
 
-    from airshed.bench import chemistry
     from airshed.cli.render import show
+    from benchmarks import chemistry
 
     with Console(stderr=True).status("bench") as status:
         report = chemistry.run(
@@ -60,8 +60,8 @@ def bench_adjoint(
         return
     from rich.console import Console
 
-    from airshed.bench import adjoint
     from airshed.cli.render import show
+    from benchmarks import adjoint
 
     with Console(stderr=True).status("bench adjoint") as status:
         report = adjoint.run(hours, rounds, overrides or (), lambda what: status.update(f"bench adjoint: {what}"))
@@ -82,8 +82,8 @@ def bench_adjoint_io(
     """Measure what checkpoints and output cost a gradient and a run, sync and async, on several numbers of ranks."""
     from rich.console import Console
 
-    from airshed.bench import adjoint_io
     from airshed.cli.render import show
+    from benchmarks import adjoint_io
 
     asked = adjoint_io.Experiment(
         case, tuple(overrides or ()), minutes, tuple(filter(None, stores.split(","))),
@@ -100,8 +100,8 @@ def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
     """Measure how fast arrays move between two groups of ranks, by each strategy and transport; a minute."""
     from rich.console import Console
 
-    from airshed.bench import redistribution
     from airshed.cli.render import show
+    from benchmarks import redistribution
 
     with Console(stderr=True).status("bench redistribution"):
         report = redistribution.run(ranks or redistribution.RANKS_BY_DEFAULT)
@@ -116,8 +116,8 @@ def bench_scaling(
     """Measure a case on several numbers of ranks, fit what each part costs, and predict larger runs; some minutes."""
     from rich.console import Console
 
-    from airshed.bench import scaling
     from airshed.cli.render import show
+    from benchmarks import scaling
 
     _check_picture(picture)
     with Console(stderr=True).status("bench") as status:
@@ -137,9 +137,9 @@ def bench_ranks(
     hours: Hours = 12.0, rounds: Rounds = 8, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure how much of several cores a case on as many ranks makes use of, and how much the machine gives at all."""
+    from benchmarks.scaling import efficiency
     from rich.console import Console
 
-    from airshed.bench.scaling import efficiency
     from airshed.cli.render import show
 
     with Console(stderr=True).status("bench") as status:
@@ -181,8 +181,8 @@ def bench_io(
     """Measure the strategies of output: wall time of each, and how much of it the asynchronous ones hide."""
     from rich.console import Console
 
-    from airshed.bench import io
     from airshed.cli.render import show
+    from benchmarks import io
 
     _check_picture(picture)
     asked = io.Experiment(
@@ -208,8 +208,8 @@ def bench_output(
     """Measure what the output of a case costs: whole runs with and without it, in turn; some minutes."""
     from rich.console import Console
 
-    from airshed.bench import output
     from airshed.cli.render import show
+    from benchmarks import output
 
     with Console(stderr=True).status("bench output") as status:
         report = output.run(case, hours, pairs, folder, progress=lambda what: status.update(f"bench output: {what}"))
@@ -225,8 +225,8 @@ def bench_pasture(
     """Measure a year of pasture over Queensland, and a century of Australia at 5 km, extrapolated; a minute or two."""
     from rich.console import Console
 
-    from airshed.bench import pasture
     from airshed.cli.render import show
+    from benchmarks import pasture
 
     with Console(stderr=True).status("bench pasture") as status:
         report = pasture.run(days, rounds, folder, lambda what: status.update(f"bench pasture: {what}"))

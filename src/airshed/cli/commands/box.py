@@ -13,8 +13,8 @@ from airshed.cli.options import AllowCode, AsJson, Threads
 if TYPE_CHECKING:
     import xarray as xr
 
-    from airshed.air.box.run import BoxOptions, BoxRun
     from airshed.core.report import Report
+    from airshed.models.box.run import BoxOptions, BoxRun
 
 
 def box(
@@ -42,9 +42,9 @@ def box(
     as_json: AsJson = False,
 ) -> None:
     """Integrate a mechanism in a box of air, or in many at once; cases/emep-box has a set of conditions."""
-    from airshed.air.box.run import BoxOptions, run_box
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import show
+    from airshed.models.box.run import BoxOptions, run_box
 
     if plot is not None:
         _check_picture(plot)
@@ -68,7 +68,7 @@ def box(
 def _sensitivity(
     mechanism: str, conditions: Path, of: str, at: str | None, options: "BoxOptions"
 ) -> "xr.Dataset":  # fmt: skip
-    from airshed.adjoint import box_sensitivity
+    from airshed.inverse import box_sensitivity
 
     return box_sensitivity(
         mechanism, conditions, of, options.states, at=at, threads=options.threads, allow_code=options.allow_code
@@ -79,7 +79,7 @@ def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Pat
     """Write sensitivities beside the output, and a picture of them beside that; return the report with a ranking."""
     from dataclasses import replace
 
-    from airshed.adjoint.box_ranking import ranking_table, write_sensitivity
+    from airshed.inverse.box_ranking import ranking_table, write_sensitivity
 
     beside = output.with_stem(f"{output.stem}-gradient")
     write_sensitivity(found, beside)

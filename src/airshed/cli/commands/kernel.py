@@ -25,12 +25,12 @@ def show_kernel(
 
     First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
     """
-    from airshed.air.budget import FAMILIES
     from airshed.kernels.cpu.emit import emit
     from airshed.kernels.cpu.pipeline import LARGEST_GROUP, WIDTH
     from airshed.kernels.step.schedule import schedule
     from airshed.kernels.step.shape import MechanismShape
     from airshed.mechanism import inspect_mechanism
+    from airshed.models.air.budget import FAMILIES
 
     network = inspect_mechanism(mechanism).with_defaults()
     families = tuple(element for element in FAMILIES if element in network.atoms)

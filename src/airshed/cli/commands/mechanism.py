@@ -75,8 +75,8 @@ def convert_mechanism(
 
 def map_mechanism(mechanism: Mechanism) -> None:
     """Print a species map to begin with: what emission, the air outside and the ground are in its species."""
-    from airshed.air.species_map.template import template
     from airshed.cli.render import say
     from airshed.mechanism import inspect_mechanism
+    from airshed.models.air.species_map.template import template
 
     say(template(inspect_mechanism(mechanism)), end="")

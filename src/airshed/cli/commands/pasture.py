@@ -36,9 +36,9 @@ def prepare(
     the inputs. Errors in the weather are refused, warnings are told.
     """
     from airshed.cli.render import show
-    from airshed.pasture.inputs.prepare import save
-    from airshed.pasture.inputs.recipe import inputs_of_stations, recipe_of
-    from airshed.pasture.inputs.report import report
+    from airshed.models.pasture.inputs.prepare import save
+    from airshed.models.pasture.inputs.recipe import inputs_of_stations, recipe_of
+    from airshed.models.pasture.inputs.report import report
 
     asked = {"area": area, "spacing": spacing, "seed": seed}
     recipe = recipe_of(stations, declare, {name: each for name, each in asked.items() if each is not None}, years)
@@ -69,6 +69,6 @@ def point(
 ) -> None:
     """Run soil water and pasture growth at one place, day by day."""
     from airshed.cli.render import show
-    from airshed.pasture.point import run_point
+    from airshed.models.pasture.point import run_point
 
     show(run_point(met, parameters, output, overrides or ()), as_json=as_json)

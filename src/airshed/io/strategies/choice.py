@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from airshed.core.atomic import guarded, write_whole
-from airshed.fields.spec import FieldSpec
+from airshed.core.fields import FieldSpec
 from airshed.grid.box import Box
 from airshed.io.channel import Channel
 from airshed.io.strategies.names import STRATEGIES, missing

@@ -6,12 +6,12 @@ import numpy as np
 from pydantic import create_model
 
 from airshed.case.case import RunCase
+from airshed.core.fields import FieldSpec
 from airshed.core.settings import Whole, setting
-from airshed.fields.spec import FieldSpec
 from airshed.formula import exp, maximum, minimum
 from airshed.grid.axes import Axes, Coordinate
+from airshed.models.points.model import PointModel, PointValues
 from airshed.parallel.domain import Domain
-from airshed.points.model import PointModel, PointValues
 from airshed.process import Process, flux, number, switch, update, weather
 from airshed.process.composition import CellFields
 from airshed.process.discovery import sections_of

@@ -5,8 +5,8 @@ from typing import Any, Literal
 import numpy as np
 
 from airshed.case.case import RunCase
+from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.settings import Whole, setting
-from airshed.fields.spec import FieldRegistry, FieldSpec
 from airshed.grid.axes import Axes, Coordinate
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain

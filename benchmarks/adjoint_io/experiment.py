@@ -1,0 +1,185 @@
+"""What is measured, on one rank or several that make the same calls.
+
+Checkpoints: a gradient whose every level is stored, as in the plan `all`, and read in the backward pass. Output: a run
+that writes all species several times. Both are whole cases, and each has one beside it that writes nothing.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.core.errors import CaseError
+from airshed.inverse.backward import Backward
+from airshed.inverse.choice import make_stores
+from airshed.inverse.gradient import costs_of, run_forward
+from airshed.inverse.options import Options
+from airshed.inverse.trajectory import Trajectory
+from airshed.io.strategies.names import STRATEGIES
+from airshed.models.air.case import Case
+from airshed.models.air.model import AirModel
+from airshed.parallel.communicator import Communicator
+from airshed.runtime.simulation import Simulation
+from benchmarks.adjoint import mean_cost
+
+STORES: Final = ("files", "mpiio", "zarr")
+OUTPUTS: Final = ("gather", "files", "mpiio", "zarr")
+MODES: Final = ("sync", "async")
+CHECKPOINTS, OUTPUT = "checkpoints", "output"
+NOTHING: Final = "nothing"
+"""The gradient with levels in memory, and the run without output."""
+
+_RECORDS: Final = 6
+"""Of the output of a run."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is asked for.
+
+    settings  of the case, besides
+    minutes   of the case that each run simulates
+    rounds    in which every kind runs once, besides a first one that does not count
+    bandwidth [byte/s] of the disk of all ranks that checkpoints are slowed down to; None for that of the machine
+    """
+
+    case: str = "west-europe"
+    settings: tuple[str, ...] = ()
+    minutes: float = 60.0
+    stores: tuple[str, ...] = STORES
+    outputs: tuple[str, ...] = OUTPUTS
+    rounds: int = 6
+    bandwidth: float | None = None
+
+    def of_a_rank(self, ranks: int) -> float | None:
+        """Return the bandwidth that a rank gets."""
+        return None if self.bandwidth is None else self.bandwidth / ranks
+
+    def check(self) -> None:
+        """Raise CaseError for a store or a strategy that there is not."""
+        for name, known in [*((each, STORES) for each in self.stores), *((each, STRATEGIES) for each in self.outputs)]:
+            if name not in known:
+                raise CaseError(f"{name!r} cannot be measured; take some of {', '.join(known)}")
+
+    def kinds(self) -> Iterator[tuple[str, str]]:
+        """Yield what is measured: checkpoints or output, and "nothing" or "NAME:MODE"."""
+        for what, names in ((CHECKPOINTS, self.stores), (OUTPUT, self.outputs)):
+            if names:
+                yield what, NOTHING
+                yield from ((what, f"{name}:{mode}") for name in names for mode in MODES)
+
+    def load(self, what: str, kind: str) -> Case:
+        """Return the case of a kind, on one thread and without its spin-up."""
+        settings = [
+            'time.spinup="0 h"', f'time.length="{self.minutes!r} min"', "run.threads=1", "output=[]", *self.settings,
+        ]  # fmt: skip
+        name = kind.removesuffix(":sync")
+        if what == CHECKPOINTS:
+            store = "memory" if kind == NOTHING else name
+            settings += ['adjoint.plan="all"', 'adjoint.memory="1e3 GB"', 'adjoint.disk="1e3 GB"']
+            settings += [f'adjoint.store="{store}"']
+        elif kind != NOTHING:
+            every = f"{self.minutes / _RECORDS!r} min"
+            settings += [f'output=[{{fields="all", every="{every}", strategy="{name}"}}]']
+        return Case.load(self.case, settings)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured on a number of ranks.
+
+    steps  of a run;  cells  of the whole area
+    level  bytes of a level on the rank that has the most;  record  bytes of all output of a run, in single precision
+    walls  wall times [s] of the slowest rank, by checkpoints or output and by kind
+    """
+
+    ranks: int
+    steps: int = 0
+    cells: int = 0
+    level: int = 0
+    record: int = 0
+    walls: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+    def added(self, what: str, kind: str) -> list[float]:
+        """Return what a kind takes [s] beyond the run of its round that writes nothing."""
+        walls = self.walls[what]
+        return [wall - nothing for wall, nothing in zip(walls[kind], walls[NOTHING], strict=True)]
+
+
+def measure(asked: Experiment, ranks: Communicator, folder: Path) -> dict[str, Any]:
+    """Return what is found on these ranks, as JSON can hold it; kinds take turns, in one order and in the other."""
+    kinds, sizes = list(asked.kinds()), _Sizes()
+    walls: dict[str, dict[str, list[float]]] = {what: {} for what, _ in kinds}
+    for turn in range(asked.rounds + 1):
+        for what, kind in kinds if turn % 2 else reversed(kinds):
+            ranks.barrier()
+            case = asked.load(what, kind)
+            spent = (
+                _gradient(case, sizes, folder, asked.of_a_rank(ranks.size))
+                if what == CHECKPOINTS
+                else _run(case, folder / kind, sizes)
+            )
+            ranks.barrier()
+            if ranks.rank == 0:
+                shutil.rmtree(folder / kind, ignore_errors=True)
+            if turn:  # what compiles, and loads libraries, does not count
+                walls[what].setdefault(kind, []).append(float(ranks.largest(np.array([spent]))[0]))
+    greatest = ranks.largest(np.array([sizes.level]))
+    found = Found(ranks.size, sizes.steps, sizes.cells, int(greatest[0]), sizes.record, walls)
+    return asdict(found)
+
+
+@dataclass
+class _Sizes:
+    """What runs tell about themselves."""
+
+    steps: int = 0
+    cells: int = 0
+    level: int = 0
+    record: int = 0
+
+    def look(self, model: AirModel) -> None:
+        state = model.stepper.state
+        self.level, self.cells = state.q.nbytes + state.air.nbytes, int(np.prod(model.whole.shape))
+        self.record = 4 * len(model.network.names) * self.cells * (_RECORDS + 1)
+
+
+def _gradient(case: Case, sizes: _Sizes, folder: Path, bandwidth: float | None) -> float:
+    """Return the wall time of a gradient from its first step to its adjoints."""
+    with Simulation(case) as simulation, TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own:
+        model, cost = simulation.model, mean_cost(case, case.time.length.value)
+        with closing(make_stores(case.adjoint, Path(own), model.subdomain.ranks, bandwidth)) as stores:
+            trajectory, costs = Trajectory(model, stores), costs_of(cost, model)
+            began = time.perf_counter()
+            actions = run_forward(simulation, trajectory, cost, lambda part, done: None)
+            with closing(Backward(model, trajectory.derivatives, costs, Options(read=False))) as backward:
+                backward.run(trajectory, actions)
+            spent = time.perf_counter() - began
+        sizes.look(model)
+        sizes.steps = len(trajectory.ends)
+    return spent
+
+
+def _run(case: Case, folder: Path, sizes: _Sizes) -> float:
+    """Return the wall time of a run until all its results are there."""
+    writes = bool(case.output)
+    with closing(Simulation(case, output=folder if writes else None)) as simulation:
+        began = time.perf_counter()
+        simulation.run()
+        spent = time.perf_counter() - began
+        sizes.look(simulation.model)
+        sizes.steps = sizes.steps or simulation.model.steps
+    return spent
+
+
+def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
+    """Measure what a request asks for, on these ranks; see :mod:`benchmarks.started`."""
+    given = request["experiment"]
+    asked: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
+    return measure(Experiment(**asked), ranks, Path(request["folder"]))

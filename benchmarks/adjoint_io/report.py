@@ -1,0 +1,151 @@
+"""Starts the ranks that measure, and puts what they found into tables."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from airshed.core.report import Cell, Table
+from airshed.kernels.host import processor, usable_cores
+from benchmarks.adjoint import AdjointReport
+from benchmarks.adjoint_io.experiment import CHECKPOINTS, NOTHING, OUTPUT, Experiment, Found
+from benchmarks.adjoint_io.model import AREA, RANKS, Cost, predictions
+from benchmarks.median import FEWEST, Median, median_of
+from benchmarks.scaling.predictions import FILE_SYSTEM
+from benchmarks.started import answer_of
+
+
+def run(
+    asked: Experiment, ranks: Sequence[int], folder: Path | None = None,
+    progress: Callable[[str], object] = lambda what: None,
+) -> list[Found]:  # fmt: skip
+    """Measure on each number of ranks, in a folder on the disk in question; raises AirshedError where that fails."""
+    asked.check()
+    found = []
+    for count in ranks:
+        progress(f"{count} ranks")
+        with tempfile.TemporaryDirectory(prefix="airshed-bench-adjoint-io-", dir=folder) as place:
+            request = {"experiment": asdict(asked), "folder": place}
+            found.append(Found(**answer_of("benchmarks.adjoint_io.experiment", request, count)))
+    return found
+
+
+def report(asked: Experiment, found: Sequence[Found], cores: int | None = None) -> AdjointReport:
+    """Return the wall times, what is hidden of them, and what they would be elsewhere."""
+    cores = cores or usable_cores()
+    fitted = {name: Cost.fitted(found, name, cores) for name in asked.stores}
+    costs = {name: cost for name, cost in fitted.items() if cost is not None}
+    facts: dict[str, Cell] = {
+        "processor": processor().model, "cores": cores, "case": asked.case, "minutes of a run": asked.minutes,
+        "rounds": asked.rounds, "steps": found[0].steps, "cells": found[0].cells,
+        "bandwidth of checkpoints [MB/s]": None if asked.bandwidth is None else asked.bandwidth / 1e6,
+        "a level on one rank [MB]": found[0].level / 1e6, "output of a run [MB]": found[0].record / 1e6,
+    }  # fmt: skip
+    tables = [_walls(found), _hidden(asked, found)]
+    if costs:
+        tables += [_costs(costs), *(_predicted(name, cost, found) for name, cost in costs.items())]
+    ratios = {"walls": [asdict(each) for each in found], "hidden": _shares(asked, found), "costs": _numbers(fitted)}
+    return AdjointReport(f"Checkpoints and output of {asked.case}", tables, facts, ratios=ratios)
+
+
+def hidden(found: Found, what: str, name: str) -> Median | None:
+    """Return 1 - (t_async - t_nothing) / (t_sync - t_nothing), of rounds, and its interval.
+
+    Rounds in which the synchronous one was faster than nothing tell nothing; None where none is left.
+    """
+    pairs = zip(found.added(what, f"{name}:sync"), found.added(what, f"{name}:async"), strict=True)
+    shares = [1.0 - behind / sync for sync, behind in pairs if sync > 0.0]
+    return median_of(shares) if shares else None
+
+
+def _walls(found: Sequence[Found]) -> Table:
+    rows: list[Sequence[Cell]] = []
+    for each in found:
+        for what, kinds in each.walls.items():
+            for kind, walls in kinds.items():
+                ratio = median(w / nothing for w, nothing in zip(walls, kinds[NOTHING], strict=True))
+                parts = (each.ranks, what, kind, min(walls), median(walls), median(each.added(what, kind)), ratio)
+                rows.append(parts)
+    note = (
+        "checkpoints: a gradient, from its first step to its adjoints, that stores every level, and reads it on the "
+        "way back; nothing: in memory. output: a run that writes all species; nothing: one without. added, ratio: "
+        "medians of rounds, over the run of the round that writes nothing."
+    )
+    columns = ("ranks", "of", "by", "min [s]", "median [s]", "added [s]", "ratio")
+    return Table("Wall time", columns, rows, note)
+
+
+def _hidden(asked: Experiment, found: Sequence[Found]) -> Table:
+    rows: list[Sequence[Cell]] = []
+    for each in found:
+        for what, name in _named(asked):
+            share = hidden(each, what, name)
+            added = [median(each.added(what, f"{name}:{mode}")) for mode in ("sync", "async")]
+            parts = (None,) * 3 if share is None else (share.median, share.low, share.high)
+            rows.append((each.ranks, what, name, *added, *(None if part is None else 100.0 * part for part in parts)))
+    note = "hidden: 1 - added by async / added by sync, the median of rounds; its confidence interval (95 %, by ranks)."
+    if asked.rounds < FEWEST:
+        note += f" With fewer than {FEWEST} rounds there is none."
+    columns = (
+        "ranks", "of", "by", "added by sync [s]", "added by async [s]", "hidden [%]", "at least [%]", "at most [%]",
+    )  # fmt: skip
+    return Table("What async hides", columns, rows, note)
+
+
+def _costs(costs: dict[str, Cost]) -> Table:
+    rows = [
+        (name, 1e3 * each.alpha, None if each.beta == 0.0 else 1e-9 / each.beta, 100.0 * each.error)
+        for name, each in costs.items()
+    ]
+    note = (
+        "A level that a rank writes and reads takes alpha + bytes / rate, times ranks / cores where there are more "
+        "ranks than cores. error: of the fit, the greatest of all numbers of ranks."
+    )
+    return Table("Model of the cost of a level", ("store", "alpha [ms]", "rate [GB/s]", "error [%]"), rows, note)
+
+
+def _predicted(name: str, cost: Cost, found: Sequence[Found]) -> Table:
+    share = _share(found[0], CHECKPOINTS, name) or 0.0
+    rows = [
+        (each.ranks, each.compute, each.serial, each.sync, each.behind, each.compute / each.sync,
+         each.compute / each.behind)
+        for each in predictions(found[0], cost, share)
+    ]  # fmt: skip
+    area = " x ".join(map(str, AREA))
+    note = (
+        f"Predicted, not measured: a step, forward and back, of {area} cells on up to {max(RANKS)} ranks. Assumed: a "
+        "core for each rank; computing is shared evenly and messages cost nothing; each rank takes alpha + bytes / "
+        f"rate; a file system takes {FILE_SYSTEM / 1e9:g} GB/s of all ranks; async hides {100 * share:.0f} %, and no "
+        "more than there is computing; one rank takes what all would, one after the other."
+    )
+    columns = (
+        "ranks", "compute [s]", "one rank writes [s]", "sync [s]", "async [s]", "efficiency sync", "efficiency async",
+    )  # fmt: skip
+    return Table(f"Beyond this machine: {name}", columns, rows, note)
+
+
+def _named(asked: Experiment) -> list[tuple[str, str]]:
+    return [*((CHECKPOINTS, name) for name in asked.stores), *((OUTPUT, name) for name in asked.outputs)]
+
+
+def _shares(asked: Experiment, found: Sequence[Found]) -> list[dict[str, Any]]:
+    return [
+        {"ranks": each.ranks, "of": what, "by": name, **_median(hidden(each, what, name))}
+        for each in found
+        for what, name in _named(asked)
+    ]
+
+
+def _share(found: Found, what: str, name: str) -> float | None:
+    share = hidden(found, what, name)
+    return None if share is None else share.median
+
+
+def _median(share: Median | None) -> dict[str, float | None]:
+    return {"median": None, "low": None, "high": None} if share is None else asdict(share)
+
+
+def _numbers(costs: Mapping[str, Cost | None]) -> dict[str, Any]:
+    return {name: None if each is None else asdict(each) for name, each in costs.items()}

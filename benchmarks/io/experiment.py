@@ -1,0 +1,233 @@
+"""What is measured, on one rank or several that make the same calls."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.errors import CaseError
+from airshed.grid import Grid
+from airshed.grid.grid import lonlat_axes
+from airshed.io.copying import Lent
+from airshed.io.folder import RunFolder
+from airshed.io.output import Output, OutputWriter
+from airshed.io.strategies.names import STRATEGIES, Strategy, missing
+from airshed.models.air.fields import air_registry
+from airshed.parallel.communicator import Communicator
+from airshed.parallel.decomposition import Decomposition, Tile
+from benchmarks.io.load import Load, timed
+
+SPECIES: Final = 66
+READ: Final = (4, 5)
+"""Three-dimensional and two-dimensional fields that a step reads."""
+
+COMPUTE, INPUT = "compute alone", "with input"
+MODES: Final = ("sync", "async")
+_WIDTH: Final = 8
+_INPUT_FILE: Final = "input.bin"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is asked for: grid (lon, lat, level), compute [s] of a step, bandwidth [byte/s] of all ranks, or None."""
+
+    strategies: tuple[str, ...] = ()
+    grid: tuple[int, int, int] = (64, 64, 32)
+    steps: int = 5
+    compute: float = 0.2
+    repeats: int = 16
+    bandwidth: float | None = None
+
+    @property
+    def bytes(self) -> int:
+        """What a step writes."""
+        columns, rows, levels = self.grid
+        return 4 * SPECIES * columns * rows * levels
+
+    def names(self) -> list[str]:
+        """The strategies to measure; raises CaseError for one that there is not, or that this machine lacks."""
+        if not self.strategies:
+            return [name for name in STRATEGIES if missing(name) is None]
+        for name in self.strategies:
+            reason = missing(name) if name in STRATEGIES else f"take one of {', '.join(STRATEGIES)}"
+            if reason is not None:
+                raise CaseError(f"strategy {name!r} cannot be measured: {reason}")
+        return list(self.strategies)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Wall time [s] of a run, as the thread that computes sees it.
+
+    computed  each step's input and computing
+    waited    each step's call that writes: all of the writing, or handing over a copy and waiting for a place
+    drained   from the last step until all records are on the disk
+    final     making the final file
+    """
+
+    computed: Sequence[float]
+    waited: Sequence[float] = ()
+    drained: float = 0.0
+    final: float = 0.0
+
+    @property
+    def writing(self) -> float:
+        """What the computation waited for writing."""
+        return sum(self.waited) + self.drained
+
+    @property
+    def steps(self) -> float:
+        """Until all records are on the disk."""
+        return sum(self.computed) + self.writing
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.steps + self.final
+
+
+Runs = Mapping[str, Sequence[Spent]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Runs by what they did: "compute alone", "with input", and "NAME:sync" or "NAME:async"."""
+
+    asked: Experiment
+    ranks: int
+    runs: Runs
+
+    @property
+    def strategies(self) -> list[str]:
+        """What was measured, in order."""
+        return list(dict.fromkeys(kind.partition(":")[0] for kind in self.runs if kind not in (COMPUTE, INPUT)))
+
+
+def grid_of(text: str) -> tuple[int, int, int]:
+    """Return the grid of a text such as 64x64x32; raises CaseError."""
+    parts = text.lower().split("x")
+    if len(parts) != 3 or not all(part.isdigit() and int(part) > 0 for part in parts):
+        raise CaseError(f"{text!r} is no grid; give longitudes, latitudes and levels, such as 64x64x32")
+    columns, rows, levels = map(int, parts)
+    return columns, rows, levels
+
+
+def measure(asked: Experiment, ranks: Communicator, folder: Path) -> dict[str, list[Spent]]:
+    """Return the time of each run, of the slowest rank; all kinds of runs take turns.
+
+    The synchronous and the asynchronous run of a strategy follow each other, and change places from turn to turn, so
+    that a machine that becomes slower or faster favours neither. A first turn of one step goes uncounted: libraries
+    are loaded and memory is taken in it.
+    """
+    bench = _Bench(asked, ranks, folder)
+    modes = [f"{name}:{mode}" for name in asked.names() for mode in MODES]
+    kinds = [COMPUTE, INPUT, *modes]
+    for kind in kinds:
+        bench.run(kind, steps=1)
+    runs: dict[str, list[Spent]] = {kind: [] for kind in kinds}
+    for turn in range(asked.repeats):
+        for kind in kinds if turn % 2 == 0 else reversed(kinds):
+            runs[kind].append(bench.run(kind, asked.steps))
+    return runs
+
+
+class _Bench:
+    """One rank's part of the experiment."""
+
+    def __init__(self, asked: Experiment, ranks: Communicator, folder: Path) -> None:
+        self._asked, self._ranks, self._folder = asked, ranks, folder
+        columns, rows, levels = asked.grid
+        self._grid = Grid.regular(
+            lon=(0.0, 0.5 * columns), lat=(0.0, 0.5 * rows), spacing=0.5,
+            layers=list(np.linspace(20.0, 5000.0, levels)),
+        )  # fmt: skip
+        cut = Decomposition.of(rows, columns, _WIDTH, ranks.size)
+        self._tiles: list[Tile] = cut.tiles()
+        self._window = cut.tile(ranks.rank).window
+        self._fields = air_registry([(f"S{number:02d}", "a species") for number in range(SPECIES)]).select(
+            [f"S{number:02d}" for number in range(SPECIES)]
+        )
+        self._load = Load(
+            [spec.name for spec in self._fields], (levels, *self._window.shape), asked.compute, ranks.rank,
+            lambda seconds: float(ranks.largest(np.array([seconds]))[0]),
+        )  # fmt: skip
+        if ranks.rank == 0:
+            folder.mkdir(parents=True, exist_ok=True)
+            np.random.default_rng(0).random((READ[0] * levels + READ[1], rows, columns), np.float32).tofile(
+                folder / _INPUT_FILE
+            )
+        ranks.barrier()
+
+    def run(self, kind: str, steps: int) -> Spent:
+        """Return the time of a run, each part that of the slowest rank."""
+        self._ranks.barrier()
+        if kind in (COMPUTE, INPUT):
+            spent = Spent([self._step(reads=kind == INPUT) for _ in range(steps)])
+        else:
+            spent = self._writing(Strategy.parse(kind), steps)
+        return self._slowest(spent)
+
+    def _slowest(self, spent: Spent) -> Spent:
+        parts = [*spent.computed, *spent.waited, spent.drained, spent.final]
+        *each, drained, final = (float(part) for part in self._ranks.largest(np.array(parts)))
+        return Spent(each[: len(spent.computed)], each[len(spent.computed) :], drained, final)
+
+    def _writing(self, strategy: Strategy, steps: int) -> Spent:
+        limit = None if self._asked.bandwidth is None else self._asked.bandwidth / self._ranks.size
+        folder = self._folder / "run"
+        with RunFolder(folder, "", ranks=self._ranks, bandwidth=limit) as run:
+            writer = OutputWriter(
+                run, lonlat_axes(self._grid), Output(self._fields, 1.0, strategy=strategy),
+                start=np.datetime64("2022-08-31T00:00"), attributes={"title": "bench io"}, box=self._window.box,
+            )  # fmt: skip
+            self._ranks.barrier()
+            computed, waited, lent = [], [], Lent()
+            for step in range(steps):
+                held = timed(partial(lent.release, self._load.steps))
+                computed.append(self._step(reads=True))
+                waited.append(held + timed(partial(self._output, writer, step, lent)))
+            drained = timed(run.wait)
+            final = timed(writer.finish)
+            run.finish()
+        if self._ranks.rank == 0:
+            shutil.rmtree(folder)
+        self._ranks.barrier()
+        return Spent(computed, waited, drained, final)
+
+    def _output(self, writer: OutputWriter, step: int, lent: Lent) -> None:
+        """Write, and meet the other ranks, so that what one waits for writing is not counted as another's computing."""
+        copy = writer.write(float(step), self._load.newest, lasting=True)
+        lent.add(self._load.steps + self._load.lasting, partial(writer.ensure, copy))
+        self._ranks.barrier()
+
+    def _step(self, *, reads: bool) -> float:
+        """Return the time of a step without its output."""
+        return timed(partial(self._advance, reads=reads))
+
+    def _advance(self, *, reads: bool) -> None:
+        if reads:
+            self._read()
+        self._load.step()
+        self._ranks.barrier()
+
+    def _read(self) -> list[NDArray[Any]]:
+        """Read the input of a step on the root, and send each rank its part."""
+        columns, rows, _ = self._asked.grid
+        parts = None
+        if self._ranks.rank == 0:
+            whole = np.fromfile(self._folder / _INPUT_FILE, np.float32).reshape(-1, rows, columns)
+            parts = [np.ascontiguousarray(tile.window.of(whole)) for tile in self._tiles]
+        part: NDArray[Any] = self._ranks.scatter(parts)
+        return [part]
+
+
+def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
+    """Measure what a request asks for, on these ranks; see :mod:`benchmarks.started`."""
+    asked = {**request["experiment"], "strategies": tuple(request["experiment"]["strategies"])}
+    runs = measure(Experiment(**asked), ranks, Path(request["folder"]))
+    return {kind: [asdict(each) for each in found] for kind, found in runs.items()}

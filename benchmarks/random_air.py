@@ -1,0 +1,56 @@
+"""Steps of a mechanism in air at random, recorded as those of a run are: for mechanisms that no case has."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from airshed.inverse.area import Area
+from airshed.inverse.programs.derivatives import Derivatives
+from airshed.inverse.recording import Recording
+from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.memory import aligned_copy
+from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
+from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
+from airshed.mechanism import load_mechanism
+from airshed.models.air.programs.records import FormulaStep, MoveRecord, StepRecord
+from airshed.program.integrators import integrator
+from airshed.program.weights import two_step_weights
+
+_OPEN = 1e-3
+"""In the place of what a mechanism leaves open [1/s]."""
+
+
+def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20, 40)) -> Recording:
+    """Return steps of 100 s in air at random, of cells (level, lat, lon)."""
+    network = load_mechanism(mechanism).with_defaults()
+    network = network.bind({each.name: _OPEN for each in network.parameters})
+    kernel = compile_mechanism(network, cells[0])
+    trial = _as_in_runs(random_trial(kernel, cells[1:], two_step_weights(100.0, 100.0), sweeps=2, wind=0.01))
+    stepper = make_stepper(kernel, trial)
+    layout, state, box = stepper.layout, stepper.state, trial.box
+    constants = StepConstants(
+        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.sweeps, box.oxygen, box.nitrogen,
+    )  # fmt: skip
+    step = StepForcing(trial.weights, *forcing(trial, layout))
+    first = State(**{name: aligned_copy(np.asarray(array)) for name, array in vars(state).items()})
+    levels, records = [Level(first.q, first.air)], []
+    program = integrator("imex")
+    for number in range(steps):
+        stepper.step(step.weights, step.transport, step.column)
+        levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
+        begin, end = 100.0 * number, 100.0 * (number + 1)
+        stage = MoveRecord((FormulaStep(begin, end, step, ((0.0, 1.0),)),))
+        records.append(StepRecord(begin, end, program, (stage,)))
+    stepper.close()
+    kernels = {program.stages[0].key: kernel}
+    derivatives = Derivatives(program, kernels, {}, Area.alone(layout), constants, network, np.ones(1))
+    return Recording(derivatives, first, aligned_copy(state.tendency), tuple(levels), tuple(records), 0.0)
+
+
+def _as_in_runs(trial: Trial) -> Trial:
+    """Return air whose cells differ by a third, and that was so before: in runs few values are clipped."""
+    random, fields = np.random.default_rng(1), trial.fields
+    species = np.exp(random.uniform(np.log(1e-14), np.log(1e-8), (len(fields.q), 1, 1, 1)))
+    q = species * random.uniform(0.7, 1.3, fields.q.shape)
+    return replace(trial, fields=replace(fields, q=q, q_previous=q, tendency=np.zeros_like(q)))

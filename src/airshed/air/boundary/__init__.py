@@ -1,6 +1,0 @@
-"""Initial and boundary concentrations: profiles of clean air as the model's species, and a given initial state."""
-
-from airshed.air.boundary.initial import initial_from_dataset, record_of_a_run
-from airshed.air.boundary.profiles import ZERO, BoundaryProfiles
-
-__all__ = ["ZERO", "BoundaryProfiles", "initial_from_dataset", "record_of_a_run"]

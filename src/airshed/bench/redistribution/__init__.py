@@ -1,5 +1,0 @@
-"""How fast an array moves between two groups of ranks, by each strategy and transport; see docs/redistribution.md."""
-
-from airshed.bench.redistribution.report import RANKS_BY_DEFAULT, run
-
-__all__ = ["RANKS_BY_DEFAULT", "run"]

@@ -1,0 +1,102 @@
+"""Fields of the whole area, and the packed columns of them that a rank holds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core import exact_sum
+from airshed.kernels.backend import StepKernel, Sums
+from airshed.kernels.boundary import FaceCells, PackedBoundary, empty_sides
+from airshed.kernels.edges import WaitedFor
+from airshed.kernels.layout import Layout, Padding
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import NO_OTHERS, OtherRanks, Swap
+from airshed.models.air.model import AirModel
+from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.swap import edge_swap
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Area:
+    """The area of a model, all ranks of which call everything together.
+
+    layout  of the columns of this rank;  swap  of edges with the ranks beside this one, None for one rank alone
+    """
+
+    layout: Layout
+    subdomain: Subdomain
+    sums: Sums
+    swap: Swap | None
+
+    @classmethod
+    def of(cls, model: AirModel) -> "Area":
+        """Return the area of a model."""
+        return cls(model.layout, model.subdomain, model.kernel.sums, edge_swap(model.subdomain))
+
+    @classmethod
+    def alone(cls, layout: Layout) -> "Area":
+        """Return an area that one rank holds."""
+        return cls(layout, Subdomain.of(layout.rows, layout.columns, layout.width), exact_sum, None)
+
+    def whole(self, packed: AnyArray) -> Array:
+        """Return a packed field, of cells or of faces, as (..., lat, lon) of the whole area, on every rank."""
+        return self.joined(self.layout.unpack(packed))
+
+    def joined(self, own: Array) -> Array:
+        """Return a field (..., lat, lon) of this rank's cells or their faces as that of the whole area, on every rank.
+
+        A face between two ranks is that of the rank to the north or east of it.
+        """
+        layout, subdomain = self.layout, self.subdomain
+        if subdomain.alone:
+            return own
+        decomposition = subdomain.decomposition
+        north, east = own.shape[-2] - layout.rows, own.shape[-1] - layout.columns
+        result = np.empty((*own.shape[:-2], decomposition.rows + north, decomposition.columns + east), own.dtype)
+        parts = subdomain.ranks.gather_all(own)
+        for tile, part in zip(decomposition.tiles(), parts, strict=True):  # from the south-west on
+            window = tile.window
+            result[..., window.south : window.north + north, window.west : window.east + east] = part
+        return result
+
+    @property
+    def face_cells(self) -> FaceCells:
+        """The face cells of the whole area."""
+        return FaceCells(self.subdomain.decomposition.rows, self.subdomain.decomposition.columns)
+
+    def around(self, own: Array) -> Array:
+        """Return what lies along the lateral faces of this rank (..., face cell) as that of the whole area."""
+        return self.subdomain.whole_faces(own)
+
+    def own_boundary(self, field: Array, like: PackedBoundary) -> PackedBoundary:
+        """Return the part of a field (species, level, face cell) along sides of this rank, packed."""
+        window = self.subdomain.window
+        part = self.face_cells.part(field, window.rows, window.columns)
+        return PackedBoundary.of(self.layout, part, like.seconds, tuple(like.sides))
+
+    def whole_boundary(self, packed: PackedBoundary, shape: tuple[int, int]) -> Array:
+        """Return packed boundary concentrations as those of the whole area (species, level, face cell); shape: both."""
+        sides = empty_sides(self.layout, *shape)
+        return self.around(PackedBoundary({**sides, **packed.sides}).unpacked(self.layout))
+
+    def own(self, field: Array, *, padding: Padding = "edge") -> AnyArray:
+        """Return the columns of this rank of a field (..., lat, lon) of cells or of faces, packed."""
+        window, whole = self.subdomain.window, self.subdomain.decomposition
+        north, east = field.shape[-2] - whole.rows, field.shape[-1] - whole.columns
+        part = field[..., window.south : window.north + north, window.west : window.east + east]
+        return self.layout.pack(part, padding=padding)
+
+    def others(self, kernel: StepKernel) -> OtherRanks:
+        """Return what a stepper of this area has of other ranks."""
+        if self.swap is None:
+            return NO_OTHERS
+        return OtherRanks(WaitedFor(self.layout, (len(kernel.network.species), kernel.shape.levels), self.swap))
+
+    def total(self, by_column: npt.NDArray[Any]) -> Array:
+        """Return the sums over [lat][block] of all ranks, the same bits for any number of them."""
+        flat = by_column.reshape(by_column.shape[0] * by_column.shape[1], *by_column.shape[2:])
+        return self.subdomain.total(flat, self.sums)

@@ -1,0 +1,16 @@
+"""4D-Var: emission factors and initial states by which a model is nearest to observations of a window.
+
+:mod:`seam` says what a model has to be; docs/assimilation.md tells what is minimised.
+"""
+
+from airshed.inverse.fourdvar.control import Block, ControlVector
+from airshed.inverse.fourdvar.covariance import Covariance
+from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, Stop
+from airshed.inverse.fourdvar.operator import Domain, Operator
+from airshed.inverse.fourdvar.seam import FieldModel, Observed, Sampled
+from airshed.observations.observation import Observations
+
+__all__ = [
+    "Analysis", "Block", "ControlVector", "Covariance", "Domain", "FieldModel", "FourDVar", "Observations", "Observed",
+    "Operator", "Sampled", "Stop",
+]  # fmt: skip

@@ -1,0 +1,167 @@
+"""What an assimilation leaves behind: analysis.nc and report.txt, each whole or not at all."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.atomic import write_whole
+from airshed.core.report import Cell, Report, Table
+from airshed.inverse.fourdvar.background_check import check_background
+from airshed.inverse.fourdvar.control import Block
+from airshed.inverse.fourdvar.diagnostics import report as diagnostics_report
+from airshed.inverse.fourdvar.study import Outcome, Study
+from airshed.inverse.fourdvar.twin import truth, twin_facts
+from airshed.observations.observation import Observations
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+Variables = dict[str, tuple[Any, ...]]
+
+ANALYSIS: Final = "analysis.nc"
+REPORT: Final = "report.txt"
+
+
+def outcome_report(study: Study, outcome: Outcome) -> Report:
+    """Return the diagnostics, the change of the cost, withheld observations, and for a twin the errors of factors."""
+    found = diagnostics_report(study.control, study.seen.observations, outcome.analysis, outcome.posterior)
+    first, last = outcome.analysis.history[0], outcome.analysis.history[-1]
+    before, after = (each.cost - each.parts["background"] for each in (first, last))
+    facts: dict[str, Cell] = {
+        **found.facts, "cost of observations before": before, "cost of observations after": after,
+        "reduction of the cost of observations [%]": 100.0 * (1.0 - after / before),
+        "rows rejected": sum(row.rows for row in study.seen.rejected), **_withheld(study, outcome),
+    }  # fmt: skip
+    clipped = {
+        f"control {name} is clipped at zero [% of cells]": 100.0 * share for name, share in outcome.clipped.items()
+    }
+    facts |= clipped
+    tables = [*found.tables, *_rejected(study, outcome), *study.seen.tables()]
+    if study.case.assimilation.twin.stations:
+        more, table = twin_facts(study, outcome)
+        facts, tables = facts | more, [*tables, table]
+    return replace(found, title=f"4D-Var: {study.case.title}", facts=facts, tables=tables, warnings=list(clipped))
+
+
+def _rejected(study: Study, outcome: Outcome) -> list[Table]:
+    """Return the table of observations that the background check rejected, where there are any."""
+    seen, background = study.case.assimilation.observations, outcome.analysis.background
+    checked = check_background(study.seen.observations, background, seen.check, seen.background * np.abs(background))
+    return [checked.table()] if checked.rejected else []
+
+
+def _withheld(study: Study, outcome: Outcome) -> dict[str, Cell]:
+    """Return chi2/p of withheld observations: 1 where they are as near as their errors allow."""
+    withheld = study.seen.withheld
+    if withheld is None or outcome.withheld_before is None or outcome.withheld_after is None:
+        return {}
+    both = [
+        float(np.mean(((withheld.value - simulated) / withheld.sigma) ** 2))
+        for simulated in (outcome.withheld_before, outcome.withheld_after)
+    ]
+    return {"chi2/p of withheld observations before": both[0], "chi2/p of withheld observations after": both[1]}
+
+
+def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
+    """Return controls before and after, the departures of all observations, and the history of the cost.
+
+    Controls have dimensions of their own, `CONTROL_part_of_day` and `CONTROL_region`, beside level, lat and lon.
+    """
+    import xarray as xr
+
+    grid, analysis = study.air_model.whole, outcome.analysis
+    variables: Variables = {
+        "lat": ("lat", grid.lat, {"units": "degrees_north"}),
+        "lon": ("lon", grid.lon, {"units": "degrees_east"}),
+        "level": ("level", grid.level, {"units": "m", "long_name": "height above ground"}),
+    }
+    variables |= _controls(study, outcome)
+    variables |= _departures("", study.seen.observations, analysis.background, analysis.simulated, study.case.start)
+    variables["accepted"] = ("observation", analysis.accepted.astype(np.int8), {"long_name": "passed the check"})
+    before, after = outcome.withheld_before, outcome.withheld_after
+    if study.seen.withheld is not None and before is not None and after is not None:
+        variables |= _departures("withheld_", study.seen.withheld, before, after, study.case.start)
+    variables |= _history(outcome)
+    names = {"lat", "lon", "level"} | {name for name in variables if name.endswith("_region")}
+    data = {name: value for name, value in variables.items() if name not in names}
+    attributes = {"title": study.case.title, "stopped_by": analysis.stopped, **study.air_model.parts.attributes}
+    return xr.Dataset(data, {name: variables[name] for name in names}, attributes)
+
+
+def _controls(study: Study, outcome: Outcome) -> Variables:
+    found: Variables = {}
+    sections = {each.name: each for each in study.case.assimilation.control}
+    own = ("part_of_day", "region", "domain")
+    for block in study.control.blocks:
+        name, section = block.name, sections[block.name]
+        dims = tuple(f"{name}_{dim}" if dim in own else dim for dim in block.dims)
+        unit, what = ("1", "factor on") if block.kind == "log-normal" else ("mol mol-1", "increment of")
+        text = f"{what} {section.of} of {', '.join(section.species)}"
+        for suffix, (values, about) in _of_block(study, outcome, block).items():
+            found[f"{name}_{suffix}"] = (dims, values, {"units": unit, "long_name": f"{text}, {about}"})
+        if section.per == "region":
+            found[f"{name}_region"] = (f"{name}_region", list(section.regions))
+    return found
+
+
+def _of_block(study: Study, outcome: Outcome, block: Block) -> dict[str, tuple[Array, str]]:
+    """Return what is told of a block: its values, and a text for each."""
+    name, spread = block.name, f"standard deviation{' of its logarithm' if block.kind == 'log-normal' else ''}"
+    found = {
+        "prior": (block.control(np.zeros(block.shape)), "before"),
+        "posterior": (outcome.analysis.controls[name], "after"),
+        "sigma": (block.covariance.sigma, f"{spread}, before"),
+    }
+    if outcome.posterior is not None:
+        found["spread"] = (outcome.posterior.spread[name], f"{spread}, after")
+    if study.case.assimilation.twin.stations:
+        found["truth"] = (truth(study.case, study.control)[name], "of the run that the twin is made of")
+    return found
+
+
+def _departures(
+    prefix: str, of: Observations, before: Array, after: Array, start: np.datetime64
+) -> Variables:  # fmt: skip
+    along = f"{prefix}observation"
+    words = {name: (along, getattr(of, name).astype(str).tolist()) for name in ("station", "kind", "species", "unit")}
+    times = {name: start + (1e9 * getattr(of, name)).astype("timedelta64[ns]") for name in ("begin", "end")}
+    numbers = {"lon": (of.lon, "degrees_east"), "lat": (of.lat, "degrees_north")}
+    measured = {"value": of.value, "error": of.sigma}
+    measured |= {"departure_before": of.value - before, "departure_after": of.value - after}
+    own = prefix or "observation_"
+    found: Mapping[str, tuple[Any, ...]] = {
+        **words,
+        **{name: (along, value) for name, value in times.items()},
+        **{name: (along, value, {"units": unit}) for name, (value, unit) in numbers.items()},
+        **{name: (along, value, {"comment": "in the unit of each"}) for name, value in measured.items()},
+    }
+    return {f"{own}{name}": value for name, value in found.items()}
+
+
+def _history(outcome: Outcome) -> Variables:
+    history = outcome.analysis.history
+    parts = list(history[0].parts)
+    found: Variables = {
+        "cost": ("iteration", [each.cost for each in history], {"units": "1", "long_name": "J"}),
+        "gradient_norm": ("iteration", [each.gradient_norm for each in history], {"units": "1"}),
+        "runs": ("iteration", [each.evaluations for each in history], {"long_name": "runs of model and adjoint"}),
+    }
+    for name in parts:
+        about = {"units": "1", "long_name": f"J of {name}"}
+        found[f"cost_{name.replace(' ', '_')}"] = ("iteration", [each.parts[name] for each in history], about)
+    return found
+
+
+def write_results(folder: Path, study: Study, outcome: Outcome) -> Report:
+    """Write both files, and return the report; raises OutputError."""
+    found = outcome_report(study, outcome)
+    with write_whole(folder / ANALYSIS) as part:
+        analysis_dataset(study, outcome).to_netcdf(part, engine="netcdf4")
+    with write_whole(folder / REPORT) as part:
+        part.write_text(found.to_text(), encoding="utf-8")
+    return found

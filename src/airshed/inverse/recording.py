@@ -1,0 +1,183 @@
+"""A short run, recorded once: all of its levels and the records of its steps, in memory."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.inverse.area import Area
+from airshed.inverse.changes import given_fields, given_numbers
+from airshed.inverse.cost import Cost, times_of
+from airshed.inverse.programs.derivatives import Derivatives, derivatives_of, simulation_of
+from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.step.data import Level, State, StepConstants
+from airshed.kernels.step.operator_fields import Member
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.case import Case
+from airshed.models.air.model import AirModel
+from airshed.models.air.programs.records import FormulaStep, OnStep, StepRecord
+from airshed.runtime.clock import Clock, due_in
+from airshed.runtime.simulation import Simulation
+
+Array = npt.NDArray[np.float64]
+
+STEPS = 12
+"""The number of steps that are recorded by default."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded run.
+
+    first   the state before the first step;  tendency  T(n) [mol/s] of the last
+    levels  after each step, level 0 before the first
+    begin   [s] of the first step
+    """
+
+    derivatives: Derivatives
+    first: State
+    tendency: AnyArray
+    levels: tuple[Level, ...]
+    steps: tuple[StepRecord, ...]
+    begin: float
+
+    @property
+    def area(self) -> Area:
+        """The area and the columns of this rank."""
+        return self.derivatives.area
+
+    @property
+    def constants(self) -> StepConstants:
+        """What stays the same from step to step."""
+        return self.derivatives.constants
+
+    @property
+    def network(self) -> ReactionNetwork:
+        """The mechanism."""
+        return self.derivatives.network
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        """The fields and numbers that operators read, by their names."""
+        return self.derivatives.members
+
+    @property
+    def formula_steps(self) -> Iterator[FormulaStep]:
+        """All applications of formulas in all steps, in their order."""
+        return (each for step in self.steps for each in step.formula_steps)
+
+    @property
+    def times(self) -> list[float]:
+        """The times [s] of the levels."""
+        return [self.begin, *(step.end for step in self.steps)]
+
+    @property
+    def emission(self) -> dict[float, int]:
+        """The periods of sources by their beginnings [s], and how many of the lowest levels they have."""
+        return {
+            begin: each.forcing.column.emission.shape[-2]
+            for each in self.formula_steps if each.forcing.column is not None
+            for begin, _ in each.emission
+        }  # fmt: skip
+
+    def numbers(self) -> dict[str, Array]:
+        """Return the numbers of operators as they were in the first step."""
+        given = given_numbers(next(self.formula_steps).forcing)
+        return {
+            name: np.array(given.get(name, member.values), dtype=np.float64)
+            for name, member in self.members.items() if member.shape is None
+        }  # fmt: skip
+
+    @cached_property
+    def instants(self) -> dict[str, list[AnyArray]]:
+        """The packed fields that operators read at each instant, in order of time."""
+        found: dict[str, dict[int, AnyArray]] = {
+            name: {} for name, each in self.members.items() if each.shape is not None
+        }
+        for step in self.formula_steps:
+            for name, pair in given_fields(step.forcing).items():
+                for each in pair if name in found else ():
+                    found[name].setdefault(id(each), each)
+        return {name: list(each.values()) for name, each in found.items()}
+
+    @cached_property
+    def boundary(self) -> dict[float, Array]:
+        """The boundary concentrations (species, level, face cell) at each instant [s]; none with a profile."""
+        given = [each.forcing.transport.boundary for each in self.formula_steps]
+        packed = {end.seconds: end for each in given if each is not None for end in (each.start, each.end)}
+        shape = self.constants.profile.shape
+        return {seconds: self.area.whole_boundary(packed[seconds], shape) for seconds in sorted(packed)}
+
+
+@contextmanager
+def observing(model: AirModel, on_step: OnStep, *, lengths: bool = False) -> Iterator[None]:
+    """Set a callback for the record of each step; lengths: see ``ForwardExecutor.on_step``."""
+    model.executor.on_step(on_step, lengths=lengths)
+    try:
+        yield
+    finally:
+        model.executor.on_step(None)
+
+
+def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterator[float]:
+    """Make the steps of a simulation one by one, to a time [s] or else so many; yield the end of each.
+
+    Raises CaseError where the case ends before any.
+    """
+    model, case = simulation.model, simulation.case
+    end = simulation.end if until is None else until
+    clock, done = Clock(model, due_in(case), end), 0
+    while model.seconds < end and (until is not None or done < steps):
+        model.step_through(clock.next_steps(end, 1))
+        done += 1
+        yield model.seconds
+    if not done:
+        raise CaseError(f"there is no step to record: {steps} steps of a case that ends at {simulation.end:g} s")
+
+
+def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
+    """Return the first steps of a simulation that has not begun, or all up to a time [s].
+
+    With several ranks all of them call this, and each records its own columns. Raises CaseError for a case without an
+    adjoint.
+    """
+    model: AirModel = simulation.model
+    derivatives = derivatives_of(model)
+    records: list[StepRecord] = []
+    state, begin = model.stepper.state, model.seconds
+    first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
+    levels = [Level(first.q, first.air)]
+    with observing(model, lambda record: records.append(record.detached()), lengths=True):
+        for _ in step_ends(simulation, steps, until):
+            levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
+    tendency = aligned_copy(state.tendency)
+    return Recording(derivatives, first, tendency, tuple(levels), tuple(records), begin)
+
+
+def recorded(
+    case: Case | str | Path, cost: "CostOrMaker" = None, *, steps: int = STEPS, **given: Any
+) -> tuple[Recording, Callable[[], Cost] | None]:  # fmt: skip
+    """Return the recording of a case, to the last time of a cost if there is one, and a function that copies it.
+
+    A cost may have the model, which no copy needs and none can be made of: copies share it.
+
+    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    """
+    with simulation_of(case, **given) as simulation:
+        model = simulation.model
+        made = cost(model) if callable(cost) else cost
+        if made is None:
+            return record(simulation, steps), None
+        run = record(simulation, steps, times_of(made, simulation.end)[-1])
+        return run, lambda: deepcopy(made, {id(model): model})
+
+
+CostOrMaker = Cost | Callable[[AirModel], Cost] | None
+"""A cost, what makes one for a model, or None for one at random."""

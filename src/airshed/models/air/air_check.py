@@ -1,0 +1,89 @@
+"""Refuses air of which a species is more than all: a mixing ratio above 1 mol/mol, or one that is not a number.
+
+Transport and mixing make no new maxima, so that the greatest mixing ratio grows by E / A at most, the emission over the
+air of a cell. The state is looked at where this bound comes near one, and each hour: an ordinary step pays nothing.
+"""
+
+from math import inf, nan
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import NumericalError
+from airshed.kernels.backend import Stepper
+from airshed.models.air.assembly import Parts
+from airshed.models.air.emission_report import kind_of
+from airshed.models.air.sources import PackedSources
+from airshed.models.air.stepping import words_for_cell
+from airshed.process.release import Source
+
+Array = npt.NDArray[np.float64]
+
+MOST: Final = 1.0 + 1e-9
+"""Greatest mixing ratio [mol/mol], with what rounding adds to it."""
+
+_NEAR: Final = 0.5
+_AT_LEAST_EVERY: Final = 3600.0
+
+
+class AirCheck:
+    """Looks at the packed state of a model after its steps; all ranks call together, each for its own columns."""
+
+    def __init__(self, parts: Parts, stepper: Stepper, sources: PackedSources) -> None:
+        self._parts, self._stepper, self._sources = parts, stepper, sources
+        self._period, self._growth = nan, 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Look at the state after the next step, since something else has changed it."""
+        self._bound, self._due = inf, -inf
+
+    def after(self, begin: float, end: float) -> None:
+        """Raise NumericalError where steps from `begin` to `end` [s] made impossible air."""
+        self._bound += (end - begin) * self._greatest_growth(0.5 * (begin + end))
+        if self._bound <= _NEAR and end < self._due:
+            return
+        most = float(self._stepper.state.q.max(initial=0.0))
+        if not most <= MOST:
+            self._refuse(end)
+        self._bound, self._due = most, end + _AT_LEAST_EVERY
+
+    def _greatest_growth(self, seconds: float) -> float:
+        """Return the greatest E / A of any cell in the period that holds a time [1/s]."""
+        period = self._sources.begin_of(seconds)
+        if period != self._period:
+            packed, _ = self._sources.at(seconds)
+            air = self._stepper.state.air[:, :, None, : packed.shape[3]]
+            growth = np.divide(packed, air, out=np.zeros_like(packed), where=air > 0.0)
+            self._period, self._growth = period, float(growth.max(initial=0.0))
+        return self._growth
+
+    def _refuse(self, seconds: float) -> None:
+        """Raise NumericalError for the cell where there is most of a species; nothing where no column has any."""
+        layout, names = self._stepper.layout, self._parts.network.names
+        values = np.array([layout.unpack(self._stepper.state.q[:, :, number]) for number in range(len(names))])
+        wrong = np.where(np.isfinite(values), values, inf)
+        if wrong.max(initial=0.0) <= MOST:
+            return
+        number, level, row, column = (int(index) for index in np.unravel_index(wrong.argmax(), wrong.shape))
+        value, cell = values[number, level, row, column], words_for_cell(self._parts.grid, row, column, level)
+        amount = f"is {value:.3g} mol/mol, more than all air," if np.isfinite(value) else "is no longer finite"
+        cause = self._cause(names[number], (level, row, column), seconds)
+        raise NumericalError(f"{names[number]} {amount} in {cell} at {seconds:g} s; {cause}")
+
+    def _cause(self, name: str, cell: tuple[int, int, int], seconds: float) -> str:
+        """Return what brings most of a species into a cell, and what to do."""
+        rates = [(_rate_in(source, name, cell, seconds), kind_of(source)) for source in self._parts.own_sources]
+        rate, kind = max(rates, default=(0.0, ""))
+        if rate > 0.0:
+            return f"{kind} emit {rate:.3g} mol/s of it there: lower that, or give it to more cells"
+        return "nothing is emitted there: check initial and boundary values, rates and processes"
+
+
+def _rate_in(source: Source, name: str, cell: tuple[int, int, int], seconds: float) -> float:
+    """Return what a source brings of a species into a cell [mol/s], just before a time."""
+    level, row, column = cell
+    if name not in source.species or level >= source.levels:
+        return 0.0
+    return float(source.rate(float(np.nextafter(seconds, -inf)))[source.species.index(name), level, row, column])

@@ -1,0 +1,290 @@
+"""From a case to the parts of the air-quality model: one function for each section of the case."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.data import is_dataset
+from airshed.core.errors import CaseError
+from airshed.core.fields import FieldRegistry, FieldSpec
+from airshed.core.text import printable, suggestion
+from airshed.grid import Grid
+from airshed.grid.grid import lonlat_axes
+from airshed.io.cf import own_names
+from airshed.io.netcdf import load_netcdf
+from airshed.kernels.backend import StepKernel, backend
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.rate_check import RateCheck
+from airshed.models.air.attribution import data_attributes
+from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
+from airshed.models.air.case import Case, check_species
+from airshed.models.air.case_weather import Given, weather_of
+from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
+from airshed.models.air.emissions.settings import InventorySettings
+from airshed.models.air.emissions.split import Split, split_of
+from airshed.models.air.fields import VOLUME, air_registry
+from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
+from airshed.models.air.light import Light
+from airshed.models.air.phases import Phase, phases, with_particles
+from airshed.models.air.processes_of_case import (
+    fields_of_processes,
+    own_processes,
+    place_of,
+    processes_in,
+    weather_needs,
+    with_transported,
+)
+from airshed.models.air.species_map import (
+    Needs,
+    SpeciesMap,
+    find_species_map,
+    fit,
+    left_out,
+    translated,
+    without_air,
+)
+from airshed.models.air.species_map.doubts import doubts
+from airshed.models.air.species_map.parts import ISOPRENE
+from airshed.models.air.species_map.rates import air_notes, bind_rates
+from airshed.models.air.weather.wrapped import OneAtATime
+from airshed.parallel.communicator import Communicator
+from airshed.parallel.subdomain import Subdomain
+from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates
+from airshed.process.processes import Processes
+from airshed.process.release import Source, SourceOfAll
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass
+class Parts:
+    """What a case is made of, before anything is compiled or computed.
+
+    whole       the grid of the case;  subdomain  this rank's part of it;  grid  the columns that are held here
+    sources     what emits in the whole area;  own_sources  the same here
+    own_fields  that processes add to the state;  updates  what they do to cells
+    phases      of species, by their names
+    attributes  what results must say of the input, see ``attribution``
+    notes       part of the model, and what there is to say of it
+    """
+
+    case: Case
+    whole: Grid
+    subdomain: Subdomain
+    grid: Grid
+    network: ReactionNetwork
+    land: Array
+    meteorology: OneAtATime
+    light: Light
+    processes: Processes
+    boundary: BoundaryProfiles
+    sources: tuple[Source, ...]
+    own_sources: tuple[Source, ...]
+    own_fields: tuple[OwnField, ...]
+    updates: tuple[CellUpdate, ...]
+    phases: Mapping[str, Phase]
+    attributes: Mapping[str, str]
+    notes: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def start(self) -> np.datetime64:
+        """The start of the case, UTC."""
+        return self.case.start
+
+    @property
+    def begin(self) -> float:
+        """The first moment of the simulation [s since the start], negative by the spin-up."""
+        return 0.0 - self.case.time.spinup.value
+
+    def fields(self, settable: Iterable[FieldSpec]) -> FieldRegistry:
+        """Return the fields of the model: species, weather, what processes add, and numbers that may be changed."""
+        species, own = self.network.species, (each.spec(VOLUME) for each in self.own_fields if not each.is_species)
+        return air_registry(
+            [(each.name, each.text) for each in species], {each.name: each.molar_mass for each in species},
+            [*settable, *own], self.phases,
+        )  # fmt: skip
+
+    def total(self, kernel: StepKernel) -> Callable[[Array], Array]:
+        """Return what sums over the columns of all ranks, by the exact sums of a kernel."""
+        return lambda sums: self.subdomain.total(sums, kernel.sums)
+
+    @cached_property
+    def rate_check(self) -> RateCheck:
+        """What looks at the rate constants in the air of each instant."""
+        return RateCheck(self.network)
+
+    @property
+    def sunlit_until(self) -> float | None:
+        """Up to when processes or rates follow the sun [s], so that they change each hour; None where they do not."""
+        follows = self.processes.follow_the_sun or bool(self.network.parameters) or self.rate_check.follows_the_sun
+        return self.case.time.length.value if follows else None
+
+
+def assemble(
+    case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, any_tiles: bool = False
+) -> Parts:  # fmt: skip
+    """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit.
+
+    any_tiles  whether `parallel.tiles` is meant for other ranks
+    """
+    whole, network = case.make_grid(), case.network()
+    _refuse_own_names(network, whole)
+    _refuse_sums(network)
+    tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
+    subdomain = Subdomain.of(*whole.shape[1:], backend().width, ranks, tiles)
+    grid = whole if subdomain.alone else whole.part(subdomain.window)
+    species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
+    asked = own_processes(case)
+    own_fields = fields_of_processes(asked)
+    network = with_transported(without_air(network, species_map), own_fields)
+    names = network.names
+    own_species = [each.name for each in own_fields if each.is_species]
+    species_map = species_map.with_own_species(own_species)
+    without = left_out(case, species_map, names)
+    case = translated(case, species_map, names)
+    inventory = _inventory_of(case)
+    split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
+    # A map that is missing is the cause of names that are: it is told first.
+    needs = _needs(case, names, split)
+    species_map = fit(species_map, network, needs, case.mechanism)
+    species_map = replace(species_map, deposition=with_particles(species_map.deposition, case.particles, own_species))
+    check_species(case, names, further=[each.name for each in own_fields])
+    notes_on_air = air_notes(network)
+    network = bind_rates(network, species_map.rates, species_map.source)
+    all_land = land_fraction(whole)
+    land = np.ascontiguousarray(subdomain.window.of(all_land))
+    attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
+    light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
+    about = {
+        "reactions": network.reactions, "deposition map": species_map.deposition,
+        "inventory": inventory, "split": split, "emission map": species_map.emissions,
+        "countries apart": case.assimilation.tells_countries_apart,
+    }  # fmt: skip
+    processes = processes_in(case, place_of(case, network, whole, subdomain, land, light, about), asked)
+    network = replace(network, reactions=processes.reactions)
+    air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(processes))
+    notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
+    notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
+    notes += [("mechanism", species_map.caution)] if species_map.caution else []
+    notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
+    notes += [("mechanism", note) for note in notes_on_air]
+    notes += [("mechanism", note) for note in doubts(species_map, network, needs.compounds)]
+    notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
+    notes += [("emission", note) for note in isoprene_notes(species_map.emissions, network, needs.compounds)]
+    notes += [("deposition", note) for note in _of_deposition(case, species_map)]
+    sources = processes.sources(air)
+    own = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
+    return Parts(
+        case, whole, subdomain, grid, network, land, air, light, processes, _boundary(case, names, species_map),
+        sources, own, own_fields, cell_updates(processes, own_fields),
+        phases(names, case.particles, species_map.deposition), attributes, notes,
+    )  # fmt: skip
+
+
+def _of_deposition(case: Case, species_map: SpeciesMap) -> list[str]:
+    """Return that no species deposits, where a scheme is on and the species map lets all of them stay in the air."""
+    none = case.deposition.scheme != "none" and not species_map.deposition.surrogate and not case.deposition.velocities
+    return ["no species deposits: the species map lets all of them stay in the air"] if none else []
+
+
+def _refuse_own_names(network: ReactionNetwork, whole: Grid) -> None:
+    """Raise CaseError for species that output could not tell from its own coordinates."""
+    taken = [name for name in network.names if name in own_names(lonlat_axes(whole))]
+    if taken:
+        raise CaseError(
+            f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "
+            f"rename the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
+        )
+
+
+def _refuse_sums(network: ReactionNetwork) -> None:
+    """Raise CaseError for species that are sums of others: transport would carry them apart."""
+    for name, weights in network.sums.items():
+        raise CaseError(
+            f"mechanism {network.name} has rates that follow {name}, the sum of {len(weights)} species, which only "
+            f"boxes can; for a case write each such reaction once for each species X of it, A + X = B + X : k"
+        )
+
+
+def _inventory_of(case: Case) -> InventorySettings | None:
+    """Return where the inventory is and for which year; None without one, CaseError where its folder is missing."""
+    settings = case.emissions
+    if settings.inventory is None:
+        return None
+    folder = case.path(settings.inventory)
+    if not folder.is_dir():
+        raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
+    year = case.time.start.year if settings.year is None else settings.year
+    return InventorySettings(folder, year, scale=settings.scale)
+
+
+def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = None) -> Array:
+    """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, the case's, then `given`."""
+    case, names = parts.case, parts.network.names
+    state = parts.boundary.initial(pressure)
+    for each in parts.own_fields:
+        if each.is_species:
+            state[names.index(each.name)] = each.field.start
+    for name, value in case.initial.values.items():
+        if name not in names:
+            raise CaseError(f"initial.values: {name!r} is no species of the mechanism; {suggestion(name, names)}")
+        state[names.index(name)] = value.value
+    if case.initial.file is not None:
+        path = case.path(case.initial.file)
+        if not path.is_file():
+            raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
+        state = _from_dataset(parts, load_netcdf(path), state)
+    if given is not None and not is_dataset(given):
+        raise CaseError(
+            f"the initial state is a {type(given).__name__}; give an xarray.Dataset with a variable per species"
+        )
+    return state if given is None else _from_dataset(parts, given, state)
+
+
+def _from_dataset(parts: Parts, dataset: "xr.Dataset", state: Array) -> Array:
+    """The state of the columns held here, from a dataset of the whole area."""
+    names = parts.network.names
+    dataset, note = record_of_a_run(dataset, parts.start, names)
+    parts.notes += [("initial state", note)] if note else []
+    if parts.subdomain.alone:
+        return initial_from_dataset(dataset, names, parts.grid, state)
+    there = np.full((len(names), *parts.whole.shape), np.nan)
+    whole = parts.subdomain.window.of(initial_from_dataset(dataset, names, parts.whole, there))
+    return np.where(np.isnan(whole), state, whole)
+
+
+def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
+    """What the case asks the species map for: a section that nothing is made from may be empty."""
+    compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
+    if case.emissions.biogenic:
+        compounds.setdefault(ISOPRENE, "vegetation")
+    particles: Any = case.particles
+    given, fixed, sized = case.boundary, case.deposition, particles.diameters
+    return Needs(
+        compounds,
+        boundary=() if given.profiles == ZERO else tuple(name for name in names if name not in given.values),
+        deposition=()
+        if fixed.scheme == "none"
+        else tuple(name for name in names if name not in fixed.velocities and name not in sized),
+    )
+
+
+def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> BoundaryProfiles:
+    settings = case.boundary
+    return BoundaryProfiles(
+        names, profile=_name_or_path(case, settings.profiles), species_map=species_map.boundary,
+        scale=settings.scale, values={name: value.value for name, value in settings.values.items()},
+    )  # fmt: skip
+
+
+def _name_or_path(case: Case, name: str) -> str | Path:
+    """A shipped thing has a plain name; whatever ends in a suffix or lies in a folder is a file of the case."""
+    return case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name

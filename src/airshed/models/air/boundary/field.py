@@ -1,0 +1,217 @@
+"""Boundary concentrations that vary in time and along the lateral faces, from a Dataset or a function of time.
+
+A nest is fed so: what a larger run holds beyond the faces of a smaller area, at the instants of its output.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.data import is_dataset, numbers
+from airshed.core.errors import CaseError, DataError
+from airshed.grid import Grid
+from airshed.io.timeline import Listed, Timeline
+from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
+from airshed.kernels.layout import Layout
+from airshed.kernels.step.data import SIDES
+from airshed.models.air.boundary.initial import checked_ratio, unknown_species
+from airshed.models.air.weather.dataset import seconds_since
+from airshed.models.air.weather.function import Calls
+from airshed.parallel.subdomain import Subdomain
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from airshed.models.air.assembly import Parts
+
+Array = npt.NDArray[np.float64]
+GivenBoundary: TypeAlias = "xr.Dataset | Callable[[float], xr.Dataset] | None"
+
+_DIMS = ("level", "face")
+_SAME_PLACE = 1e-6  # degrees
+_WHAT = "the boundary's dataset"
+
+
+class HasGrid(Protocol):
+    """A case of the air."""
+
+    def make_grid(self) -> Grid:
+        """Return its grid."""
+        ...
+
+
+def face_cells(area: Grid | HasGrid) -> "xr.Dataset":
+    """Return the lateral face cells of a grid or a case, in the order of boundary concentrations, as coordinates.
+
+    side      west, east, south, north
+    lat, lon  the centre of the cell beyond the face, as if the grid went on there [degrees]
+
+    The concentrations of a larger run there: ``large.interp(lat=faces.lat, lon=faces.lon)``.
+    """
+    import xarray as xr
+
+    grid = area if isinstance(area, Grid) else area.make_grid()
+    west, east = 2.0 * grid.lon_faces[[0, -1]] - grid.lon[[0, -1]]
+    south, north = 2.0 * grid.lat_faces[[0, -1]] - grid.lat[[0, -1]]
+    cells, rows, columns = FaceCells(*grid.shape[1:]), np.ones(grid.lat.size), np.ones(grid.lon.size)
+    sides = {side: np.repeat(side, place.stop - place.start) for side, place in cells.places.items()}
+    lat = {"west": grid.lat, "east": grid.lat, "south": south * columns, "north": north * columns}
+    lon = {"west": west * rows, "east": east * rows, "south": grid.lon, "north": grid.lon}
+    return xr.Dataset(coords={
+        "side": ("face", np.concatenate(list(sides.values()))),
+        "lat": ("face", cells.join({side: lat[side] for side in SIDES}), {"units": "degrees_north"}),
+        "lon": ("face", cells.join({side: lon[side] for side in SIDES}), {"units": "degrees_east"}),
+    })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BoundaryField:
+    """Boundary concentrations of the whole area at instants.
+
+    times     [s since the start], rising; linear in between, constant before the first and after the last
+    dataset   returns the data of an instant, without a dimension time
+    profile   (species, level) [mol/mol] of species that the data lacks
+    """
+
+    species: Sequence[str]
+    grid: Grid
+    profile: Array
+    times: tuple[float, ...]
+    dataset: "Callable[[float], xr.Dataset]"
+
+    def at(self, seconds: float) -> Array:
+        """Return the concentrations (species, level, face cell) [mol/mol] at one of the instants."""
+        data = self.dataset(seconds)
+        unknown_species(data, self.species, _WHAT)
+        count = FaceCells(*self.grid.shape[1:]).count
+        field = np.repeat(self.profile[..., None], count, axis=-1)
+        for number, name in enumerate(self.species):
+            if name in data.data_vars:
+                field[number] = _one_species(data[name], f"{_WHAT[:-8]} {name}", self.grid, count)
+        return field
+
+
+def boundary_field(
+    given: "xr.Dataset | Callable[[float], xr.Dataset]", species: Sequence[str], grid: Grid, profile: Array,
+    calls: Calls,
+) -> BoundaryField:  # fmt: skip
+    """Return the boundary concentrations of a Dataset or a function; the first instant is read and checked.
+
+    Parameters
+    ----------
+    given
+        Variables named by species on time, level and face, or some of these, in the order of :func:`face_cells`, with
+        `units` of a mixing ratio (mol/mol without); or a function seconds -> Dataset without time.
+    calls
+        When a function is called. The data has to cover the time of the case.
+    """
+    if is_dataset(given):
+        times = seconds_since(given["time"].to_numpy() if "time" in given.coords else None, calls.start, "boundary")
+        if "time" in given.dims and "time" not in given.coords:
+            raise DataError("the boundary's dimension time has no values; give it times or seconds")
+        _check_cover(times, calls)
+
+        def of_dataset(seconds: float) -> "xr.Dataset":
+            return given.isel(time=times.index(seconds), drop=True) if "time" in given.dims else given
+
+        field = BoundaryField(species, grid, profile, times, of_dataset)
+    elif callable(given):
+
+        def of_function(seconds: float) -> "xr.Dataset":
+            data = given(seconds)
+            if not is_dataset(data):
+                raise DataError(f"the boundary's function returned {type(data).__name__}; return an xarray.Dataset")
+            return data
+
+        field = BoundaryField(species, grid, profile, calls.times, of_function)
+    else:
+        raise CaseError(
+            f"the boundary is a {type(given).__name__}; give an xarray.Dataset of species on time, level and face, or "
+            "a function that takes seconds and returns one"
+        )
+    field.at(field.times[0])
+    return field
+
+
+class LateralBoundary:
+    """Packed boundary concentrations of the columns that a rank holds, at any time."""
+
+    def __init__(self, field: BoundaryField, layout: Layout, subdomain: Subdomain) -> None:
+        self.field, self._layout, self._subdomain = field, layout, subdomain
+        decomposition, rank = subdomain.decomposition, subdomain.tile.rank
+        self._sides = [side for side in SIDES if decomposition.neighbour(rank, side) is None]
+        self._instants = Timeline[PackedBoundary](Listed(field.times), self._packed)
+
+    def at(self, seconds: float) -> BoundaryForcing:
+        """Return the concentrations at both ends of the interval that holds a time [s]."""
+        start, end, weight = self._instants.at(seconds)
+        return BoundaryForcing(start, end, weight)
+
+    def _packed(self, seconds: float) -> PackedBoundary:
+        grid, window = self.field.grid, self._subdomain.window
+        own = FaceCells(*grid.shape[1:]).part(self.field.at(seconds), window.rows, window.columns)
+        return PackedBoundary.of(self._layout, own, seconds, self._sides)
+
+
+def lateral_boundary(given: Any, parts: "Parts", layout: Layout, profile: Array) -> LateralBoundary:
+    """Return the boundary concentrations of a run, of a Dataset or a function, see :func:`boundary_field`.
+
+    profile  (species, level) of species that the data lacks
+    """
+    case, length = parts.case, parts.case.time.length.value
+    if case.has_groups:
+        raise CaseError("boundary concentrations along the faces need ranks that are all alike, no parallel.groups")
+    calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
+    field = boundary_field(given, parts.network.names, parts.whole, np.asarray(profile), calls)
+    return LateralBoundary(field, layout, parts.subdomain)
+
+
+def _check_cover(times: Sequence[float], calls: Calls) -> None:
+    """Raise DataError for instants that do not cover the time of a case; the last interval may go on."""
+    if len(times) > 1 and not (times[0] <= 0.0 and 2.0 * times[-1] - times[-2] >= calls.last - 1.0):
+        raise DataError(
+            f"the boundary's dataset covers {times[0]:g} s to {times[-1]:g} s after the case's start {calls.start}, "
+            f"the case lasts {calls.last:g} s; give data for all of it"
+        )
+
+
+def _one_species(variable: "xr.DataArray", where: str, grid: Grid, count: int) -> Array:
+    """Return one species (level, face cell) [mol/mol]."""
+    size = {"level": grid.shape[0], "face": count}
+    for dim in variable.dims:
+        if dim not in size:
+            raise CaseError(f"{where} has the dimension {dim!r}; it may have time, level and face only")
+        if variable.sizes[dim] != size[str(dim)]:
+            raise CaseError(
+                f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}"
+                + (" face cells, those of airshed.face_cells(case)" if dim == "face" else "")
+            )
+    if "face" in variable.dims:
+        _check_places(variable, where, grid)
+    missing = [dim for dim in _DIMS if dim not in variable.dims]
+    placed = variable.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS)
+
+    def place(level: int, face: int) -> str:
+        cell = face_cells(grid).isel(face=face)
+        return f"layer {level} at the {cell.side.item()} face at {cell.lat.item():g} N, {cell.lon.item():g} E"
+
+    return checked_ratio(placed.to_numpy(), str(variable.attrs.get("units", "1")), where, place)
+
+
+def _check_places(variable: "xr.DataArray", where: str, grid: Grid) -> None:
+    """Raise CaseError where coordinates along `face` or `level` are not those of the grid."""
+    cells = face_cells(grid)
+    for name in ("lat", "lon"):
+        if name in variable.coords:
+            given = numbers(
+                np.broadcast_to(variable.coords[name].to_numpy(), cells[name].shape), f"{where}: its {name}"
+            )
+            apart = np.abs((given - cells[name].to_numpy() + 180.0) % 360.0 - 180.0)
+            if apart.max() > _SAME_PLACE:
+                raise CaseError(
+                    f"{where} lies at other places than the face cells of the grid: {name} differs by up to "
+                    f"{apart.max():g} degrees; interpolate it to airshed.face_cells(case), in its order"
+                )

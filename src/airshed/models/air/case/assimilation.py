@@ -1,0 +1,179 @@
+"""The section of 4D-Var: which observations, what may change, how far, and when it ends."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from airshed.case.values import FileName, Interval, PathText, Text
+from airshed.core.settings import KEY, Number, OrWords, Section, Whole, measured, refuse, setting
+from airshed.core.units import Quantity
+from airshed.models.air.case.values import MixingRatio
+
+Reach = Annotated[Quantity, measured("m", least="1 m", most="20000 km", or_zero=True)]
+Duration = Annotated[Quantity, measured("s", least="1 s", most="1 year", or_zero=True)]
+Share = Annotated[Number, Field(ge=0.0, le=10.0)]
+Correlation = Literal["exponential", "gaussian", "balgovind"]
+
+
+class ControlSection(Section):
+    """What 4D-Var may change: one factor or increment for all species and sectors that are named together."""
+
+    name: FileName = setting(..., "What it is called in reports and files.")
+    of: Literal["emission", "initial"] = setting("emission", "Whether it acts on emission or on the initial state.")
+    species: tuple[Text, ...] = setting(..., "Species on which it acts.", min_length=1)
+    sectors: tuple[Text, ...] = setting(
+        (), "For `emission`: sectors of the inventory on which it acts; by default all, and what is in no inventory."
+    )
+    regions: tuple[Text, ...] = setting(
+        (), "For `emission`: countries of the inventory on which it acts, such as `DE`; by default as `sectors`."
+    )
+    kind: Literal["log-normal", "gaussian"] = setting(
+        "log-normal", "`log-normal` for a factor; `gaussian`, for `initial` of one species, for an increment."
+    )
+    per: Literal["cell", "region", "domain"] = setting(
+        "cell", "Whether each cell has its own, each of `regions`, or the domain has one."
+    )
+    parts_of_day: Whole = setting(
+        1, "For `emission`: equal parts of the day (UTC) with a factor each, the same on all days.", unit="1",
+        ge=1, le=24,
+    )  # fmt: skip
+    sigma: Number = setting(
+        0.5, "For `log-normal`: background standard deviation of the factor's logarithm.", unit="1", ge=0.001, le=5.0
+    )
+    deviation: MixingRatio = setting("1 ppb", "For `gaussian`: background standard deviation.")
+    correlation: Correlation = setting("exponential", "How background errors are correlated with distance.")
+    length: Reach = setting("100 km", "Correlation length west to east and south to north; 0 for none.")
+    height: Reach = setting("500 m", "For `initial`: correlation length upward; 0 for none.")
+    time: Duration = setting("0 h", "For `emission`: correlation length between parts of the day; 0 for none.")
+
+    @model_validator(mode="after")
+    def _kinds(self) -> Self:
+        if self.kind == "gaussian" and (self.of != "initial" or len(self.species) > 1):
+            raise refuse(f'{KEY}.kind = "gaussian" is for {KEY}.of = "initial" and one species; take "log-normal"')
+        if self.kind == "gaussian" and self.deviation.value == 0.0:
+            raise refuse(f"{KEY}.deviation = {self.deviation.text!r} lets nothing change; give more than 0")
+        if self.of == "initial" and (self.sectors or self.regions or self.parts_of_day > 1):
+            raise refuse(f'{KEY}.sectors, {KEY}.regions and {KEY}.parts_of_day are for {KEY}.of = "emission"')
+        if self.per == "region" and not self.regions:
+            raise refuse(f'{KEY}.per = "region" needs {KEY}.regions, such as ["DE", "FR"]')
+        for name in ("species", "sectors", "regions"):
+            if len(set(getattr(self, name))) < len(getattr(self, name)):
+                raise refuse(f"{KEY}.{name} = {list(getattr(self, name))} names one twice")
+        return self
+
+
+class TimeConventionSection(Section):
+    """Zone and label of the times in files of stations; both or none."""
+
+    zone: str = setting(
+        "", 'IANA zone such as "Europe/Berlin", offset such as "UTC+01:00", "UTC", or "file" for an offset in each row.'
+    )
+    label: Literal["", "start", "end", "start and end"] = setting(
+        "", "Whether a time is the start or the end of the mean; by default both are those of the layout."
+    )
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if bool(self.zone) != bool(self.label):
+            missing = "label" if self.zone else "zone"
+            raise refuse(f'{KEY} has no {missing}; write time = {{ zone = "Europe/Berlin", label = "end" }}')
+        return self
+
+
+class ObservedSection(Section):
+    """Which observations are taken, and how exact they are."""
+
+    stations: tuple[PathText, ...] = setting(
+        (), "Files of stations in any layout of docs/observations.md, relative to the case; `*` stands for any name."
+    )
+    station_tables: tuple[PathText, ...] = setting(
+        (), "Tables with the coordinates of stations, for files that have none, relative to the case."
+    )
+    time: TimeConventionSection = Field(default_factory=TimeConventionSection)
+    units: Mapping[str, Text] = setting({}, 'Units by species, for files that have none: `{ NO2 = "ug/m3" }`.')
+    columns: tuple[PathText, ...] = setting((), "netCDF files of columns with averaging kernels, relative to the case.")
+    withheld: tuple[PathText, ...] = setting(
+        (), "As `stations`, of ones that are compared before and after, and not assimilated."
+    )
+    species: tuple[Text, ...] = setting((), "Species that are observed.")
+    names: Mapping[str, Text] = setting({}, 'Species by the names that files use, such as `{ nitrogen = "NO2" }`.')
+    averaging: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Duration)] = setting(
+        "auto", "Averaging period of rows that give none; 0 for an instant; `auto` takes that of the layout."
+    )
+    flags: tuple[str, ...] = setting(("", "0", "valid"), "Valid flags; rows with other flags are rejected.")
+    outside: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows outside the area or the window.")
+    others: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows of other species.")
+    volume: Literal["standard", "ambient"] = setting(
+        "standard", "What a volume means, as in ug/m3: air of 293 K and 101.3 kPa, as in Europe, or that of the place."
+    )
+    instrument: Share = setting(0.1, "Error of a value whose row tells none, as a share of it.", unit="1")
+    representativeness: Share = setting(
+        0.2, "What a place differs from its cell, as a share of the value, where the row tells none.", unit="1"
+    )
+    least: Share = setting(
+        0.2, "Least value of which errors are shares, as a share of the mean of all values of the species.", unit="1"
+    )
+    check: Number = setting(
+        5.0, "Observations that are so many standard deviations from the background are rejected.", unit="1",
+        gt=0.0, le=1e9,
+    )  # fmt: skip
+    background: Share = setting(
+        0.5, "For `check`: error of what the background simulates, as a share of it; the assimilation is to mend it.",
+        unit="1",
+    )  # fmt: skip
+
+
+class TwinSection(Section):
+    """Observations that `airshed assimilate --make-twin` makes of a run with known factors, to see them found again."""
+
+    seed: Whole = setting(0, "Of the true factors, the places of stations and the noise.", unit="1", ge=0, le=1_000_000)
+    least: Number = setting(0.6, "Least true factor of log-normal controls.", gt=0.0, le=100.0, unit="1")
+    most: Number = setting(1.6, "Greatest one; they are even in the logarithm between.", gt=0.0, le=100.0, unit="1")
+    stations: Whole = setting(0, "Stations that are made; 0 where the case is no twin.", unit="1", ge=0, le=100_000)
+    withheld: Whole = setting(0, "Further ones that are withheld.", unit="1", ge=0, le=100_000)
+    noise: Share = setting(0.05, "Standard deviation of the noise, as a share of each value.", unit="1")
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if self.least > self.most:
+            raise refuse(f"{KEY}.least = {self.least:g} is more than {KEY}.most = {self.most:g}")
+        return self
+
+
+class AssimilationSection(Section):
+    """Emission factors and initial states by which the run is nearest to observations; docs/assimilation.md."""
+
+    scheme: Literal["none", "4dvar"] = setting("none", "`4dvar`, or `none` for a run without observations.")
+    window: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Interval)] = setting(
+        "auto", "Time from `time.start` in which observations count; `auto` takes `time.length`."
+    )
+    iterations: Whole = setting(30, "Most iterations of the minimisation.", unit="1", ge=0, le=10_000)
+    gradient: Number = setting(1e-3, "Reduction of the gradient's norm that is enough.", unit="1", ge=0.0, lt=1.0)
+    decrease: Number = setting(
+        1e-5, "Relative decrease of the cost in an iteration below which it ends.", unit="1", ge=0.0, lt=1.0
+    )
+    probes: Whole = setting(
+        0, "Random probes for the spread of the analysis; each costs up to `iterations` runs.", unit="1", ge=0, le=1000
+    )
+    observations: ObservedSection = Field(default_factory=ObservedSection)
+    twin: TwinSection = Field(default_factory=TwinSection)
+    control: tuple[ControlSection, ...] = setting((), "What may change.")
+
+    @property
+    def tells_countries_apart(self) -> bool:
+        """Whether a control acts on some countries, so that the inventory must keep them apart."""
+        return self.scheme != "none" and any(each.regions for each in self.control)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        names = [control.name for control in self.control]
+        if len(set(names)) < len(names):
+            raise refuse(f"{KEY}.control: two have the same name; give each its own")
+        if self.scheme == "none":
+            return self
+        if not self.control:
+            raise refuse(f'{KEY}.scheme = "4dvar" needs [[{KEY}.control]]: what may change')
+        if not self.observations.stations + self.observations.columns or not self.observations.species:
+            raise refuse(f'{KEY}.scheme = "4dvar" needs {KEY}.observations.species, and files in stations or columns')
+        return self

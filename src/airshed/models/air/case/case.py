@@ -1,0 +1,276 @@
+"""The case: what to simulate, read from a file or a dictionary, checked, immutable."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import as_file, files
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field, create_model, model_validator
+
+from airshed.case.case import RunCase
+from airshed.case.messages import faults_in_words
+from airshed.case.sections import Due
+from airshed.case.toml import KeyPath
+from airshed.core.errors import CaseError, UnknownMechanismError
+from airshed.core.settings import Section, refuse, setting
+from airshed.core.text import listed, nearest, shown, suggestion
+from airshed.grid import Grid
+from airshed.grid.places import turned_into
+from airshed.mechanism import inspect_mechanism, load_mechanism
+from airshed.mechanism.load import check_mechanism
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air import processes
+from airshed.models.air.asked import ProcessSection
+from airshed.models.air.case import sections
+from airshed.models.air.case.assimilation import AssimilationSection
+from airshed.models.air.case.receptor import ReceptorSection
+from airshed.models.air.case.space_and_time import GridSection, TimeSection
+from airshed.models.air.fields import WEATHER
+from airshed.process.discovery import processes_of, sections_of
+from airshed.program.integrators import integrator, with_updates
+from airshed.program.placement import on_groups
+from airshed.program.stage import Program
+
+
+class _FixedCase(RunCase):
+    """Everything that a run of the air-quality model needs to know.
+
+    Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds; `docs/case-file.md`
+    lists them. Two cases are equal when their settings are.
+    """
+
+    own_before = "output"
+
+    model: Literal["air"] = setting("air", "The model that runs the case; another one that is there has its own case.")
+    grid: GridSection
+    time: TimeSection
+    chemistry: sections.ChemistrySection
+    transport: sections.TransportSection = Field(default_factory=sections.TransportSection)
+    meteorology: sections.MeteorologySection = Field(default_factory=sections.MeteorologySection)
+    emissions: sections.EmissionsSection = Field(default_factory=sections.EmissionsSection)
+    deposition: sections.DepositionSection = Field(default_factory=sections.DepositionSection)
+    boundary: sections.BoundarySection = Field(default_factory=sections.BoundarySection)
+    initial: sections.InitialSection = Field(default_factory=sections.InitialSection)
+    photolysis: sections.PhotolysisSection = Field(default_factory=sections.PhotolysisSection)
+    assimilation: AssimilationSection = Field(default_factory=AssimilationSection)
+    process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
+    output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
+    parallel: sections.ParallelSection = Field(default_factory=sections.ParallelSection)
+    adjoint: sections.AdjointSection = Field(default_factory=sections.AdjointSection)
+    receptor: ReceptorSection = Field(default_factory=ReceptorSection)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.transport.vertical == "with chemistry" and self.chemistry.integrator == "imex":
+            raise refuse(
+                'transport.vertical = "with chemistry" needs a splitting, such as chemistry.integrator = "strang": '
+                '"imex" splits nothing'
+            )
+        layers = len(self.grid.layers)
+        window = self.assimilation.window
+        if window != "auto" and window.value > self.time.length.value:
+            raise refuse(f"assimilation.window = {window.text!r} is longer than time.length")
+        for index, output in enumerate(self.output):
+            if isinstance(output.levels, tuple) and any(not 0 <= level < layers for level in output.levels):
+                raise refuse(
+                    f"output.{index}.levels = {list(output.levels)}: the layers are numbered 0 to {layers - 1}"
+                )
+        (west, east), (south, north) = self.grid.area.lon, self.grid.area.lat
+        for index, point in enumerate(self.emissions.point):
+            if not (turned_into(point.lon, west, east) <= east and south <= point.lat <= north):
+                raise refuse(f"emissions.point.{index} at {point.lon:g} E, {point.lat:g} N lies outside grid.area")
+        for index, box in enumerate(self.emissions.area):
+            across = any(box.lon[1] + turn > west and box.lon[0] + turn < east for turn in range(-1080, 1081, 360))
+            if not across or box.lat[1] <= south or box.lat[0] >= north:
+                raise refuse(f"emissions.area.{index} lies outside grid.area")
+        return self
+
+    def _due(self) -> Due:
+        every = self.meteorology.every
+        return [*super()._due(), *([] if every == "auto" else [("meteorology.every", every)])]
+
+    def tables_by_species(self) -> list[tuple[str, str, Mapping[str, Any]]]:
+        """Return the tables by species that processes declare: their section, their name and what they hold."""
+        return [
+            (process.section, name, getattr(getattr(self, process.section), name))
+            for process in processes_of(processes)
+            for name, each in process.declaration.settings.items()
+            if each.by_species
+        ]
+
+    @classmethod
+    def _place_files(cls, data: dict[str, Any], changed: Sequence[KeyPath], base: Path) -> None:
+        if ("chemistry", "mechanism") in changed:
+            place_mechanism(data["chemistry"], base)
+
+    def _check_names(self) -> None:
+        try:
+            check_mechanism(self.mechanism)
+        except UnknownMechanismError as error:
+            raise UnknownMechanismError(f"chemistry.mechanism: {error}") from None
+        for key, name, known in (
+            ("chemistry.species_map", self.chemistry.species_map, ("auto", *_shipped("species"))),
+            ("boundary.profiles", self.boundary.profiles, ("zero", *_shipped("boundary"))),
+        ):
+            if not Path(name).suffix and len(Path(name).parts) == 1 and name not in known:
+                raise CaseError(f"{key} = {shown(name)}: nothing shipped has that name; {suggestion(name, known)}")
+
+    @property
+    def moves_planes(self) -> bool:
+        """Whether horizontal transport is split from the vertical one, so that each level moves by itself."""
+        return self.transport.vertical == "with chemistry"
+
+    def program(self, network: ReactionNetwork, *, updates: bool = False) -> Program:
+        """Return the stages of a step and where they run; without reactions a splitting has none of chemistry.
+
+        updates  whether processes have updates, which only the code of the case tells
+        """
+        program = integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
+        program = with_updates(program) if updates else program
+        return on_groups(program) if self.has_groups else program
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether the stages of a step run on two groups of ranks.
+
+        Raises CaseError for an integrator with a single stage.
+        """
+        groups = self.parallel.groups
+        wanted = (groups.transport, groups.chemistry) != (0, 0)
+        if wanted and self.chemistry.integrator == "imex":
+            raise CaseError(
+                'parallel.groups needs a splitting, such as chemistry.integrator = "strang": "imex" has one stage'
+            )
+        if wanted and self.boundary.budget == "faces":
+            raise CaseError('boundary.budget = "faces" needs ranks that are all alike: take out parallel.groups')
+        return wanted
+
+    def without_groups(self) -> Self:
+        """Return the case with all ranks alike, with which a run has the same bits."""
+        alike = self.parallel.model_copy(update={"groups": sections.GroupsSection()})
+        return self.model_copy(update={"parallel": alike})
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism's shipped name, or the path of its file when one lies there or the name is that of a file."""
+        name = self.chemistry.mechanism
+        file = self.path(name)
+        return str(file) if file.is_file() or file.suffix or len(Path(name).parts) > 1 else name
+
+    def network(self, *, looked_at: bool = False) -> ReactionNetwork:
+        """Return the mechanism, or, only to be looked at, the one whose code never runs; raises MechanismError."""
+        try:
+            if looked_at:
+                return inspect_mechanism(self.mechanism)
+            return load_mechanism(self.mechanism, allow_code=self.allow_code)
+        except UnknownMechanismError as error:
+            raise UnknownMechanismError(f"chemistry.mechanism: {error}") from None
+
+    def make_grid(self) -> Grid:
+        """Return the grid of the case."""
+        area, spacing = self.grid.area, self.grid.spacing
+        layers = [top.value for top in self.grid.layers]
+        return Grid.regular(lon=area.lon, lat=area.lat, spacing=(spacing.lon.value, spacing.lat.value), layers=layers)
+
+
+if TYPE_CHECKING:
+
+    class Case(_FixedCase):
+        """A case with the sections that processes declare."""
+
+        def __getattr__(self, section: str) -> Section: ...
+
+else:
+    Case = create_model(
+        "Case", __base__=_FixedCase, __module__=__name__, __doc__=_FixedCase.__doc__,
+        **sections_of(each for each in processes_of(processes) if each.section not in _FixedCase.model_fields),
+    )  # fmt: skip
+
+
+def check_species(case: Case, species: Iterable[str], further: Iterable[str] = ()) -> None:
+    """Refuse a case that names species that the mechanism does not have; raises CaseError with the nearest ones.
+
+    Output may name fields of the weather too, and `further` ones, which processes add.
+    """
+    known = set(species)
+    weather = {*(spec.name for spec in WEATHER), *further}
+    named: list[tuple[str, Iterable[str]]] = [
+        (f"output.{index}.fields", [] if output.fields == "all" else [n for n in output.fields if n not in weather])
+        for index, output in enumerate(case.output)
+    ]
+    named += [(f"emissions.point.{i}.species", (point.species,)) for i, point in enumerate(case.emissions.point)]
+    named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
+    observed = case.assimilation.observations
+    named += [("assimilation.observations.species", observed.species)]
+    named += [("assimilation.observations.names", observed.names.values())]
+    named += [(f"assimilation.control.{i}.species", each.species) for i, each in enumerate(case.assimilation.control)]
+    named += [
+        ("deposition.velocities", case.deposition.velocities),
+        *((f"{section}.{name}", table) for section, name, table in case.tables_by_species()),
+        ("boundary.scale", case.boundary.scale),
+        ("boundary.values", case.boundary.values),
+        ("initial.values", case.initial.values),
+    ]
+    _refuse_unknown(case, named, known)
+
+
+def check_receptor(case: Case, species: Iterable[str], asked: str) -> None:
+    """Refuse a receptor, or adjoint fields, of species that the mechanism does not have; raises CaseError.
+
+    Runs do not ask for this: a case may be run with a mechanism that its receptor does not know.
+    """
+    _refuse_unknown(case, [("receptor.species", [asked]), ("receptor.fields", case.receptor.fields)], set(species))
+
+
+def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], known: Collection[str]) -> None:
+    faults = []
+    for key, names in named:
+        unknown = [name for name in dict.fromkeys(names) if name not in known]
+        if unknown:
+            place = case.provenance.get(key) or case.provenance.get(f"{key}.{unknown[0]}", "")
+            faults.append((place, f"{key}: {_unknown_species(unknown, case.chemistry.mechanism, known)}"))
+    if faults:
+        raise CaseError(faults_in_words(faults, case._file))
+
+
+def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]!r} is not a species of {mechanism}; {suggestion(names[0], known)}"
+    advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
+    return f"{listed([shown(name) for name in names])} are not species of {mechanism}; {advice}"
+
+
+def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
+    """Make a reaction file of `--set` relative to the case: it goes from the present folder, else from the case's.
+
+    Raises CaseError where it is in neither.
+    """
+    name = chemistry["mechanism"]
+    if not isinstance(name, str) or not (Path(name).suffix or len(Path(name).parts) > 1):
+        return
+    here = Path.cwd()
+    if _exists(here / name):
+        chemistry["mechanism"] = relpath((here / name).resolve(), base)
+    elif not _exists(base / name):
+        beside = [path.name for folder in (here, base) for path in (folder / name).parent.glob("*")]
+        match = nearest(Path(name).name, beside)
+        raise CaseError(
+            f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
+            f"case, {base}" + (f"; did you mean {match}?" if match else "")
+        )
+
+
+@cache
+def _shipped(what: str) -> tuple[str, ...]:
+    """Return the names of the files that are shipped in a folder of data."""
+    with as_file(files("airshed.models.air") / "data" / what) as folder:
+        return tuple(sorted(path.stem for path in folder.iterdir() if path.suffix in (".toml", ".csv")))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file system takes
+        return False

@@ -1,0 +1,261 @@
+"""Chemistry of the cells of a packed state alone, by a Rosenbrock method with its own steps in every cell."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.cell_backend import CellSolver
+from airshed.kernels.chemistry import (
+    AIR_INPUTS,
+    AcceptedSteps,
+    CellSteps,
+    Place,
+    list_of_cells,
+    pack_cells,
+    unpack_cells,
+)
+from airshed.kernels.chemistry.data import CellExtras, Concentrations
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray, aligned_zeros
+from airshed.mechanism.expressions import evaluate
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.open_rates import rate_environment
+from airshed.models.box import ChemistryFailure, FailureState, replay_conditions
+from airshed.parallel.balance import Balance, Columns
+
+Array = npt.NDArray[np.float64]
+
+LONGEST_FIRST: Final = 0.25
+"""Longest first step of a cell as a share of the interval, in a stage that follows emission and transport: these have
+disturbed it, so that it is not to be stepped over in one go, as the cell's last steps suggest; see
+docs/chemistry-performance.md."""
+
+_FIRST_RETRY: Final = 1e-6
+"""The same where a cell has failed."""
+
+_MORE_STEPS: Final = 10
+"""By how much more steps a cell that has failed may take."""
+
+
+@dataclass
+class Air:
+    """What cells of the packed state need to know of their air.
+
+    temperature [K], water [mol/mol] and density [molecules cm-3]: [lat][block][level][W]
+    parameters  what the mechanism leaves open [molecules, cm3, s]: [lat][block][parameter][level][W]
+    sun         secant of the zenith angle and light factor of each column: [lat][block][2][W]
+    """
+
+    temperature: AnyArray
+    water: AnyArray
+    density: AnyArray
+    parameters: AnyArray
+    sun: AnyArray
+
+
+@dataclass
+class CellCounts:
+    """What became of cells since the start of a run; each stage of chemistry counts each cell.
+
+    integrated  cells;  accepted, rejected  their steps
+    retried     cells that failed and were tried again: a run ends at one that fails again
+    clipped     cells in which some species came out negative and was set to zero
+    """
+
+    integrated: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    retried: int = 0
+    clipped: int = 0
+
+    def add(self, steps: CellSteps) -> None:
+        """Count the steps of a call."""
+        self.accepted += int(steps.accepted.sum())
+        self.rejected += int(steps.rejected.sum())
+
+    def to_array(self) -> npt.NDArray[np.int64]:
+        """Return the counts in their order, for restarts."""
+        return np.array(astuple(self), np.int64)
+
+    def __str__(self) -> str:
+        cells = max(self.integrated, 1)
+        return (
+            f"{self.accepted / cells:.2f} steps of a cell in a stage, {self.rejected / cells:.2f} rejected; of "
+            f"{self.integrated} cells in stages {self.retried} tried again, {self.clipped} clipped, none failed"
+        )
+
+
+class CellChemistry:
+    """Advances all cells of the packed state by their chemistry.
+
+    network   the mechanism as the case has it
+    followed  how many species the solver's mechanism has behind those: they count atoms that reactions make or lose
+    place_of  (row, column, level) -> words for a cell, to be used in messages
+    limits    for each stage of chemistry in a step, the longest first step as a share of its interval
+    first     [s] step to be tried first in each cell, for each stage: (stage, pack, width); 0 where none is known:
+              then the solver guesses a short one, since error estimates mean little over steps far from balance
+    counts    what became of cells so far
+    wall      [s] that all this has taken
+    balance   lets other ranks integrate some cells; None where no rank is to do that
+    record    where accepted steps go, of what is repeated on this rank; None for nowhere
+    """
+
+    record: AcceptedSteps | None = None
+
+    def __init__(
+        self, solver: CellSolver, network: ReactionNetwork, layout: Layout, levels: int,
+        place_of: Callable[[int, int, int], str], limits: Sequence[float], balance: Balance | None = None,
+    ) -> None:  # fmt: skip
+        self.balance, self.limits = balance, tuple(limits)
+        self.solver, self.network, self.layout, self.levels, self._place_of = solver, network, layout, levels, place_of
+        width, self._species = layout.width, len(network.species)
+        followed = len(solver.kernel.network.species) - self._species
+        self.packs = layout.rows * layout.blocks * levels
+        self._place = Place(
+            levels, layout.blocks, layout.last_lanes, self._species * levels * width, width, levels * width,
+            mixing_ratios=True,
+        )  # fmt: skip
+        self.steps = CellSteps.zeros(self.packs, width)
+        self.first = np.zeros((len(self.limits), self.packs, width))
+        self.counts, self.wall = CellCounts(), 0.0
+        self.extra = aligned_zeros((self.packs, followed, width), layout.dtype)
+        self._work = np.zeros(layout.rows * layout.blocks)
+        self._inputs = aligned_zeros((layout.rows, layout.blocks, levels, solver.inputs, width), np.float64)
+        lanes = np.arange(layout.blocks * width).reshape(layout.blocks, 1, width) < layout.columns
+        self._in_use = np.broadcast_to(lanes, (layout.rows, layout.blocks, levels, width)).reshape(self.packs, width)
+
+    def advance(
+        self, q: AnyArray, result: AnyArray, clipped: AnyArray, air: Air, begin: float, end: float, *, slot: int
+    ) -> None:
+        """Integrate mixing ratios q from `begin` to `end` [s], under the air of the middle, into `result`.
+
+        slot: number of the stage among those of chemistry.
+        Cells that fail are tried again with smaller and with more steps. Raises ChemistryFailure for one that fails
+        again.
+        """
+        began, seconds = time.perf_counter(), end - begin
+        waited = self._waited()
+        self.inputs_in(air)
+        self.steps.step[...] = np.minimum(self.first[slot], self.limits[slot] * seconds)
+        columns = self._columns(q, result, clipped)
+        if self.balance is None or self.record is not None:
+            self._integrate(columns, seconds)
+        else:
+            self.balance.advance(columns, slot, lambda some: self._integrate(some, seconds))
+        self.counts.add(self.steps)
+        failed = self._in_use & (self.steps.reached < seconds)
+        if failed.any():
+            self._try_again(q, result, clipped, begin, end, failed)
+        self._count(clipped)
+        self.first[slot] = self.steps.step
+        self.wall += time.perf_counter() - began - (self._waited() - waited)
+
+    def _waited(self) -> float:
+        return 0.0 if self.balance is None else self.balance.wait
+
+    def _columns(self, q: AnyArray, result: AnyArray, clipped: AnyArray) -> Columns:
+        """All that the solver reads and writes, by columns of packs; their work are the steps of cells."""
+        count, width = self.layout.rows * self.layout.blocks, self.layout.width
+        steps = {name: each.reshape(count, self.levels, width) for name, each in vars(self.steps).items()}
+        packed = {"q": q, "inputs": self._inputs, "result": result, "clipped": clipped, "extra": self.extra}
+        arrays = {name: each.reshape(count, each.size // (count * width), width) for name, each in packed.items()}
+        arrays |= steps
+        given = {name: arrays[name] for name in ("q", "inputs", "step")}
+        made = {name: array for name, array in arrays.items() if name not in ("q", "inputs")} | {"work": self._work}
+        return Columns(given, made, self.layout.blocks, width, self.layout.last_lanes)
+
+    def _integrate(self, columns: Columns, seconds: float) -> None:
+        given, made = columns.given, columns.made
+        packs, width = len(columns) * self.levels, columns.width
+        steps = CellSteps(**{name: made[name].reshape(packs, width) for name in vars(self.steps)})
+        place = replace(self._place, blocks=columns.blocks, last_lanes=columns.last_lanes)
+        self.solver.advance(
+            Concentrations(given["q"], made["result"], place), given["inputs"].reshape(packs, 1, -1, width), steps,
+            0.0, seconds, CellExtras(made["clipped"], made["extra"].reshape(packs, *self.extra.shape[1:]), self.record),
+        )  # fmt: skip
+        made["work"][...] = (made["accepted"] + made["rejected"]).sum(axis=(1, 2))
+
+    def _count(self, clipped: AnyArray) -> None:
+        """Count the cells; what stands in lanes that are not in use counts for nothing."""
+        negative = (clipped.reshape(-1, self._species, self.levels * self.layout.width) > 0.0).any(axis=1)
+        self.counts.clipped += int(np.count_nonzero(negative.reshape(self._in_use.shape) & self._in_use))
+        self.counts.integrated += int(np.count_nonzero(self._in_use))
+
+    def alike(self, threads: int) -> "CellChemistry":
+        """Return chemistry of the same cells with a solver and memory of its own."""
+        solver = self.solver.kernel.solver(self.solver.method, self.solver.tolerances, threads=threads)
+        return CellChemistry(solver, self.network, self.layout, self.levels, self._place_of, self.limits)
+
+    def inputs_in(self, air: Air) -> AnyArray:
+        """Return the inputs of the solver in some air, (pack, 1, input, width), until it is asked for others."""
+        secant, light = air.sun[:, :, None, 0].astype(np.float64), air.sun[:, :, None, 1].astype(np.float64)
+        density = np.asarray(air.density, np.float64)
+        environment = rate_environment(np.asarray(air.temperature, np.float64), density, air.water, secant, light)
+        for number, name in enumerate(AIR_INPUTS):
+            self._inputs[..., number, :] = environment[name]
+        self._inputs[..., len(AIR_INPUTS) :, :] = np.moveaxis(air.parameters, 2, 3)
+        return self._inputs.reshape(self.packs, 1, self.solver.inputs, self.layout.width)
+
+    def _try_again(
+        self, q: AnyArray, result: AnyArray, clipped: AnyArray, begin: float, end: float, failed: npt.NDArray[np.bool_]
+    ) -> None:
+        packs, lanes = np.nonzero(failed)
+        columns, levels = np.divmod(packs, self.levels)
+        width, dtype, count = self.layout.width, self.layout.dtype, len(packs)
+        cells = (columns, slice(None), levels, lanes)
+        shape = (-1, self._species, self.levels, width)
+        before = np.asarray(q.reshape(shape)[cells].T, np.float64)
+        y, added = (pack_cells(values, width, dtype) for values in (before, 0.0 * before))
+        table = np.asarray(self._inputs.reshape(self.packs, -1, width)[packs, :, lanes].T, np.float64)
+        extra = aligned_zeros((len(y), self.extra.shape[1], width), dtype)
+        steps = CellSteps.zeros(len(y), width)
+        steps.step[...] = _FIRST_RETRY * (end - begin)
+        place = replace(list_of_cells(count, self._species, width), mixing_ratios=True)
+        again = self.solver.with_more_steps(_MORE_STEPS)
+        inputs = np.asarray(pack_cells(table[None], width))
+        kept = None if self.record is None else self.record.of(failed, width)
+        again.advance(Concentrations(y, y, place), inputs, steps, 0.0, end - begin, CellExtras(added, extra, kept))
+        self.counts.retried += count
+        self.counts.add(steps)
+        after, reached = unpack_cells(y, count), unpack_cells(steps.reached, count)
+        hopeless = reached < end - begin
+        if hopeless.any():
+            worst, others = int(np.argmax(hopeless)), int(np.count_nonzero(hopeless)) - 1
+            row, block = divmod(int(columns[worst]), self.layout.blocks)
+            cell = self._place_of(row, block * width + int(lanes[worst]), int(levels[worst]))
+            times = begin, begin + float(reached[worst]), end
+            raise self._failure(cell, others, times, before[:, worst], after[:, worst], table[:, worst])
+        result.reshape(shape)[cells], clipped.reshape(shape)[cells] = after.T, unpack_cells(added, count).T
+        self.extra[packs, :, lanes] = unpack_cells(extra, count).T
+        self.steps.step[failed] = unpack_cells(steps.step, count)
+        self.steps.accepted[failed] = steps.accepted.reshape(-1)[:count]
+
+    def _failure(
+        self, cell: str, others: int, times: tuple[float, float, float], before: Array, after: Array, inputs: Array
+    ) -> ChemistryFailure:
+        begin, reached, end = times
+        values: dict[str, Any] = dict(zip(self.solver.kernel.inputs, inputs.tolist(), strict=True))
+        density, tolerances = values["M"], self.solver.tolerances
+        values |= {name: float(np.asarray(evaluate(each, values))) for name, each in self.network.bound.items()}
+        conditions = replay_conditions(
+            self.network, density * before, values, end - begin,
+            {
+                "title": f"{cell[:1].upper()}{cell[1:]}, from {begin:.10g} s to {end:.10g} s of the case",
+                "solver": {
+                    "method": self.solver.method.name, "relative_tolerance": tolerances.relative,
+                    "absolute_tolerance": f"{float(np.max(tolerances.absolute))!r} molecules/cm3",
+                    "most_steps": _MORE_STEPS * self.solver.most_steps,
+                },
+            },
+        )  # fmt: skip
+        whose = f"{cell} and of {others} more" if others else cell
+        return ChemistryFailure(
+            self.network,
+            FailureState(whose, reached, (begin, end), density * after),
+            conditions,
+            remedy="shorten time.step",
+        )

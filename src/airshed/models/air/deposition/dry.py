@@ -1,0 +1,202 @@
+"""Dry deposition velocities of a mechanism's species."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+from airshed.kernels.one_pass import one_pass
+from airshed.models.air.deposition import resistance
+from airshed.models.air.deposition.tables import (
+    SEASONS,
+    WATER,
+    DepositingSpecies,
+    Surface,
+    depositing_species,
+    surfaces,
+)
+from airshed.models.air.landcover import LAND_ROUGHNESS, sea_roughness
+from airshed.models.air.solar import global_radiation
+from airshed.models.air.weather import MetState
+
+Array = NDArray[np.float64]
+
+SCHEMES = ("resistance", "constant", "none")
+
+_NIGHT = 0.25
+
+
+class DryDeposition:
+    """Velocities at which species leave the lowest layer to the ground.
+
+    ``species`` are those that deposit, in the mechanism's order; ``provenance`` tells where each has its velocity from.
+    """
+
+    def __init__(
+        self,
+        species: Sequence[str],
+        *,
+        scheme: str = "resistance",
+        velocities: Mapping[str, float] | None = None,
+        surrogates: Mapping[str, str] | None = None,
+        reference_height: float = 10.0,
+        season: str = "summer",
+    ) -> None:
+        """Choose the scheme and the species.
+
+        species           the mechanism's
+        scheme            "resistance" (turbulence, still air, surface), "constant" (one velocity over land, one over
+                          sea, a quarter of it at night), or "none" (only what ``velocities`` gives)
+        velocities        {species: velocity} [m/s], always and everywhere, in place of the scheme's; 0 for none
+        surrogates        {species: substance of the table as which it deposits}; without it each species is looked up
+                          by its own name, in upper and lower case alike, and by usual other names
+        reference_height  [m] at which the mixing ratio of the lowest layer holds: its middle
+        season            one of SEASONS: see :func:`airshed.models.air.deposition.season`
+        raises            CaseError for a scheme, season, species or substance that is not there, and for a velocity
+                          below 0
+        """
+        for name, value, known in (("scheme", scheme, SCHEMES), ("season", season, SEASONS)):
+            if value not in known:
+                raise CaseError(f"deposition.{name} = {value!r} is not known; {suggestion(value, known)}")
+        given = _checked(velocities or {}, species)
+        substances = {name: name for name in species} if surrogates is None else _substances(surrogates)
+        table = {
+            name: entry
+            for name in species
+            if name not in given and name in substances and (entry := _entry(substances[name], scheme))
+        }
+        self.species = tuple(name for name in species if name in table or given.get(name, 0.0) > 0.0)
+        self.provenance = {
+            name: f"given: {given[name]:g} m/s" if name in given else f"{scheme}: {_origin(name, table[name])}"
+            for name in self.species
+        }
+        kinds = surfaces(season)
+        self._over_land = _velocity_over(tuple(kind for name, kind in kinds.items() if name != WATER))
+        self._over_sea = _velocity_over((kinds[WATER],))
+        self._scheme, self._height = scheme, reference_height
+        self._given = {row: given[name] for row, name in enumerate(self.species) if name in given}
+        self._tabled = {row: table[name] for row, name in enumerate(self.species) if name in table}
+        entries = list(self._tabled.values())
+        self._particles, self._gases = (
+            [row for row, entry in enumerate(entries) if entry.particle is particle] for particle in (True, False)
+        )
+        gases = [[entry.mass, entry.henry, entry.reactivity] for entry in entries if not entry.particle]
+        self._properties = np.array(gases).reshape(-1, 3).T[..., None].copy()  # each (n, 1)
+
+    @property
+    def follows_the_sun(self) -> bool:
+        """Whether some velocities change between day and night in air that stays the same: all but the given ones."""
+        return bool(self._tabled)
+
+    def velocities(self, met: MetState, land_fraction: Array, cos_zenith: Array) -> Array:
+        """Return the deposition velocities: those of the land and the sea of a cell, weighted by area.
+
+        reads    friction_velocity, obukhov_length, surface_temperature, cloud_cover of ``met``;
+                 land_fraction [1], cos_zenith [1]: (nlat, nlon)
+        returns  (len(species), nlat, nlon) [m/s]
+        """
+        velocity = np.empty((len(self.species), *land_fraction.shape))
+        for row, value in self._given.items():
+            velocity[row] = value
+        if self._scheme == "constant":
+            by_day = np.where(cos_zenith > 0.0, 1.0, _NIGHT)
+            for row, entry in self._tabled.items():
+                land, sea = entry.constant or (0.0, 0.0)
+                velocity[row] = by_day * (land_fraction * land + (1.0 - land_fraction) * sea)
+        elif self._tabled:
+            light = global_radiation(cos_zenith, met.cloud_cover)
+            air = _Air(met.friction_velocity, met.obukhov_length, met.surface_temperature, light)
+            total = np.zeros((len(self._tabled), land_fraction.size))
+            for over, share in ((self._over_land, land_fraction), (self._over_sea, 1.0 - land_fraction)):
+                cells = np.flatnonzero(share)
+                here = air.at(cells)
+                rough = sea_roughness(here.friction) if over is self._over_sea else np.full(cells.shape, LAND_ROUGHNESS)
+                total[:, cells] += share.take(cells) * self._through_all(over, rough, here)
+            velocity[list(self._tabled)] = total.reshape(-1, *land_fraction.shape)
+        return velocity
+
+    def _through_all(self, over: Callable[..., Array], roughness: Array, air: "_Air") -> Array:
+        """Return velocities (tabled species, cell) [m/s] through the air and into the surfaces of land or sea."""
+        turbulent = resistance.aerodynamic(self._height, roughness, air.friction, air.obukhov)
+        weather = resistance.SurfaceWeather.of(air.light, air.temperature)
+        velocity = np.empty((len(self._tabled), *roughness.shape))
+        velocity[self._particles] = resistance.fine_particles(air.friction, air.obukhov, turbulent)
+        way_down = turbulent + resistance.quasi_laminar(self._properties[0], air.friction)
+        velocity[self._gases] = over(way_down, *self._properties, weather.openness, weather.cold, weather.down)
+        return velocity
+
+
+@cache
+def _velocity_over(kinds: tuple[Surface, ...]) -> Callable[..., Array]:
+    """Return the formula of the velocities (n, cell) [m/s] of gases over kinds of surface, weighted by their shares.
+
+    Of way_down, the resistance of the air (n, cell) [s/m]; mass, henry and reactivity of the gases (n, 1); and the
+    fields of SurfaceWeather (cell,).
+    """
+
+    def velocity(
+        way_down: Array, mass: Array, henry: Array, reactivity: Array, openness: Array, cold: Array, down: Array
+    ) -> Array:
+        weather = resistance.SurfaceWeather(openness, cold, down)
+        uptakes = (resistance.surface(kind, mass, henry, reactivity, weather) for kind in kinds)
+        of_kinds = [kind.share / (way_down + uptake) for kind, uptake in zip(kinds, uptakes, strict=True)]
+        return sum(of_kinds[1:], start=of_kinds[0])
+
+    return one_pass(velocity)
+
+
+@dataclass(frozen=True)
+class _Air:
+    """What deposition sees of the weather: friction velocity [m/s], Obukhov length [m], temperature [K], light [W/m2].
+
+    (nlat, nlon), or (cell,)
+    """
+
+    friction: Array
+    obukhov: Array
+    temperature: Array
+    light: Array
+
+    def at(self, cells: NDArray[np.intp]) -> "_Air":
+        """Return the weather of some cells, by their places in the fields."""
+        return _Air(*(field.take(cells) for field in (self.friction, self.obukhov, self.temperature, self.light)))
+
+
+def _substances(surrogates: Mapping[str, str]) -> Mapping[str, str]:
+    for name, substance in surrogates.items():
+        if substance.casefold() not in depositing_species():
+            known = [entry.name for entry in depositing_species().values()]
+            raise CaseError(
+                f"{name} is to deposit as {substance!r}, which is not in the deposition table; "
+                f"{suggestion(substance, known)}"
+            )
+    return surrogates
+
+
+def _origin(name: str, entry: DepositingSpecies) -> str:
+    """Where the properties come from, and of what substance they are if it is another one."""
+    return entry.source if entry.name.casefold() == name.casefold() else f"as {entry.name}, {entry.source}"
+
+
+def _entry(name: str, scheme: str) -> DepositingSpecies | None:
+    """Return the table's entry for a species where the scheme has a velocity for it."""
+    entry = depositing_species().get(name.casefold())
+    if entry is None or scheme == "none" or (scheme == "constant" and entry.constant is None):
+        return None
+    return entry
+
+
+def _checked(velocities: Mapping[str, float], species: Sequence[str]) -> dict[str, float]:
+    for name, velocity in velocities.items():
+        if name not in species:
+            raise CaseError(
+                f"deposition.velocities: {name!r} is no species of the mechanism; {suggestion(name, species)}"
+            )
+        if not isfinite(velocity) or velocity < 0.0:
+            raise CaseError(f"deposition.velocities.{name} = {velocity:g} m/s: give a velocity that is not negative")
+    return dict(velocities)

@@ -1,0 +1,150 @@
+"""The resistances to dry deposition: turbulence, the film of still air, the surface.
+
+    v = 1 / (R_a + R_b + R_c)
+
+Velocities and resistances carry places at the end, (nlat, nlon) or cells in a row, and species in front: (n, 1, 1) or
+(n, nlat, nlon).
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.constants import VON_KARMAN
+from airshed.models.air.deposition.tables import Surface
+
+Array = NDArray[np.float64]
+
+_WATER_MASS = 18.015
+_SCHMIDT_OF_WATER_VAPOUR = 0.62
+_PRANDTL = 0.72
+_SMALLEST_FRICTION_VELOCITY = 0.01
+_SMALLEST_AERODYNAMIC = 1.0
+_SMALLEST_SURFACE = 1.0
+_FREEZING = 273.15
+_WARMEST_LEAF = 40.0
+_STRONGEST_PARTICLE_INSTABILITY = 0.04
+
+
+def aerodynamic(height: float, roughness: Array, friction_velocity: Array, obukhov_length: Array) -> Array:
+    """Return the resistance of the turbulent air between ``height`` [m] and the surface.
+
+    R_a = [ ln(z/z0) - psi(z/L) + psi(z0/L) ] / (kappa u*)
+
+    psi = 2 ln((1 + sqrt(1 - 16 z/L)) / 2) where L < 0, -5 min(z/L, 1) where L > 0; at least 1 s/m.
+
+    reads    roughness [m], friction_velocity [m/s], obukhov_length [m]: (nlat, nlon)
+    returns  (nlat, nlon) [s/m]
+    source   Dyer 1974, Boundary-Layer Meteorol. 7, 363-372
+    """
+    height_above = np.maximum(height, 2.0 * roughness)
+    profile = (
+        np.log(height_above / roughness)
+        - _stability(height_above / obukhov_length)
+        + _stability(roughness / obukhov_length)
+    )
+    resistance = profile / (VON_KARMAN * np.maximum(friction_velocity, _SMALLEST_FRICTION_VELOCITY))
+    return np.asarray(np.maximum(resistance, _SMALLEST_AERODYNAMIC))
+
+
+def _stability(ratio: Array) -> Array:
+    """Return the integrated stability correction for scalars at z/L."""
+    unstable = 2.0 * np.log(0.5 * (1.0 + np.sqrt(1.0 - 16.0 * np.minimum(ratio, 0.0))))
+    return np.where(ratio < 0.0, unstable, -5.0 * np.clip(ratio, 0.0, 1.0))
+
+
+def quasi_laminar(mass: Array, friction_velocity: Array) -> Array:
+    """Return the resistance of the still air next to the surface to gases of molar masses ``mass`` [g/mol].
+
+    R_b = 2 / (kappa u*) (Sc / Pr)^(2/3),   Sc = 0.62 sqrt(M / M_water)
+
+    reads    mass (n, 1, 1), friction_velocity (nlat, nlon) [m/s]
+    returns  (n, nlat, nlon) [s/m]
+    source   Hicks et al. 1987, Water Air Soil Pollut. 36, 311-330
+    """
+    schmidt = _SCHMIDT_OF_WATER_VAPOUR * np.sqrt(mass / _WATER_MASS)
+    friction = np.maximum(friction_velocity, _SMALLEST_FRICTION_VELOCITY)
+    return np.asarray(2.0 / (VON_KARMAN * friction) * (schmidt / _PRANDTL) ** (2.0 / 3.0))
+
+
+@dataclass(frozen=True)
+class SurfaceWeather:
+    """What the weather does to the uptake by any surface, (nlat, nlon).
+
+    openness  of pores to water vapour over their least resistance, { 1 + [200 / (G + 0.1)]^2 }^-1 T (40 - T) / 400 [1]
+    cold      1000 exp(-T - 4), by which surfaces take up less in the cold [s/m]
+    down      from the air above the canopy into it, r_dc = 100 [1 + 1000/(G + 10)] [s/m]
+    """
+
+    openness: Array
+    cold: Array
+    down: Array
+
+    @classmethod
+    def of(cls, radiation: Array, temperature: Array) -> Self:
+        """Take radiation G [W/m2] and temperature of the air near the ground [K]."""
+        celsius = temperature - _FREEZING
+        warmth = np.maximum(celsius * (_WARMEST_LEAF - celsius), 0.0) / 400.0
+        return cls(
+            openness=warmth / (1.0 + (200.0 / (radiation + 0.1)) ** 2),
+            cold=1000.0 * np.exp(-np.maximum(celsius, -20.0) - 4.0),
+            down=100.0 * (1.0 + 1000.0 / (radiation + 10.0)),
+        )
+
+
+def surface(kind: Surface, mass: Array, henry: Array, reactivity: Array, weather: SurfaceWeather) -> Array:
+    """Return the resistance of a kind of surface to gases: leaf pores, leaf skin, lower canopy and ground in parallel.
+
+    1/R_c = 1/(r_s + r_m) + 1/r_lu + 1/(r_dc + r_cl) + 1/(r_ac + r_gs);  at least 1 s/m
+
+    r_s = r_i D_water/D { 1 + [200 / (G + 0.1)]^2 } 400 / (T (40 - T)), shut below 0 and above 40 degrees Celsius
+    r_m = 1 / (H/3000 + 100 f0),   r_lu = r_lu' / (H/1e5 + f0),   r_dc = 100 [1 + 1000/(G + 10)]
+    r_cl, r_gs = 1 / (H/(1e5 r_SO2) + f0/r_O3); r_lu, r_cl and r_gs grow by 1000 exp(-T - 4) in the cold
+
+    Written so that it can be compiled, see ``kernels.one_pass``.
+
+    reads    mass [g/mol], henry [mol/(l atm)], reactivity f0 [1]: (n, 1, 1)
+    returns  (n, nlat, nlon) [s/m]
+    source   Wesely 1989, Atmos. Environ. 23, 1293-1304; least R_c: Wang et al. 1998, J. Geophys. Res. 103, 10713
+    """
+    paths = []
+    if isfinite(kind.stomata):
+        mesophyll = 1.0 / (henry / 3000.0 + 100.0 * reactivity)
+        paths.append(_then(weather.openness / (kind.stomata * np.sqrt(mass / _WATER_MASS)), mesophyll))
+    if isfinite(kind.cuticle):
+        paths.append(_then(_uptake(henry, reactivity, kind.cuticle, kind.cuticle), weather.cold))
+    if isfinite(min(kind.exposed_so2, kind.exposed_o3)):
+        exposed = _uptake(henry, reactivity, kind.exposed_so2, kind.exposed_o3)
+        paths.append(_then(exposed, weather.cold + weather.down))
+    ground = _uptake(henry, reactivity, kind.ground_so2, kind.ground_o3)
+    paths.append(_then(ground, weather.cold + kind.in_canopy))
+    conductance = sum(paths[1:], start=paths[0])
+    return 1.0 / np.minimum(np.maximum(conductance, 1e-12), 1.0 / _SMALLEST_SURFACE)
+
+
+def _uptake(henry: Array, reactivity: Array, as_so2: float, as_o3: float) -> Array:
+    """Return the conductance [m/s] of a surface of known resistance to SO2 (H = 1e5) and O3 (f0 = 1)."""
+    return henry / (1e5 * as_so2) + reactivity / as_o3
+
+
+def _then(conductance: Array, resistance: Array | float) -> Array:
+    """Return the conductance [m/s] of a conductance and a resistance [s/m] one after the other."""
+    return conductance / (1.0 + conductance * resistance)
+
+
+def fine_particles(friction_velocity: Array, obukhov_length: Array, turbulent: Array) -> Array:
+    """Return the velocity at which fine particles (0.1 to 1 um) deposit.
+
+    v = 1 / (R_a + 1/v_s),   v_s = u*/500 (1 + (300/-L)^(2/3) where L < 0), with -1/L at most 0.04 per m
+
+    reads    friction_velocity [m/s], obukhov_length [m], turbulent resistance R_a [s/m]: (nlat, nlon)
+    returns  (nlat, nlon) [m/s]
+    source   Wesely et al. 1985, Atmos. Environ. 19, 2145; the bound: Simpson et al. 2012, Atmos. Chem. Phys. 12, 7825
+    """
+    instability = np.clip(-1.0 / obukhov_length, 0.0, _STRONGEST_PARTICLE_INSTABILITY)
+    friction = np.maximum(friction_velocity, _SMALLEST_FRICTION_VELOCITY)
+    at_surface = friction / 500.0 * (1.0 + (300.0 * instability) ** (2.0 / 3.0))
+    return np.asarray(1.0 / (turbulent + 1.0 / at_surface))

@@ -1,0 +1,136 @@
+"""What was emitted in a run: by species and sector, and by country, as tables."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.report import Cell, Table
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.emissions.area import AreaEmissions
+from airshed.models.air.emissions.gridded import GriddedEmissions
+from airshed.models.air.emissions.inventory import Inventory, SectorAmount
+from airshed.models.air.emissions.point import PointEmissions, TimedEmissions
+from airshed.models.air.sources import BiogenicSource, hour_of
+from airshed.process.release import Source
+
+_HOUR: Final = 3600.0
+_KINDS: Final = {
+    BiogenicSource: "vegetation", GriddedEmissions: "gridded files", PointEmissions: "point sources",
+    AreaEmissions: "area sources", TimedEmissions: "releases",
+}  # fmt: skip
+_Telling = Inventory | GriddedEmissions | AreaEmissions
+"""Sources that have notes and notices."""
+
+_GROUPS: Final = {
+    "power": "A", "industry": "BDE", "homes": "C", "road": "F", "other traffic": "GHI", "waste, other": "JM",
+    "farming": "KL",
+}  # fmt: skip
+"""Sectors of the GNFR nomenclature, by their first letter, as they stand together where there is little room."""
+
+
+def kind_of(source: Source) -> str:
+    """Return what a source is, in words."""
+    return "the inventory's sources" if isinstance(source, Inventory) else _KINDS.get(type(source), "sources")
+
+
+def emission_rows(
+    sources: Sequence[Source], network: ReactionNetwork, first: float, last: float, start: np.datetime64
+) -> list[SectorAmount]:
+    """Return what each sector emitted of each species between two times [s since the start]."""
+    rows: list[SectorAmount] = []
+    for source in sources if last > first else ():
+        if isinstance(source, Inventory) and first == 0.0:
+            rows += source.summary(last)
+        else:
+            rows += _amounts(source, network, first, last, start)
+    return rows
+
+
+def sector_table(rows: Sequence[SectorAmount]) -> Table:
+    """Return all species and sectors, one in a row."""
+    cells = [(row.species, row.sector, row.moles, row.kilograms_per_day) for row in rows]
+    note = "mass as inventories report it: NO as NO2, SA as SO2"
+    return Table("Emission", ("species", "sector", "amount [mol]", "mass [kg/day]"), cells, note)
+
+
+def sector_matrix(rows: Sequence[SectorAmount]) -> Table:
+    """Return mass by species and group of sectors [kg/day], of species whose composition is known."""
+    rows = [row for row in rows if np.isfinite(row.kilograms_per_day)]
+    groups = list(dict.fromkeys(_group(row.sector) for row in rows))
+    groups.sort(key=lambda name: [*_GROUPS, name].index(name))
+    mass = {(row.species, group): 0.0 for row in rows for group in groups}
+    for row in rows:
+        mass[row.species, _group(row.sector)] += row.kilograms_per_day
+    cells: list[tuple[Cell, ...]] = []
+    for species in dict.fromkeys(row.species for row in rows):
+        parts = [mass[species, group] for group in groups]
+        cells.append((species, *(_rounded(part) for part in parts), _rounded(sum(parts))))
+    note = "mass as inventories report it: NO as NO2, SA as SO2"
+    return Table("Emission by species and sector [kg/day]", ("species", *groups, "all"), cells, note)
+
+
+def country_table(sources: Sequence[Source]) -> Table:
+    """Return the totals of each country, from the report to the area of the case."""
+    columns = (
+        "country", "pollutant", "reported [Gg/a]", "left out [Gg/a]", "distributed [Gg/a]", "in the area [Gg/a]",
+    )  # fmt: skip
+    rows = [
+        (total.country, total.pollutant, total.reported, total.left_out, total.distributed, total.in_domain)
+        for inventory in _inventories(sources)
+        for total in inventory.country_totals()
+    ]
+    return Table("National totals", columns, rows)
+
+
+def emission_notes(sources: Sequence[Source]) -> list[str]:
+    """Return what inventories, gridded files and area sources have to say of themselves."""
+    return [note for source in sources if isinstance(source, _Telling) for note in source.notes()]
+
+
+def emission_notices(sources: Sequence[Source]) -> list[str]:
+    """Return what a person should know of inventories, gridded files and area sources before a run."""
+    return [f"emission: {notice}" for source in sources if isinstance(source, _Telling) for notice in source.notices()]
+
+
+def _inventories(sources: Sequence[Source]) -> Iterator[Inventory]:
+    return (source for source in sources if isinstance(source, Inventory))
+
+
+def _amounts(
+    source: Source, network: ReactionNetwork, first: float, last: float, start: np.datetime64
+) -> list[SectorAmount]:
+    """Amounts of a source between two times: the integral of its rate, constant between the times of its changes."""
+    moles = np.zeros(len(source.species))
+    hours = np.arange(hour_of(first, start) + _HOUR, last, _HOUR).tolist()
+    inside = [time for time in {*hours, *source.changes} if first < time < last]
+    for begin, end in pairwise([first, *sorted(inside), last]):
+        moles += (end - begin) * _totals(source, begin)
+    sector = _KINDS.get(type(source), "processes of the case")
+    days = (last - first) / SECONDS_PER_DAY
+    masses = [network.species[network.index(name)].molar_mass or np.nan for name in source.species]
+    return [
+        SectorAmount(name, sector, float(amount) * mass / days, float(amount))
+        for name, amount, mass in zip(source.species, moles, masses, strict=True)
+    ]
+
+
+def _totals(source: Source, seconds: float) -> npt.NDArray[np.float64]:
+    if isinstance(source, BiogenicSource):
+        return source.totals(seconds)
+    return np.asarray(source.rate(seconds).sum(axis=(1, 2, 3)))
+
+
+def _group(sector: str) -> str:
+    """The group of a GNFR sector such as A_PublicPower; another name is a group of its own."""
+    letter, mark, _ = sector.partition("_")
+    return next((name for name, letters in _GROUPS.items() if mark and letter in letters), sector)
+
+
+def _rounded(value: float) -> float | int:
+    """A number with three digits, and without an exponent."""
+    short = float(f"{value:.3g}")
+    return round(short) if abs(short) >= 100.0 else short

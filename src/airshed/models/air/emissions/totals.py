@@ -1,0 +1,123 @@
+"""National totals by sector, as countries report them to EMEP/CEIP."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from airshed.core.errors import DataError
+from airshed.core.text import suggestion
+from airshed.io.tables import Row, read_table, unique
+from airshed.models.air.emissions.settings import MEMO_ITEMS, InventorySettings
+
+COLUMNS = ("iso2", "year", "sector", "pollutant", "unit", "value")
+
+OTHER_POLLUTANTS: Final = (
+    "PM2.5", "PM10", "TSP", "BC", "CH4", "CO2", "N2O", "Pb", "Cd", "Hg", "As", "Cr", "Cu", "Ni", "Se", "Zn", "PAHs",
+    "PCDD/F", "HCB", "PCBs",
+)  # fmt: skip
+"""What countries report beside the pollutants that are emitted here; a table may have lines of it."""
+
+_YEAR: Final = re.compile("[12][0-9]{3}")
+_LARGEST: Final = 1e8
+"""More than the whole world emits of anything [Gg/a]; of CO2 it is 4e7."""
+
+Key = tuple[str, str, str]
+"""Country, sector, pollutant."""
+
+
+@dataclass(frozen=True)
+class NationalTotals:
+    """Reported emission [Gg/a] by country, sector and pollutant: what is emitted, and what is left out.
+
+    other_years  where the table has a total of other years alone: its line there, and the year
+    """
+
+    emitted: dict[Key, float]
+    left_out: dict[Key, float]
+    other_years: dict[Key, tuple[int, str]]
+
+    def countries(self) -> frozenset[str]:
+        """The countries that report anything."""
+        return frozenset(country for country, _, _ in (*self.emitted, *self.left_out))
+
+    def gaps(self, country: str) -> list[str]:
+        """Return what a country that reports does not report, in a sentence each."""
+        reported = {key for key in (*self.emitted, *self.left_out) if key[0] == country}
+        pollutants = sorted({key[2] for key in self.emitted} - {key[2] for key in reported})
+        told = [f"{country} has no totals of {', '.join(pollutants)}"] if reported and pollutants else []
+        elsewhere = {key: place for key, place in self.other_years.items() if key[0] == country}
+        if elsewhere:
+            (_, sector, pollutant), (line, year) = next(iter(elsewhere.items()))
+            several = f"{len(elsewhere)} totals" if len(elsewhere) > 1 else "a total"
+            told.append(
+                f"{country} has {several} of other years alone ({pollutant} of {sector} of {year}, line {line})"
+            )
+        return told
+
+
+def read_totals(
+    path: Path,
+    settings: InventorySettings,
+    *,
+    pollutants: Collection[str],
+    sectors: Collection[str],
+    countries: Collection[str],
+) -> NationalTotals:
+    """Read the totals of the year of the settings; lines of other years and pollutants are passed over.
+
+    Raises DataError for a faulty line, an unknown country, sector or pollutant, and a year or pollutant that is not
+    there.
+    """
+    known = sorted({*sectors, *MEMO_ITEMS, *settings.leave_out})
+    reported = {*pollutants, *settings.pollutants, *InventorySettings.pollutants, *OTHER_POLLUTANTS}
+    found: dict[str, tuple[Key, float]] = {}
+    other_years: dict[Key, tuple[int, str]] = {}
+    years: set[str] = set()
+    for row in read_table(path, COLUMNS):
+        year = _year(row)
+        key = (_country(row, countries), row.known("sector", known), row.known("pollutant", reported))
+        years.add(year)
+        if year == str(settings.year):
+            if key[2] in pollutants:
+                unique(found, " ".join(key), (key, _amount(row)), row)
+        elif key[2] in pollutants:
+            other_years[key] = (row.line, year)
+    if str(settings.year) not in years:
+        there = ", ".join(sorted(years)) or "none"
+        raise DataError(f"{path} has no totals of {settings.year}; set emissions.year to one of: {there}")
+    _require({key[2] for key, _ in found.values()}, pollutants, f"{path} of {settings.year} has no totals of")
+    placed = {*sectors, *settings.leave_out}
+    _require(placed, {key[1] for key, _ in found.values()}, f"{path.parent / 'sector_proxies.csv'} says no place for")
+    return NationalTotals(
+        {key: value for key, value in found.values() if key[1] not in settings.leave_out},
+        {key: value for key, value in found.values() if key[1] in settings.leave_out},
+        {key: place for key, place in other_years.items() if " ".join(key) not in found},
+    )
+
+
+def _year(row: Row) -> str:
+    year = row.text("year")
+    if not _YEAR.fullmatch(year):
+        raise row.error(f"year {year[:40]!r} is none; write it with four digits, such as 2022")
+    return year
+
+
+def _country(row: Row, countries: Collection[str]) -> str:
+    iso2 = row.text("iso2")
+    if iso2 not in countries:
+        raise row.error(f"iso2 {iso2[:40]!r} is no country of countries.csv; {suggestion(iso2, countries)}")
+    return iso2
+
+
+def _amount(row: Row) -> float:
+    if row.text("unit") != "Gg":
+        raise row.error(f"the unit is {row.text('unit')!r}; totals must be in Gg (a year)")
+    return row.number("value", most=_LARGEST)
+
+
+def _require(present: Collection[str], wanted: Iterable[str], message: str) -> None:
+    missing = sorted(set(wanted).difference(present))
+    if missing:
+        raise DataError(f"{message} {', '.join(missing)}; add lines for them, or leave them out of the inventory")

@@ -1,0 +1,146 @@
+"""What a case will take, before it runs: cells, memory, time.
+
+The times are those of whole runs of west-europe on a virtual machine with two cores of a Xeon (Cascade Lake, AVX-512,
+2.5 GHz), which ended within a fifth of the estimate, on one core and two, in double and in single precision.
+"""
+
+import math
+
+from airshed.core.constants import EARTH_RADIUS
+from airshed.core.report import Cell, Report, Table
+from airshed.kernels.chemistry import method
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.case import Case, case_notices
+from airshed.models.air.case.sections import OutputSection
+from airshed.program.stage import CELLS, EVERYTHING, Stage
+
+SECONDS_PER_CELL_SPECIES = 7.8e-9
+"""One core's time for transport, rates and sources in a step of one cell and species [s]."""
+
+SECONDS_PER_SWEEP = 2.75e-9
+"""One core's time for a sweep over one cell and species [s]: with two, a step of a cell of 66 species takes 0.9 us."""
+
+SECONDS_PER_CELLS_STAGE = 1.7e-8
+"""One core's time for what chemistry by Rosenbrock steps does once in a stage, for one cell and species [s]."""
+
+SECONDS_PER_TRY = 8e-9
+"""The same for a step that a cell tries, besides its stages [s]: Jacobian, elimination, error."""
+
+SECONDS_PER_STAGE = 3.7e-9
+"""The same for a stage [s]. Five runs of emep: within a quarter, three methods, steps of 100 and 300 s."""
+
+TRIES = 1.6
+"""Steps that a cell tries in a stage: 1.1 to 1.8 of emep in these runs."""
+
+SINGLE = 0.8
+"""Time of the compiled step in single precision, as part of that in double."""
+
+GAIN_BY_CORES = 0.5
+"""The compiled step is faster by this power of the number of cores: they share the memory's bandwidth."""
+
+SECONDS_PER_STEP = 1.5e-3
+"""Time for the control of a step [s], on one core."""
+
+SECONDS_PER_CELL_HOUR = 2.5e-6
+"""Time for the weather of one cell in a simulated hour [s], on one core."""
+
+SECONDS_PER_OUTPUT_VALUE = 1.5e-7
+"""Time for one value in an output file [s]."""
+
+SECONDS_PER_RESTART_BYTE = 1.5e-9
+"""Time for a byte of a restart [s]."""
+
+SECONDS_TO_START = 5.0
+"""Time before the first step and after the last one [s]: libraries, input, summary; the mechanism is in the cache."""
+
+ASSUMED = "cores of a 2.5 GHz Xeon with AVX-512 that have nothing else to do"
+
+STATE_ARRAYS = 3
+"""State arrays that the model holds: two time levels and the tendency."""
+
+FORCING_FIELDS = 24
+"""Fields of the forcing, at two instants and at the present one."""
+
+STRONG_WIND = 30.0
+"""Wind that the longest step must allow for [m/s], where only the meteorology will tell."""
+
+
+def describe(case: Case) -> Report:
+    """Return the estimate, as `airshed show` tells it."""
+    program = case.program(case.network(looked_at=True))
+    rows: list[tuple[Cell, ...]] = [stage.columns for stage in program.stages]
+    columns = ("stage", "part of the step", "values", "formula", "runs on")
+    table = Table(f"A step: {program.name}, order {program.order}", columns, rows, program.source)
+    return Report(case.title, [table], estimate(case))
+
+
+def estimate(case: Case) -> dict[str, Cell]:
+    """Return cells, species, steps, memory and time of a run, as text to show."""
+    from airshed.kernels.host import usable_cores
+
+    nz, nlat, nlon = case.make_grid().shape
+    network = case.network(looked_at=True)
+    cells, species = nz * nlat * nlon, len(network.species)
+    step = step_estimate(case)
+    if network.reactions and case.time.step == "auto":
+        longest = case.time.longest.value
+        step = longest if case.chemistry.integrator != "imex" else min(step, longest)
+    steps = math.ceil((case.time.length.value + case.time.spinup.value) / step)
+    state = cells * STATE_ARRAYS * species * (8 if case.chemistry.precision == "double" else 4)
+    memory = state + cells * 3 * FORCING_FIELDS * 8
+    cores = case.run.threads or usable_cores()
+    seconds = time_estimate(case, network, cells, steps, state, cores)
+    notices = "; ".join(case_notices(case, network))
+    return {
+        "grid": f"{nlon} x {nlat} columns, {nz} layers: {cells} cells",
+        "species": species,
+        "step": f"about {step:.0f} s, {steps} steps",
+        "memory": f"about {memory / 1e6:.0f} MB above the libraries",
+        "time": f"about {seconds:.0f} s with {cores} {'thread' if cores == 1 else 'threads'}, on {ASSUMED}",
+        **({"notice": notices} if notices else {}),
+    }
+
+
+def time_estimate(case: Case, network: ReactionNetwork, cells: int, steps: int, state: int, cores: int) -> float:
+    """Return the time of a run [s] from typing its command to its end; `state` is the size of a restart [bytes]."""
+    whole, species = case.time.length.value + case.time.spinup.value, len(network.species)
+    each = sum(stage_estimate(case, stage, whole / steps) for stage in case.program(network).stages)
+    compiled = cells * species * steps * each * (1.0 if case.chemistry.precision == "double" else SINGLE)
+    forcing = steps * SECONDS_PER_STEP + whole / 3600.0 * cells * SECONDS_PER_CELL_HOUR
+    values = sum(output_values(case, output, cells, species) for output in case.output)
+    written = values * SECONDS_PER_OUTPUT_VALUE + whole / case.restart.every.value * state * SECONDS_PER_RESTART_BYTE
+    return SECONDS_TO_START + compiled / math.pow(cores, GAIN_BY_CORES) + forcing + written
+
+
+def stage_estimate(case: Case, stage: Stage, step: float) -> float:
+    """Return one core's time for a stage of a step [s] for a cell and species [s]."""
+    if stage.kernel == EVERYTHING:
+        return SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP * case.chemistry.sweeps
+    if stage.kernel == CELLS:
+        stages = method(case.chemistry.solver).stages
+        return SECONDS_PER_CELLS_STAGE + TRIES * (SECONDS_PER_TRY + stages * SECONDS_PER_STAGE)
+    applications = 2.0 * (stage.span[1] - stage.span[0])
+    pieces = math.ceil(step / courant_step(case)) if "transport" in stage.operators else 1
+    return applications * pieces * (SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP) if stage.operators else 0.0
+
+
+def output_values(case: Case, output: OutputSection, cells: int, species: int) -> float:
+    """Return the number of values that an output file will hold."""
+    layers = len(case.grid.layers)
+    levels = {"all": layers, "ground": 1}[output.levels] if isinstance(output.levels, str) else len(output.levels)
+    fields = species if output.fields == "all" else len(output.fields)
+    return (1.0 + case.time.length.value // output.every.value) * fields * cells * levels / layers
+
+
+def step_estimate(case: Case) -> float:
+    """Return the step [s]: as given, or from the Courant number of a strong wind in the narrowest cells."""
+    step = case.time.step
+    return courant_step(case) if step == "auto" else step.value
+
+
+def courant_step(case: Case) -> float:
+    """Return the longest step of transport [s] in a strong wind, in the narrowest cells."""
+    spacing, (south, north) = case.grid.spacing, case.grid.area.lat
+    narrowing = math.cos(math.radians(max(abs(south), abs(north)) - 0.5 * spacing.lat.value))
+    widths = [math.radians(spacing.lon.value) * narrowing, math.radians(spacing.lat.value)]
+    return case.time.courant * EARTH_RADIUS / STRONG_WIND / math.hypot(*(1.0 / width for width in widths))

@@ -1,0 +1,146 @@
+"""The fields of the air model: weather as the chemistry sees it, and a mixing ratio for each species."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.fields import FieldRegistry, FieldSpec, Written
+from airshed.core.units import to
+from airshed.models.air.weather.onto import RANGES
+
+if TYPE_CHECKING:
+    from airshed.models.air.phases import Phase
+
+Array = npt.NDArray[Any]
+
+VOLUME: Final = ("level", "lat", "lon")
+SURFACE: Final = ("lat", "lon")
+_POSITIVE: Final = (0.0, inf)
+_FRACTION: Final = (0.0, 1.0)
+
+_WEATHER: Final = (
+    FieldSpec("air_temperature", VOLUME, "K", "Temperature of the air", "air_temperature"),
+    FieldSpec("air_pressure", VOLUME, "Pa", "Pressure of the air", "air_pressure"),
+    FieldSpec("air_density", VOLUME, "mol m-3", "Amount of air per volume"),
+    FieldSpec(
+        "water_vapour", VOLUME, "mol mol-1", "Mixing ratio of water vapour", "mole_fraction_of_water_vapor_in_air"
+    ),
+    FieldSpec("eastward_wind", VOLUME, "m s-1", "Wind towards the east", "eastward_wind"),
+    FieldSpec("northward_wind", VOLUME, "m s-1", "Wind towards the north", "northward_wind"),
+    FieldSpec("surface_temperature", SURFACE, "K", "Temperature of the air at the ground", "surface_temperature"),
+    FieldSpec("surface_pressure", SURFACE, "Pa", "Pressure of the air at the ground", "surface_air_pressure"),
+    FieldSpec("cloud_cover", SURFACE, "1", "Fraction of the sky under cloud", "cloud_area_fraction"),
+    FieldSpec("precipitation", SURFACE, "kg m-2 s-1", "Precipitation reaching the ground", "precipitation_flux"),
+    FieldSpec(
+        "boundary_layer_height", SURFACE, "m", "Height of the mixed layer", "atmosphere_boundary_layer_thickness"
+    ),
+    FieldSpec("friction_velocity", SURFACE, "m s-1", "Friction velocity at the ground"),
+    FieldSpec("obukhov_length", SURFACE, "m", "Obukhov length, positive in stable air"),
+)
+_WRITTEN: Final[Mapping[str, Written]] = {"air_temperature": "always", "air_pressure": "always"}
+"""By these two mixing ratios become mass concentrations."""
+_VALID: Final = {
+    "air_density": _POSITIVE, "water_vapour": _FRACTION, "cloud_cover": _FRACTION, "obukhov_length": (-1e6, 1e6),
+}  # fmt: skip
+"""Of fields that the model makes, or rounds; the others have the ranges of what is read."""
+
+
+def _valid(spec: FieldSpec) -> tuple[float, float]:
+    return _VALID.get(spec.name) or RANGES[spec.standard_name or spec.name][:2]
+
+
+WEATHER: Final = tuple(replace(spec, valid=_valid(spec), written=_WRITTEN.get(spec.name, "named")) for spec in _WEATHER)
+"""The weather fields that output may hold, named as in the state of the meteorology."""
+
+CF_SPECIES: Final = {
+    "NO": "nitrogen_monoxide",
+    "NO2": "nitrogen_dioxide",
+    "NO3": "nitrate_radical",
+    "N2O5": "dinitrogen_pentoxide",
+    "HNO3": "nitric_acid",
+    "HONO": "nitrous_acid",
+    "PAN": "peroxyacetyl_nitrate",
+    "NH3": "ammonia",
+    "O3": "ozone",
+    "OH": "hydroxyl_radical",
+    "HO2": "hydroperoxyl_radical",
+    "H2O2": "hydrogen_peroxide",
+    "H2": "molecular_hydrogen",
+    "CO": "carbon_monoxide",
+    "SO2": "sulfur_dioxide",
+    "CH4": "methane",
+    "C2H6": "ethane",
+    "NC4H10": "butane",
+    "C2H4": "ethene",
+    "C3H6": "propene",
+    "HCHO": "formaldehyde",
+    "CH3CHO": "acetaldehyde",
+    "CH3OH": "methanol",
+    "C2H5OH": "ethanol",
+    "CH3O2": "methyl_peroxy_radical",
+    "CH3O2H": "methyl_hydroperoxide",
+    "GLYOX": "glyoxal",
+    "MGLYOX": "methylglyoxal",
+    "ISOPRE": "isoprene",
+}
+"""Species whose mole fraction has a name in the CF standard name table (version 93)."""
+
+
+def species_fields(
+    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None,
+    phases: "Mapping[str, Phase] | None" = None,
+) -> tuple[FieldSpec, ...]:  # fmt: skip
+    """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1].
+
+    ``molar_masses`` [kg mol-1] by name, of those species whose composition is known.
+    """
+    masses, known = molar_masses or {}, phases or {}
+    return tuple(
+        FieldSpec(
+            name,
+            VOLUME,
+            "mol mol-1",
+            f"Mixing ratio of {text.strip() or name}",
+            f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
+            molar_mass=masses.get(name),
+            valid=_FRACTION,
+            settable=True,
+            phase=known[name].name if name in known else "",
+            particle=known[name].size if name in known else None,
+        )
+        for name, text in species
+    )
+
+
+def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Array:
+    """Return the values of all cells that a field is to be set to; raises CaseError for what are none.
+
+    value  an array of the whole domain, a number in the unit of the field for all cells, or a text with a unit
+    """
+    found = np.asarray(to(value, spec.unit, where=spec.name) if isinstance(value, str) else value)
+    if found.dtype.kind not in "fiu":
+        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
+    if found.ndim and found.shape != shape:
+        raise CaseError(f"{spec.name} has the shape {shape}; values of {found.shape} cannot be set")
+    low, high = spec.valid or (-inf, inf)
+    strange = found[~((found >= low) & (found <= high) & np.isfinite(found))]
+    if strange.size:
+        what = "mixing ratios lie" if spec.unit == "mol mol-1" else "its values lie"
+        raise CaseError(f"{spec.name} cannot be {strange.flat[0]}: {what} between {low:g} and {high:g}")
+    return np.broadcast_to(found.astype(np.float64), shape)
+
+
+def air_registry(
+    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None,
+    settable: Iterable[FieldSpec] = (), phases: "Mapping[str, Phase] | None" = None,
+) -> FieldRegistry:  # fmt: skip
+    """Return all fields of the air model with these species, and the numbers that may be changed while it runs.
+
+    Raises CaseError for two of the same name.
+    """
+    return FieldRegistry((*species_fields(species, molar_masses, phases), *WEATHER, *settable))

@@ -1,0 +1,119 @@
+"""The air-quality model as a kind of model: what the runtime makes of a case of it."""
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from airshed.core.errors import CaseError
+from airshed.kernels.backend import backend
+from airshed.models.air.boundary.field import GivenBoundary, lateral_boundary
+from airshed.models.air.case import Case, case_notices
+from airshed.models.air.case_weather import Given
+from airshed.models.air.emission_report import emission_notices
+from airshed.models.air.emissions.inventory import Inventory
+from airshed.models.air.estimate import describe
+from airshed.models.air.face_budget import FaceBudget
+from airshed.models.air.fields import WEATHER
+from airshed.models.air.groups import (
+    allowing_service,
+    closed_on_error,
+    make_groups,
+    only_transports,
+    transport_for_others,
+)
+from airshed.models.air.model import AirModel
+from airshed.models.air.rate_factors import RateFactors
+from airshed.models.air.report import budget_dataset
+from airshed.models.box.failure import FAILED_CELL
+from airshed.parallel.binding import cores_each
+from airshed.parallel.communicator import Communicator
+from airshed.parallel.decomposition import Decomposition
+from airshed.runtime.registry import Built, ModelInfo, ModelKind
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+_BY_SPECIES: Final = (
+    "deposition.velocities", "boundary.scale", "boundary.values", "wet_deposition.coefficients", "particles.diameters",
+    "particles.densities",
+)  # fmt: skip
+"""Tables of settings whose keys are species."""
+
+
+def build(
+    case: Case, ranks: Communicator, check: Callable[[Communicator], None],
+    meteorology: Given = None, initial: "xr.Dataset | None" = None, rate_factors: RateFactors | None = None,
+    boundary: GivenBoundary = None,
+) -> Built:  # fmt: skip
+    """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
+
+    meteorology   in place of the case's, see :class:`airshed.runtime.simulation.Simulation`;  initial  likewise
+    rate_factors  on chosen reactions;  boundary  concentrations along the lateral faces, see ``boundary.field``
+    """
+    if only_transports(case, ranks):
+        raise CaseError(
+            f"rank {ranks.rank} is a transport rank alone (parallel.groups): let it call "
+            "airshed.transport_for_others(case), see airshed.only_transports"
+        )
+    groups = make_groups(case, ranks)
+    own = ranks if groups is None else groups.own
+    with allowing_service(groups):
+        check(own)
+    threads = case.run.threads or cores_each(own if groups is None else groups.world)
+    with closed_on_error(groups):
+        model = AirModel(
+            case, meteorology, initial, threads=threads, ranks=own, groups=groups, rate_factors=rate_factors
+        )
+        if case.boundary.budget == "faces":
+            model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
+            model.budget.faces.watch(model.executor.steppers)
+        if boundary is not None:
+            model.forcing.boundary = lateral_boundary(boundary, model.parts, model.layout, model.constants.profile)
+        notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
+    return Built(model, notices, model.parts.case.output)
+
+
+def check_ranks(case: Case, ranks: int) -> None:
+    """Raise CaseError for more ranks than the columns of a case can be shared by."""
+    tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
+    Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
+
+
+def info(model: AirModel) -> ModelInfo:
+    """Return its processes, kinds of fields, and keys of tables: species, and what factors on emission are for."""
+    species = model.network.names
+    scaled = [
+        name
+        for source in model.parts.sources
+        if isinstance(source, Inventory)
+        for name in (*source.pollutants, *source.sectors, *source.countries)
+    ]
+    groups = {
+        **dict.fromkeys(species, "species"),
+        **{spec.name: "weather" for spec in WEATHER},
+        **{name: model.settable.place(name)[0].process.section for name in model.settable},
+        **{each.name: each.section for each in model.parts.own_fields},
+    }
+    keys = {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(_BY_SPECIES, species)}
+    sections = dict.fromkeys(each.process.section for each in model.parts.processes)  # transport has two
+    return ModelInfo(tuple(sections), groups, keys)
+
+
+def _help(case: Case, ranks: Communicator) -> None:
+    transport_for_others(case, ranks=ranks)
+
+
+KIND = ModelKind(
+    Case,
+    build,
+    check_ranks=check_ranks,
+    helps=only_transports,
+    help=_help,
+    budget=budget_dataset,
+    info=info,
+    cells=lambda case: prod(case.make_grid().shape),
+    evidence=(FAILED_CELL,),
+    describe=describe,
+    gradients="airshed.inverse.sensitivity",
+)

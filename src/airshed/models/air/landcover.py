@@ -1,0 +1,81 @@
+"""How much of each cell is land, and how rough land and sea are."""
+
+from importlib.resources import as_file, files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.constants import GRAVITY
+from airshed.grid import Grid
+from airshed.grid.weights import Weights, apply
+from airshed.io.netcdf import plain_values
+
+Array = NDArray[np.float64]
+
+LAND_FRACTION_SOURCE = "land_fraction.nc: Natural Earth 1:50m land polygons as 0.1 degree fractions, whole globe"
+"""Where :func:`land_fraction` has its map from, for the provenance of a case."""
+
+LAND_ROUGHNESS = 0.25
+"""Roughness length of the mixed land of western Europe [m]: logarithmic mean of 65 % fields and grass (0.1 m),
+30 % forest (1.0 m) and 5 % towns (0.7 m), classes as in Stull (1988), fig. 9.6."""
+
+_CHARNOCK = 0.016
+_AIR_VISCOSITY = 1.5e-5
+_SMALLEST_FRICTION_VELOCITY = 0.01
+
+
+def land_fraction(grid: Grid) -> Array:
+    """Return the area of land in each cell over the cell's area.
+
+    f = sum over map cells of f_map |cell and map cell| / |cell|, areas on the sphere; lakes count as land.
+
+    returns  (nlat, nlon) [1], 0 to 1
+    source   Natural Earth 1:50m (public domain)
+    """
+    percent = _land_map()
+    rows = _shares(np.sin(np.radians(grid.lat_faces)), np.sin(np.radians(np.linspace(-90.0, 90.0, len(percent) + 1))))
+    columns = _shares(grid.lon_faces, np.linspace(-540.0, 900.0, 4 * percent.shape[1] + 1))
+    near = columns.nodes
+    around = percent[rows.nodes].take(np.arange(near.start, near.stop), axis=1, mode="wrap").astype(np.float64)
+    fraction = apply(rows.beginning_at(rows.nodes.start), around, columns.beginning_at(near.start)) / 100.0
+    return np.asarray(np.clip(fraction, 0.0, 1.0))
+
+
+def sea_roughness(friction_velocity: Array) -> Array:
+    """Return the roughness length of the sea, that grows with the waves.
+
+    z0 = 0.016 u*^2 / g + 0.11 nu / u*
+
+    reads    friction_velocity [m/s], any shape; below 0.01 it is taken as 0.01
+    returns  same shape [m]
+    source   Charnock 1955, Q. J. R. Meteorol. Soc. 81, 639-640; smooth flow: Smith 1988, J. Geophys. Res. 93, 15467
+    """
+    friction = np.maximum(friction_velocity, _SMALLEST_FRICTION_VELOCITY)
+    return np.asarray(_CHARNOCK * friction**2 / GRAVITY + 0.11 * _AIR_VISCOSITY / friction)
+
+
+def roughness_length(land: Array, friction_velocity: Array) -> Array:
+    """Return the roughness length of cells that are part land and part sea: the area-weighted logarithmic mean.
+
+    reads    land [1] and friction_velocity [m/s], both (nlat, nlon)
+    returns  (nlat, nlon) [m]
+    source   Mason 1988, Q. J. R. Meteorol. Soc. 114, 399-420, for a blending height far above both
+    """
+    mean: Array = np.exp(land * np.log(LAND_ROUGHNESS) + (1.0 - land) * np.log(sea_roughness(friction_velocity)))
+    return mean
+
+
+def _shares(cells: Array, map_cells: Array) -> Weights:
+    """Return the share of each cell that each map cell covers; cells and map cells are given by their faces."""
+    first = max(int(np.searchsorted(map_cells, cells[0], side="right")) - 1, 0)
+    last = min(int(np.searchsorted(map_cells, cells[-1])), map_cells.size - 1)
+    near = map_cells[first : last + 1]
+    low = np.maximum(cells[:-1, None], near[None, :-1])
+    high = np.minimum(cells[1:, None], near[None, 1:])
+    return Weights.of(np.maximum(high - low, 0.0) / np.diff(cells)[:, None]).beginning_at(-first)
+
+
+def _land_map() -> NDArray[np.integer]:
+    """Return the map of land (lat, lon) [percent], cells of equal size over the whole globe from 90 S and 180 W."""
+    with as_file(files("airshed.models.air") / "data" / "land_fraction.nc") as path:
+        return plain_values(path, "land_fraction")

@@ -1,0 +1,95 @@
+"""The sun over every column of the grid, as the photolysis functions need it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from math import cos, sin
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import KernelError
+from airshed.kernels.backend import StepKernel
+from airshed.kernels.layout import Layout
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import Pair
+from airshed.models.air.photolysis import (
+    OVERCAST,
+    SMALLEST_COSINE,
+    STEEPEST_COSINE,
+    cloud_factor,
+    daylight,
+    effective_secant,
+)
+from airshed.models.air.solar import sun_over
+
+Array = npt.NDArray[np.float64]
+
+
+class Light:
+    """Zenith angles at times counted from the start of the case [s].
+
+    lon, lat  [degrees] of places, of shapes that broadcast: (nlon,) and (nlat, 1) for a grid; the sine and cosine of
+              the latitude are kept, as every step asks for the sun
+    """
+
+    def __init__(self, lon: AnyArray, lat: AnyArray, start: datetime, *, clouds: bool) -> None:
+        phi = np.radians(np.asarray(lat, dtype=np.float64))
+        self._lon, self._clouds = np.radians(np.asarray(lon, dtype=np.float64)), clouds
+        self._sine, self._cosine = np.sin(phi), np.cos(phi)
+        self._start = np.datetime64(start.replace(tzinfo=None), "ns")
+
+    def cos_zenith(self, seconds: float) -> Array:
+        """The cosine of the solar zenith angle at the places [1], see :func:`airshed.models.air.solar.cos_zenith`."""
+        when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
+        declination, noon = sun_over(when)
+        overhead, aslant = self._sine * sin(declination), self._cosine * cos(declination)
+        return np.asarray(overhead + aslant * np.cos(self._lon - noon))
+
+    def secant_and_factor(self, seconds: float, cloud_cover: Array) -> tuple[Array, Array]:
+        """Secant of the zenith angle [1] and factor on clear-sky photolysis [1] at the places."""
+        cosine = self.cos_zenith(seconds)
+        factor = daylight(cosine)
+        if self._clouds:
+            factor = factor * cloud_factor(cloud_cover, cosine)
+        return effective_secant(cosine), factor
+
+
+class PackedLight:
+    """The sun over packed columns at each step, by compiled code; its reference implementation is :class:`Light`.
+
+        cos z = n . s,   n to the zenith of a place, s to the sun
+
+    kernel, layout  of the state;  lon (nlon,), lat (nlat,)  [degrees] of its columns
+    times           how many may be asked for at once
+    """
+
+    def __init__(
+        self, kernel: StepKernel, layout: Layout, lon: Array, lat: Array, start: datetime, *, clouds: bool,
+        times: int = 1,
+    ) -> None:  # fmt: skip
+        self._clouds = clouds
+        east, north = np.meshgrid(np.radians(lon), np.radians(lat))
+        zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
+        places = replace(layout, dtype=np.float64).pack(zenith)
+        suns = layout.memory.zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)
+        self._suns = list(suns)
+        self._start = np.datetime64(start.replace(tzinfo=None), "ns")
+        self._sunlight = kernel.sunlight(places, np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE]), suns)
+
+    def at(self, times: Sequence[float], cloud: Pair, weights: Sequence[float]) -> list[AnyArray]:
+        """Return secant of the zenith angle and light factor [lat][block][2][W] at each time [s], until the next call.
+
+        cloud  packed cover at both ends of an interval [1];  weights  where the times lie between them
+        raises  KernelError for more times than there is room for
+        """
+        if len(times) > len(self._suns):
+            raise KernelError(f"the sun of {len(times)} times is asked for; there is room for {len(self._suns)}")
+        directions = np.array([self._direction(each) for each in times])
+        self._sunlight(directions, cloud if self._clouds else None, np.array(weights))
+        return self._suns[: len(times)]
+
+    def _direction(self, seconds: float) -> tuple[float, float, float]:
+        """The unit vector to the sun."""
+        declination, east = sun_over(self._start + np.timedelta64(round(seconds * 1e9), "ns"))
+        return cos(declination) * cos(east), cos(declination) * sin(east), sin(declination)

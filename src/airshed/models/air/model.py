@@ -1,0 +1,350 @@
+"""The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.core.fields import FieldView
+from airshed.core.report import Report
+from airshed.grid import Grid
+from airshed.grid.box import Box
+from airshed.grid.grid import lonlat_axes
+from airshed.kernels.backend import StepKernel, backend
+from airshed.kernels.layout import PackedView
+from airshed.kernels.memory import AnyArray
+from airshed.kernels.step.data import OtherRanks
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.air_check import AirCheck
+from airshed.models.air.assembly import Parts, assemble, initial_state
+from airshed.models.air.budget import FAMILIES, Baseline, Budget
+from airshed.models.air.case import Case
+from airshed.models.air.case_weather import Given
+from airshed.models.air.cell_chemistry import CellCounts
+from airshed.models.air.fields import WEATHER, cell_values_of
+from airshed.models.air.forcing import Forcing, StepNeeds
+from airshed.models.air.light import PackedLight
+from airshed.models.air.open_rates import open_rates
+from airshed.models.air.programs.context import AirContext
+from airshed.models.air.programs.forward import WAITING, directions_of, make_executor
+from airshed.models.air.programs.groups import transport_remotely
+from airshed.models.air.programs.one_step import without_reactions
+from airshed.models.air.rate_factors import RateFactors
+from airshed.models.air.report import summary
+from airshed.models.air.sources import BiogenicSource, PackedSources
+from airshed.models.air.stepping import batch_size, make_halo, step_constants
+from airshed.models.air.weather import MetState
+from airshed.models.air.weather.state import WINDS, winds
+from airshed.parallel.communicator import Communicator
+from airshed.parallel.domain import Domain
+from airshed.parallel.groups import Groups
+from airshed.process.settable import Settable
+from airshed.program.placement import check_devices
+from airshed.program.stage import EVERYTHING
+from airshed.runtime.model import CASE_HASH, Pace, Saved, Snapshot, Timings
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+
+_OF_BASELINE = ("amounts", "processes", "imbalance")
+_WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
+_WEATHER_VIEWS = {spec.name: _WEATHER_NAMES.get(spec.name, spec.name) for spec in WEATHER if spec.name not in WINDS}
+
+
+class AirModel:
+    """One case in memory: its state and what moves it; satisfies :class:`airshed.runtime.model.Model`.
+
+    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by the program of the case. With
+    several ranks it is that of this one's columns; steps, budgets and the summary are made by all ranks together.
+    """
+
+    def __init__(
+        self, case: Case, meteorology: Given = None, initial: "xr.Dataset | None" = None, *, threads: int = 1,
+        ranks: Communicator | None = None, groups: Groups | None = None, rate_factors: RateFactors | None = None,
+    ) -> None:  # fmt: skip
+        self.case = case
+        self._groups, self._ranks_gone = groups, False
+        self.parts: Parts = assemble(case, meteorology, ranks if groups is None else groups.own)
+        if rate_factors is not None:
+            self.parts.network = rate_factors.of(self.parts.network)
+        self.subdomain = self.parts.subdomain
+        self.network, self.grid = self.parts.network, self.parts.grid
+        if groups is not None:
+            groups.check_species(len(self.network.species), self.whole.shape[0], apart=case.moves_planes)
+        self.settable = Settable(self.parts.processes)
+        self.fields = self.parts.fields(self.settable.values())
+        self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
+        self.program = case.program(self.network, updates=bool(self.parts.updates))
+        check_devices(self.program, backend().devices)
+        fused = self.program.stages[0].kernel == EVERYTHING
+        self.kernel = self._compiled(self.network if fused else without_reactions(self.network))
+        _, rows, columns = self.grid.shape
+        self.layout = self.kernel.layout(rows, columns)
+        self.sources = PackedSources(
+            self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.subdomain.total_over_columns
+        )
+        self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
+        self.forcing = self._make_forcing()
+        halo = make_halo(self.parts, self.layout) if groups is None else None
+        batch = batch_size(self.parts, self.kernel) if fused and len(self.program.stages) == 1 else 1
+        self.seconds, self.steps, self._looked_ahead_until = self.parts.begin, 0, -inf
+        self._weather: tuple[float, MetState] | None = None
+        self.constants = step_constants(self.parts, self.sources.species)
+        self.stepper = self.kernel.stepper(
+            self.layout, self.constants, threads=threads, batch=batch,
+            others=OtherRanks(halo, self.parts.total(self.kernel)),
+        )  # fmt: skip
+        self.budget = Budget(len(self.network.species), len(self.families), self.parts.processes.terms)
+        light = PackedLight(
+            self.kernel, self.layout, self.grid.lon, self.grid.lat, case.time.start, clouds=case.photolysis.cloud,
+            times=batch,
+        )  # fmt: skip
+        self._check = AirCheck(self.parts, self.stepper, self.sources)
+        context = AirContext(self.parts, self.stepper, self.forcing, self.sources, light, self.budget)
+        self.executor = make_executor(self.program, context, self.families, threads=threads)
+        if groups is not None:
+            transport_remotely(self.executor, context, meteorology, groups)
+        self.own_fields: dict[str, AnyArray] = {} if self.executor.updates is None else self.executor.updates.fields
+        self._set_initial(initial)
+
+    @property
+    def whole(self) -> Grid:
+        """The grid of the case."""
+        return self.parts.whole
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The grid of the case, its ranks, and the columns of this one; the state has them in blocks."""
+        subdomain = self.subdomain
+        held = Box((subdomain.tile.rows, subdomain.tile.blocks))
+        return Domain(
+            lonlat_axes(self.whole), subdomain.ranks, subdomain.window.box, held, self.parts.attributes,
+            tiling=replace(self.layout, dtype=np.float64),
+        )  # fmt: skip
+
+    def next_change(self) -> float:
+        """The next instant of the meteorology, change of the emission, or end of the spin-up [s]."""
+        spun_up = 0.0 if self.seconds < 0.0 else inf  # budgets begin there
+        return min(self.forcing.next_change(self.seconds), self.sources.next_change(self.seconds), spun_up)
+
+    def longest_step(self, until: float) -> float:
+        """The step [s] of the case, or the longest one that is stable; raises NumericalError for one that is not."""
+        return self.executor.longest_step(self.seconds, until)
+
+    def step_through(self, ends: Sequence[float]) -> None:
+        """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
+        begin = self.seconds
+        for end in self.executor.advance(begin, ends):
+            self._finish_step(end)
+        self._check.after(begin, self.seconds)
+
+    @property
+    def pace(self) -> Pace:
+        """The size of a step batch, and how long views last."""
+        return Pace(self.stepper.batch, self.executor.lasting)
+
+    def _finish_step(self, seconds: float) -> None:
+        if self.seconds >= self._looked_ahead_until:
+            self._look_ahead(0.5 * (self.seconds + seconds))
+        self.seconds, self.steps = seconds, self.steps + 1
+        if self.seconds == 0.0 and self.parts.begin < 0.0:
+            self.begin_budget()
+
+    def _look_ahead(self, middle: float) -> None:
+        """Prepare what comes after the hour or interval that has begun with this step; `middle` [s] is that of it."""
+        for source in self._vegetation:
+            source.totals(middle)  # now, since its weather will not stay at hand
+        self.forcing.read_ahead(self.seconds, self.stepper.pool)
+        self.sources.read_ahead(self.seconds, self.stepper.pool)
+        self._looked_ahead_until = self.next_change()
+
+    def begin_budget(self) -> None:
+        """Count budgets from now on."""
+        self.baseline = self.budget.begin(self.seconds, self.amounts())
+
+    def mixing_ratios(self) -> Array:
+        """The state (species, level, lat, lon) [mol/mol]."""
+        return self.layout.unpack(self.stepper.state.q)
+
+    def amounts(self) -> Array:
+        """The amount of each species in the whole area [mol], (species,)."""
+        self._check_ranks()
+        air, unpack = self.layout.unpack(self.stepper.state.air), self.layout.unpack
+        columns = [np.add.reduce(unpack(self._packed(name)) * air, axis=0) for name in self.network.names]
+        return self.subdomain.total_over_columns(np.array(columns))
+
+    def value(self, name: str) -> Array:
+        """A field by its registered name: of species [mol/mol] (level, lat, lon), of a process, or of the weather."""
+        spec = self.fields.select([name], where="field")[0]
+        if name in self.settable:
+            return self.settable.value(name)
+        if spec in WEATHER:
+            if spec.name in WINDS:
+                return winds(self.weather(), self.grid)[spec.name]
+            return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
+        return self.layout.unpack(self._packed(name))
+
+    def view(self, name: str) -> FieldView | Array:
+        """A field as :meth:`value` gives it, but a species where it lies in the state."""
+        self._check_ranks()
+        if name in _WEATHER_VIEWS:
+            return self.weather().view(_WEATHER_VIEWS[name])
+        if name in self.settable or self.fields.select([name], where="field")[0] in WEATHER:
+            return self.value(name)
+        return PackedView(self.layout, self._packed(name))
+
+    def set(self, name: str, value: object) -> None:
+        """Change a species, a field or a settable number of a process; it acts from the next step on.
+
+        What is set of a species counts in budgets as if it had been there at the beginning.
+        """
+        if name in self.settable:
+            if self._groups is not None:
+                self._groups.refuse_changes([name])
+            if self.settable.set(name, value):
+                self.forcing.renew()
+                self.executor.restart()
+            return
+        spec = self.fields[name]
+        values = cell_values_of(spec, spec.shape(self.domain.axes.sizes), value)
+        packed = self.layout.pack(self.domain.box.of(values))
+        if name in self.own_fields:
+            self.own_fields[name][...] = packed
+        else:
+            self._set_species(self.network.index(name), packed)
+
+    def _set_species(self, number: int, packed: AnyArray) -> None:
+        before, state = self.amounts(), self.stepper.state
+        state.q[:, :, number] = state.q_other[:, :, number] = packed
+        self.baseline = replace(self.baseline, amounts=self.baseline.amounts + (self.amounts() - before))
+        self._check.forget()
+        self.executor.restart()
+
+    def weather(self) -> MetState:
+        """The meteorology at the present time, interpolated once for all fields of an output."""
+        if self._weather is None or self._weather[0] != self.seconds:
+            self._weather = self.seconds, self.parts.meteorology.at(self.seconds)
+        return self._weather[1]
+
+    def timings(self) -> Timings:
+        """Wall time of the parts of all steps so far, see ``air.programs.forward``."""
+        balance = self.executor.balance
+        return Timings(self.executor.wall(), WAITING, [] if balance is None else [balance.summary()])
+
+    @property
+    def cell_counts(self) -> CellCounts | None:
+        """What became of cells of all ranks whose chemistry has its own steps; None where none has."""
+        return self.executor.cell_counts()
+
+    def begin_with(self, q: Array) -> None:
+        """Begin with mixing ratios (species, level, lat, lon) [mol/mol], before the first step."""
+        state = self.stepper.state
+        state.q[...] = state.q_other[...] = self.layout.pack(q)
+        self._check.forget()
+        self.begin_budget()
+
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the top (species,) [mol/mol], before the first step."""
+        self.constants = replace(self.constants, profile=profile, top=top)
+        self.executor.set_boundary(profile, top)
+
+    def save(self) -> Snapshot:
+        """Return the whole state, see :class:`airshed.runtime.model.Model`."""
+        tiled: dict[str, npt.NDArray[Any]] = {
+            f"state.{name}": array for name, array in vars(self.stepper.state).items()
+        }
+        runners = self.executor.save()
+        tiled |= runners.held
+        whole: dict[str, npt.NDArray[Any]] = {f"budget.{name}": array for name, array in self.budget.save().items()}
+        whole |= {f"baseline.{name}": getattr(self.baseline, name) for name in _OF_BASELINE}
+        whole |= runners.whole
+        for source in self._vegetation:
+            whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
+        metadata = {
+            "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds,
+            "settable": self.settable.changed, **runners.numbers,
+        }  # fmt: skip
+        return Snapshot(tiled, whole, metadata)
+
+    def restore(self, saved: Saved) -> None:
+        """Take over a saved state of the same case, whatever the ranks that it was saved by; all of them together."""
+        held, whole, metadata = self.domain.held, saved.whole, saved.metadata
+        for name, array in vars(self.stepper.state).items():
+            array[...] = saved.part(f"state.{name}", held)
+        self.executor.restore(saved, held)
+        self._check.forget()
+        if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # what is emitted or lost jumps
+            self.executor.restart()
+        changed = metadata.get("settable", {})
+        if self._groups is not None:
+            self._groups.refuse_changes(changed)
+        self.settable.restore(changed)
+        self.forcing.renew()
+        for source in self._vegetation:
+            if "vegetation.middles" in whole:
+                source.restore({name: whole[f"vegetation.{name}"] for name in source.save()})
+        self.budget.restore({name[7:]: whole[name] for name in whole if name.startswith("budget.")})
+        self.baseline = Baseline(
+            metadata["baseline_seconds"], *(whole[f"baseline.{name}"].copy() for name in _OF_BASELINE)
+        )
+        self.steps, self.seconds, self._looked_ahead_until = metadata["steps"], metadata["seconds"], -inf
+        self.forcing.interval(self.forcing.index_at(self.seconds))  # its weather is at hand from now on
+
+    def close(self) -> None:
+        """End the model's threads, and close what it reads."""
+        self.executor.close()
+        self.parts.meteorology.close()
+        if self._groups is not None:
+            self._groups.close()
+            self._ranks_gone = True
+
+    def summary(self, *, brief: bool = False) -> Report:
+        """Budgets, extremes, emission and input, see ``air.report``."""
+        report = summary(self, brief=brief)
+        return replace(report, tables=[*report.tables, *self.executor.tables()])
+
+    def _check_ranks(self) -> None:
+        """Refuse what ranks in groups do together, once their communicator was given back."""
+        if self._ranks_gone:
+            raise CaseError("this simulation was closed, or ended by an error; make a new one")
+
+    def _packed(self, name: str) -> AnyArray:
+        """A species, or a field that a process adds, where it lies."""
+        own, state = self.own_fields, self.stepper.state
+        return own[name] if name in own else state.q[:, :, self.network.index(name)]
+
+    def _open_rates(self, met: MetState, seconds: float) -> Array:
+        return open_rates(self.parts.rate_check, self.parts.light, met, seconds)
+
+    def _compiled(self, network: ReactionNetwork) -> StepKernel:
+        """The step of a network over the levels of the case, where its transport goes."""
+        return backend().compile_mechanism(
+            network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
+            directions=directions_of(self.program),
+            operators=self.parts.processes.operators,
+        )  # fmt: skip
+
+    def _make_forcing(self) -> Forcing:
+        return Forcing(
+            self.grid, self.layout, self.parts.meteorology, self.parts.processes, self._open_rates,
+            StepNeeds(
+                self.parts.begin, self.parts.sunlit_until,
+                ("all", "horizontal", "vertical") if self.case.moves_planes else ("all",), self.sources.middles,
+            ),
+            self.subdomain.greatest,
+        )  # fmt: skip
+
+    def _set_initial(self, given: "xr.Dataset | None") -> None:
+        pressure = self.parts.meteorology.at(self.parts.begin).pressure
+        state, q = self.stepper.state, initial_state(self.parts, pressure, given)
+        if not np.isfinite(q).all() or q.min() < 0.0 or q.max() > 1.0 + 1e-6:
+            raise CaseError("the initial state holds mixing ratios that are negative, not finite, or above 1")
+        state.air[...] = state.air_other[...] = self.layout.pack(self.forcing.instant(0).air)
+        self.begin_with(q)

@@ -1,0 +1,27 @@
+"""The wind carries species: d(A q)/dt + sum over faces of F q_face = 0.
+
+F [mol/s] are the air fluxes of the meteorology through west and south faces, and through upper faces those that close
+the budget of the air, see :mod:`airshed.process.continuity`. A uniform mixing ratio stays uniform to round-off. The
+value at a face is limited, third order, upwind-biased:
+
+    q_face = b + sign(c - b) min( |c - b|, |b - a|, |c - b| / 3 + |b - a| / 6 ),   b where b is an extremum
+
+for flow through a, b | c; on unequal layers with the weights of the parabola through three cell means.
+
+source  Hundsdorfer, Koren, van Loon & Verwer 1995, J. Comput. Phys. 117, 35-46
+"""
+
+from airshed.models.air.case.sections import TransportSection
+from airshed.process import Process, face_flux
+
+
+class Advection(Process, section="transport", order=10, model=TransportSection):
+    """Transport by the wind."""
+
+    advection: bool
+
+    def is_on(self) -> bool:
+        """Whether the wind is to act."""
+        return self.advection
+
+    carried = face_flux()

@@ -1,0 +1,27 @@
+"""Species react: dq/dt = P(q) - L(q) q, the sum of the reactions of the case's mechanism.
+
+Reactions are data, see :mod:`airshed.mechanism`; rate constants follow the air and the light of each cell. They are
+solved by Gauss-Seidel sweeps in the implicit step, or by a Rosenbrock method with its own steps (`strang`).
+
+source  Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250 (sweeps); Sandu et al. 1997, Atmos. Environ. 31, 3459-3472
+"""
+
+from collections.abc import Sequence
+
+from airshed.mechanism.reaction import Reaction
+from airshed.models.air.case.sections import ChemistrySection
+from airshed.process import Process, reactions
+
+
+class Chemistry(Process, section="chemistry", order=0, model=ChemistrySection):
+    """The reactions of the mechanism."""
+
+    def is_on(self) -> bool:
+        """Whether the mechanism has reactions."""
+        return bool(self.place.about["reactions"])
+
+    @reactions
+    def of_the_mechanism(self) -> Sequence[Reaction]:
+        """All of them."""
+        found: Sequence[Reaction] = self.place.about["reactions"]
+        return found

@@ -1,0 +1,184 @@
+"""Horizontal diffusion: turbulence that the grid does not resolve mixes neighbouring columns.
+
+    A dq/dt = sum over the four faces of D (q_neighbour - q),     D = n K dz L / d
+
+with the density n [mol m-3] and the diffusivity K [m2/s] at the face (means of both cells), the thickness dz of the
+layer, the length L of the face and the distance d of the cell centres [m]: second order, conservative, explicit.
+Nothing passes the edges of the area. K is constant, or follows the deformation of the wind (Smagorinsky 1963):
+
+    K = (c l)^2 |def|,  between bounds;   l^2 = area of the cell
+    def^2 = D_T^2 + D_S^2,   D_T = du/dx - cos(lat) d(v / cos(lat))/dy,   D_S = dv/dx + cos(lat) d(u / cos(lat))/dy
+
+A rank needs the weather of its columns with a margin, LOOKS columns wide, for the faces of its own: differences are
+one-sided at the edges of what it is given, and faces of the columns within have the bits of the whole area's.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.constants import EARTH_RADIUS
+from airshed.grid import Grid
+from airshed.process import Process, at_instant, choice_or_quantity, quantity
+from airshed.process import face_exchange as acts_through_faces
+
+if TYPE_CHECKING:
+    from airshed.models.air.weather import MetState
+
+Array = npt.NDArray[np.float64]
+
+LOOKS: Final = 2
+"""Columns on each side that the deformation at a face looks at; the density alone looks at 1."""
+SMAGORINSKY: Final = 0.28
+"""c [1]; source: Smagorinsky 1963, Mon. Weather Rev. 91, 99-164."""
+LEAST, MOST = 10.0, 1e5
+"""Bounds of K [m2/s]; source: as in LOTOS-EUROS, after Liu & Durran 1977."""
+
+_POLE: Final = 1e-6
+_NO_FACE: Final = 1e-12
+
+
+def face_winds(grid: Grid, density: Array, eastward_flux: Array, northward_flux: Array) -> tuple[Array, Array]:
+    """Return the winds [m/s] across the west-east and the south-north faces, from the air that passes: F / (n dz L).
+
+    reads    density (nz, nlat, nlon) [mol m-3];  eastward_flux (nz, nlat, nlon + 1), northward_flux
+             (nz, nlat + 1, nlon) [mol/s]
+    returns  (u, v) of the shapes of the fluxes; 0 across a pole, where a face has no length
+    """
+    area = grid.thickness[:, None, None] * grid.meridional_face_length
+    u = eastward_flux / (_face_means(density, 2) * area)
+    north = grid.thickness[:, None, None] * grid.zonal_face_length[:, None]
+    v = northward_flux / (_face_means(density, 1) * np.maximum(north, _NO_FACE))
+    return u, v
+
+
+def deformation(grid: Grid, u: Array, v: Array) -> Array:
+    """Return |def| [1/s] of the cells, 0 for air that turns as a solid, on the sphere too.
+
+    Central differences: D_T of the winds across a cell's own faces, D_S of the winds at its neighbours' centres.
+
+    reads  u (nz, nlat, nlon + 1), v (nz, nlat + 1, nlon) [m/s] across the faces
+    source  Smagorinsky 1963, Mon. Weather Rev. 91, 99-164
+    """
+    cosine, cosine_faces = (np.cos(np.radians(lat))[:, None] for lat in (grid.lat, grid.lat_faces))
+    dlon, dlat = grid.steps
+    east, north = EARTH_RADIUS * cosine * dlon, EARTH_RADIUS * dlat
+    turning = v / np.maximum(cosine_faces, _POLE)
+    tension = (u[..., 1:] - u[..., :-1]) / east - cosine * (turning[:, 1:] - turning[:, :-1]) / north
+    centred_u, centred_v = 0.5 * (u[..., 1:] + u[..., :-1]), 0.5 * (v[:, 1:] + v[:, :-1])
+    shear = _slope(centred_v, 2) / east + cosine * _slope(centred_u / cosine, 1) / north
+    return np.asarray(np.sqrt(tension * tension + shear * shear))
+
+
+def smagorinsky(
+    grid: Grid, rate: Array, constant: float = SMAGORINSKY, least: float = LEAST, most: float = MOST
+) -> Array:
+    """Return the diffusivity K = (c l)^2 |def| [m2/s] of cells, between ``least`` and ``most``.
+
+    reads  rate |def| (nz, nlat, nlon) [1/s];  constant c [1]
+    """
+    return np.asarray(np.minimum(np.maximum(constant**2 * grid.cell_area * rate, least), most))
+
+
+def face_exchange(grid: Grid, density: Array, diffusivity: Array | float) -> tuple[Array, Array]:
+    """Return the air that cells exchange through their west and through their south faces [mol/s], both ways alike.
+
+    reads    density (nz, nlat, nlon) [mol m-3];  diffusivity (nz, nlat, nlon) [m2/s], or one for all
+    returns  (west, south), (nz, nlat, nlon + 1) and (nz, nlat + 1, nlon), the last ones those of the east and the north
+             faces of the last cells; 0 at the edges
+    """
+    everywhere = np.broadcast_to(np.asarray(diffusivity, np.float64), density.shape)
+    dlon, dlat = grid.steps
+    distance = EARTH_RADIUS * np.cos(np.radians(grid.lat))[:, None] * dlon
+    thickness = grid.thickness[:, None, None]
+    west = _face_means(density, 2) * _face_means(everywhere, 2) * thickness * (grid.meridional_face_length / distance)
+    length = grid.zonal_face_length[:, None] / (EARTH_RADIUS * dlat)
+    south = _face_means(density, 1) * _face_means(everywhere, 1) * thickness * length
+    west[..., 0] = west[..., -1] = 0.0
+    south[:, 0] = south[:, -1] = 0.0
+    return west, south
+
+
+def outflow_rate(west: Array, south: Array, air: Array) -> Array:
+    """Return the sum of the exchange through a cell's four faces over its air content [1/s], (nz, nlat, nlon).
+
+    Times the step it adds to the sum of the Courant numbers: what an explicit step may take out of a cell.
+
+    reads  west (nz, nlat, nlon + 1), south (nz, nlat + 1, nlon) [mol/s];  air (nz, nlat, nlon) [mol]
+    """
+    return np.asarray((west[..., :-1] + west[..., 1:] + south[:, :-1] + south[:, 1:]) / air)
+
+
+def _face_means(values: Array, axis: int) -> Array:
+    """Return the means of both cells at the faces along an axis, at the edges the value of the cell inside."""
+    first, last = values.take([0], axis), values.take([-1], axis)
+    before, behind = np.concatenate([first, values], axis), np.concatenate([values, last], axis)
+    return np.asarray(0.5 * (before + behind))
+
+
+def _slope(values: Array, axis: int) -> Array:
+    """Return the change of values from cell to cell along an axis, central, one-sided at the edges, 0 for one cell."""
+    count = values.shape[axis]
+    if count == 1:
+        return np.zeros_like(values)
+    here = np.arange(count)
+    after, before = np.minimum(here + 1, count - 1), np.maximum(here - 1, 0)
+    span = (after - before).astype(np.float64).reshape([-1 if each == axis else 1 for each in range(values.ndim)])
+    return np.asarray((values.take(after, axis) - values.take(before, axis)) / span)
+
+
+class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
+    """Exchange between neighbouring columns by turbulence that the grid does not resolve."""
+
+    margin = LOOKS
+    diffusivity = choice_or_quantity(
+        "none", ("none", "smagorinsky"), "m2/s",
+        "A diffusivity, everywhere the same; `smagorinsky` for that of the wind's deformation.", most="1e6 m2/s",
+    )  # fmt: skip
+    least = quantity(f"{LEAST:g} m2/s", "m2/s", "Least diffusivity of `smagorinsky`.", most="1e6 m2/s")
+    most = quantity(f"{MOST:g} m2/s", "m2/s", "Greatest diffusivity of `smagorinsky`.", most="1e6 m2/s")
+
+    def prepare(self) -> None:
+        """Nothing is known of any instant."""
+        self._known: tuple[float, tuple[Array, Array]] | None = None
+
+    def is_on(self) -> bool:
+        """Whether there is a diffusivity."""
+        return bool(self.diffusivity != "none")
+
+    def idle_reason(self) -> str:
+        """Return why nothing is exchanged: it is between columns."""
+        single = self.is_on() and self.place.whole.shape[1:] == (1, 1)
+        return "diffusivity exchanges nothing in a single column; leave it out" if single else ""
+
+    @at_instant("mol/s", "west faces", by_species=False)
+    def west_air(self, met: "MetState", seconds: float) -> Array:
+        """Air exchanged through west faces."""
+        return self._faces(met, seconds)[0]
+
+    @at_instant("mol/s", "south faces", by_species=False)
+    def south_air(self, met: "MetState", seconds: float) -> Array:
+        """Air exchanged through south faces."""
+        return self._faces(met, seconds)[1]
+
+    def _faces(self, met: "MetState", seconds: float) -> tuple[Array, Array]:
+        """Both, of the weather of these columns and those around them."""
+        if self._known is None or self._known[0] != seconds:
+            west, south = face_exchange(self.place.around, met.air_density, self._diffusivity(met))
+            inside = self.place.inside
+            self._known = seconds, (inside.of_faces(west, "lon"), inside.of_faces(south, "lat"))
+        return self._known[1]
+
+    def _diffusivity(self, met: "MetState") -> Array | float:
+        if self.diffusivity != "smagorinsky":
+            return float(self.diffusivity.value)
+        grid = self.place.around
+        winds = face_winds(grid, met.air_density, met.eastward_air_flux, met.northward_air_flux)
+        least, most = self.least.value, self.most.value
+        return smagorinsky(grid, deformation(grid, *winds), least=least, most=most)
+
+    @acts_through_faces
+    def mixed(west_air, south_air):
+        """All that is exchanged."""
+        return west_air, south_air

@@ -1,0 +1,265 @@
+"""Programs on two groups of ranks: chemistry ranks hold all species of a tile, transport ranks some of all tiles.
+
+Both walk the same program, each the stages of its placement. Results have the same bits as without groups. The
+transport of a species, or of one of its levels if columns are apart, does not depend on the others; sums of budgets are
+exact.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.report import Table
+from airshed.kernels.backend import backend
+from airshed.kernels.layout import Layout
+from airshed.kernels.step.data import StepConstants
+from airshed.kernels.step.operator_fields import of_some_species
+from airshed.models.air.assembly import Parts, assemble
+from airshed.models.air.budget import FAMILIES, Budget
+from airshed.models.air.case import Case
+from airshed.models.air.case_weather import Given
+from airshed.models.air.emissions.source import CombinedEmissions
+from airshed.models.air.forcing import StepNeeds
+from airshed.models.air.light import PackedLight
+from airshed.models.air.programs.context import AirContext, Span, StageRunner
+from airshed.models.air.programs.forward import ELSEWHERE, ForwardExecutor, PackedValues
+from airshed.models.air.programs.gathered import GatheredFields, GatheredForcing, GatheredSources
+from airshed.models.air.programs.one_step import OneStepRunner, without_reactions
+from airshed.models.air.programs.records import FormulaStep, StageRecord
+from airshed.models.air.stepping import step_constants
+from airshed.parallel.allgather import Allgather, Wanted
+from airshed.parallel.decomposition import Decomposition
+from airshed.parallel.exchange import Exchange
+from airshed.parallel.groups import Groups
+from airshed.parallel.planes import Planes
+from airshed.process.bound import HORIZONTAL
+from airshed.process.processes import LIGHT, WEATHER, Processes
+from airshed.program.execute import walk_forwards
+from airshed.program.placement import CHEMISTRY_RANKS, TRANSPORT_RANKS
+from airshed.program.stage import Stage
+
+Array = npt.NDArray[np.float64]
+
+
+def transport_remotely(executor: ForwardExecutor, context: AirContext, meteorology: Given, groups: Groups) -> None:
+    """Add redistributions to the executor of a chemistry rank; also transport, if the rank is in both groups."""
+    exchange = make_exchange(context.parts, groups, context.stepper.layout)
+    transport_rank = None
+    contexts = {CHEMISTRY_RANKS: context}
+    if groups.transports:
+        transport_rank = TransportRank(context.parts.case, meteorology, groups, context.stepper.threads, exchange)
+        contexts |= {TRANSPORT_RANKS: transport_rank.context}
+        executor.runners |= transport_rank.runners
+        executor.values |= transport_rank.values
+    first = next(number for number, stage in enumerate(executor.program.stages) if stage.kernel == "redistribute")
+    executor.runners["redistribute"] = RedistributionRunner(exchange, contexts, first, transport_rank)
+
+
+def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
+    """Return the communication of this rank with the other group; all ranks of both groups call this together.
+
+    layout  of any part of the area
+    """
+    _, rows, columns = parts.whole.shape
+    settings = parts.case.parallel
+    tiles = None if settings.tiles == "auto" else settings.tiles
+    decomposition = Decomposition.of(rows, columns, layout.width, len(groups.chemistry), tiles)
+    whole = Layout(rows, columns, layout.width, layout.dtype)
+    species, levels = len(parts.network.species), parts.whole.shape[0]
+    return Exchange(
+        groups, decomposition, whole, species, levels, settings.groups.strategy, apart=parts.case.moves_planes
+    )
+
+
+class RedistributionRunner(StageRunner):
+    """Runner that moves a value, with its budget, between the groups.
+
+    contexts        contexts of the placements of this rank
+    first           on chemistry ranks the number of the stage with which the transport ranks begin a step
+    transport_rank  the transport rank of a process that is in both groups
+    """
+
+    def __init__(
+        self, exchange: Exchange, contexts: dict[str, AirContext], first: int | None = None,
+        transport_rank: "TransportRank | None" = None,
+    ) -> None:  # fmt: skip
+        self._exchange, self._contexts, self._first = exchange, contexts, first
+        self._transport_rank = transport_rank
+
+    def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
+        """Send or receive a value; the first redistribution of a step starts the step on the transport ranks."""
+        if number == self._first:
+            self._exchange.order(*given[0])
+        source, target = (self._contexts.get(each) for each in stage.placements)
+        before, after = (None if each is None else each.stepper.state for each in (source, target))
+        move = self._exchange.to_transport if stage.placements[1] == TRANSPORT_RANKS else self._exchange.to_chemistry
+        sender = source or target
+        assert sender is not None
+        numbers = move(before, after, sender.budget.copy())
+        if target is not None:
+            target.budget.put(numbers)
+        return []
+
+    def longest_step(self, seconds: float, until: float) -> float:
+        """Return the step [s] of the case, or the longest one, as for a stage of transport."""
+        return next(iter(self._contexts.values())).longest_split_step(seconds, until)
+
+    def wall(self) -> dict[str, float]:
+        """Return the wall time of redistributions, and of waiting for the other group [s]."""
+        return {ELSEWHERE: self._exchange.wall}
+
+    def tables(self) -> list[Table]:
+        """Return the times of transport, and of redistributions to and from it."""
+        exchange, times = self._exchange, self._exchange.times
+        count = max(times.count, 1)
+        rows = [
+            ("transport", None, times.moving / count),
+            ("redistribution to transport", exchange.predicted[0], times.out / count),
+            ("redistribution to chemistry", exchange.predicted[1], times.back / count),
+        ]
+        groups, line = exchange.groups, exchange.line
+        ranks = f"{len(groups.transport)} transport ranks, {len(groups.chemistry)} chemistry ranks"
+        note = f"{ranks}; {exchange.plan.name}: messages {1e6 * line.alpha:.3g} us + {1e9 * line.beta:.3g} ns/B"
+        return [Table("Two groups", ("stage", "predicted [s]", "measured [s]"), rows, note)]
+
+    def close(self) -> None:
+        """End the transport ranks."""
+        self._exchange.order()
+        self._exchange.close()
+        if self._transport_rank is not None:
+            self._transport_rank.close()
+
+
+class TransportRunner(OneStepRunner):
+    """Runner of the stages of transport on a transport rank; sums contain the species of all transport ranks."""
+
+    def __init__(self, context: AirContext, groups: Groups, exchange: Exchange) -> None:
+        super().__init__(context, context.stepper)
+        self._groups, self._exchange = groups, exchange
+        self._planes = len(context.parts.network.species), context.parts.whole.shape[0]
+
+    def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
+        """Advance the state by a stage, and prefetch the weather and emission that follow."""
+        began, ((begin, _),) = time.perf_counter(), given
+        records = super().run(number, stage, given)
+        for each in (self.context.forcing, self.context.sources):
+            each.read_ahead(begin, self.stepper.pool)
+        self._exchange.moving += time.perf_counter() - began
+        return records
+
+    def move(self, begin: float, step: float) -> tuple[tuple[FormulaStep, Array], ...]:
+        """Advance the state over a piece, see :meth:`OneStepRunner.move`."""
+        return tuple((each, self._groups.gather_sums(sums, *self._planes)) for each, sums in super().move(begin, step))
+
+    def _clips_much(self, sums: Array) -> bool:
+        """Return whether clipping added too much of a species on any transport rank."""
+        return bool(self._groups.own.total(np.array([int(super()._clips_much(sums))]))[0])
+
+
+class TransportRank:
+    """Transport rank: some species of a case in the whole area, with all or some of their levels.
+
+    Each rank computes forcing and emission of one tile; an all-gather distributes them.
+
+    exchange  None to make one
+    """
+
+    def __init__(
+        self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
+    ) -> None:
+        rows, columns = case.make_grid().shape[1:]
+        self._gathering = Allgather(groups.own, rows, columns, backend().width)
+        parts = assemble(case, meteorology, self._gathering.ranks, any_tiles=True)
+        self.program = case.program(parts.network, updates=bool(parts.updates))
+        self.context = _make_context(parts, groups, threads, self._gathering)
+        self._own_exchange = exchange is None
+        self._exchange = exchange or make_exchange(parts, groups, self.context.stepper.layout)
+        self.values = {TRANSPORT_RANKS: PackedValues(self.context)}
+        runner = TransportRunner(self.context, groups, self._exchange)
+        transport = [each for each in self.program.stages if each.placement == TRANSPORT_RANKS]
+        self.runners: dict[str, StageRunner] = {each.key: runner for each in transport}
+
+    def run(self) -> None:
+        """Run the stages of transport of each step of the chemistry ranks, until these end."""
+        redistribution = RedistributionRunner(self._exchange, {TRANSPORT_RANKS: self.context})
+        runners = self.runners | {"redistribute": redistribution}
+        while (step := self._exchange.next_order()) is not None:
+            given = [[stage.over(*step)] for stage in self.program.stages]
+            walk_forwards(self.program, runners, self.values, given)
+
+    def close(self) -> None:
+        """End the threads, the own exchange, and the input."""
+        self.context.stepper.close()
+        self.context.parts.meteorology.close()
+        if self._own_exchange:
+            self._exchange.close()
+        self._gathering.close()
+
+
+def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgather) -> AirContext:
+    """Return the context of the stages of transport: some species and levels in the whole area."""
+    # code of these species and levels
+    case, names = parts.case, parts.network.names
+    own = groups.own_planes(len(names), parts.whole.shape[0], apart=case.moves_planes)
+    network = without_reactions(parts.network, own.species)
+    kernel = backend().compile_mechanism(
+        network, own.levels.stop - own.levels.start, case.chemistry.precision,
+        directions="horizontal" if case.moves_planes else "all",
+        operators=tuple(of_some_species(each, own.species) for each in parts.processes.operators),
+    )  # fmt: skip
+
+    # forcing and emission: those of a tile, gathered
+    layout = kernel.layout(*parts.whole.shape[1:])
+    tile = replace(layout, rows=parts.grid.shape[1], columns=parts.grid.shape[2])
+    emitting = () if case.moves_planes else parts.own_sources
+    emitted = CombinedEmissions(emitting).species if emitting else ()
+    positions = [position for position, name in enumerate(emitted) if name in network.names]
+    sources = GatheredSources(
+        gathering, positions, emitting, tile, parts.grid.shape[1:], parts.start, parts.subdomain.total_over_columns
+    )
+    processes = parts.processes.only(HORIZONTAL) if case.moves_planes else parts.processes
+    forcing = GatheredForcing(
+        gathering, _gathered_fields(processes, own, upward=not case.moves_planes),
+        parts.grid, tile, parts.meteorology, processes, lambda met, _: np.zeros((0, *parts.grid.shape)),
+        StepNeeds(
+            parts.begin, parts.sunlit_until, ("horizontal",) if case.moves_planes else ("all",), sources.middles
+        ),
+        parts.subdomain.greatest,
+    )  # fmt: skip
+
+    # state and budget
+    constants = _constants_of(own, step_constants(replace(parts, grid=parts.whole), ()))
+    numbers = [network.index(emitted[position]) for position in positions]
+    stepper = kernel.stepper(layout, replace(constants, emitted=numbers), threads=threads)
+    light = PackedLight(
+        kernel, layout, parts.whole.lon, parts.whole.lat, case.time.start, clouds=case.photolysis.cloud
+    )  # fmt: skip
+    families = sum(element in parts.network.atoms for element in FAMILIES)
+    return AirContext(parts, stepper, forcing, sources, light, Budget(len(names), families, parts.processes.terms))
+
+
+def _gathered_fields(processes: Processes, own: Planes, *, upward: bool) -> GatheredFields:
+    """Return the fields of the whole area that the transport of some species and levels reads."""
+    fluxes: dict[str, Wanted] = {"flux_x": own.levels, "flux_y": own.levels}
+    fluxes |= dict.fromkeys(("temperature", "water"), own.levels) if processes.ask_for(WEATHER) else {}
+    fluxes |= {"cloud": slice(None)} if processes.ask_for(LIGHT) else {}
+    fields: dict[str, Wanted] = {}
+    for operator in processes.operators:
+        mine = [slot for slot, number in enumerate(operator.species) if own.species.start <= number < own.species.stop]
+        for each in operator.fields:
+            of_ground: Wanted = slice(None) if each.shape == "ground" else own.levels
+            fields[each.name] = mine if each.species else of_ground
+    return GatheredFields(fluxes, fields, own.levels if upward else None)
+
+
+def _constants_of(own: Planes, constants: StepConstants) -> StepConstants:
+    """Return the constants of some species and levels."""
+    thickness = constants.thickness
+    return replace(
+        constants, profile=constants.profile[own.species, own.levels], top=constants.top[own.species],
+        density_factor=constants.density_factor[own.levels], vertical_weights=constants.vertical_weights[own.levels],
+        thickness=None if thickness is None else thickness[own.levels],
+    )  # fmt: skip

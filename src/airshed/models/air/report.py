@@ -1,0 +1,327 @@
+"""What a run has to say at its end: budgets of species and families, extremes, emission, where input came from."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.report import Cell, Report, Table
+from airshed.mechanism.balance import atom_counts
+from airshed.models.air.assembly import Parts
+from airshed.models.air.budget import FAMILIES, Baseline, Budget
+from airshed.models.air.case import case_notices
+from airshed.models.air.cell_chemistry import CellCounts
+from airshed.models.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
+from airshed.models.air.emissions.inventory import SectorAmount
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MORE_THAN_AIR: Final = "more than all air"
+"""The fact that tells of species beyond all bounds."""
+
+_MOST_SPECIES: Final = 20
+_PPB: Final = 1e9
+_EXTREMES: Final = "Extremes at the end [ppb]"
+_MILLION: Final = 1e-6
+_MUCH_DRIFT: Final = 5e-3
+_MUCH_CLIPPED: Final = 1e-4
+_ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
+
+
+class Reported(Protocol):
+    """What a report asks of a model: its parts, its budget, where it is, and its fields."""
+
+    parts: Parts
+    families: tuple[str, ...]
+    baseline: Baseline
+    seconds: float
+    steps: int
+
+    @property
+    def budget(self) -> Budget:
+        """What each process did to each species so far."""
+        ...
+
+    @property
+    def cell_counts(self) -> CellCounts | None:
+        """What became of cells whose chemistry has its own steps; None where none has."""
+        ...
+
+    def amounts(self) -> NDArray[np.float64]:
+        """The amount of each species [mol], (species,)."""
+        ...
+
+    def value(self, name: str) -> NDArray[np.float64]:
+        """A field by its registered name, in its registered unit."""
+        ...
+
+
+class BudgetTable(NamedTuple):
+    """Terms of budgets [mol] by their names, each with a value for every label: a species or a family."""
+
+    labels: tuple[str, ...]
+    terms: dict[str, NDArray[np.float64]]
+
+    def value(self, term: str, label: str) -> float:
+        """Return a term of one species or family."""
+        return float(self.terms[term][self.labels.index(label)])
+
+    def values(self, term: str, labels: Sequence[str]) -> NDArray[np.float64]:
+        """Return a term of some species and families."""
+        return self.terms[term][[self.labels.index(label) for label in labels]]
+
+
+def budget_dataset(model: Reported) -> "xr.Dataset":
+    """Return amounts [mol] by process, for each species and for the atoms of each family, since budgets began.
+
+    residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped, and so on for further processes
+               with their signs): round-off
+    imbalance  of families: atoms that the mechanism's reactions make or lose by definition; 0 for species
+    drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds (round-off for
+               Strang splitting); 0 for species
+    throughput the sum of the magnitudes of all terms, what the residual is to be compared with
+
+    With `boundary.budget = "faces"` inflow and outflow are there by lateral face of each level, and through the top of
+    each column, too.
+    """
+    import xarray as xr
+
+    table = budget_table(model)
+    data: dict[str, Any] = {name: ("species", values, {"units": "mol"}) for name, values in table.terms.items()}
+    coordinates: dict[str, Any] = {"species": list(table.labels)}
+    if model.budget.faces is not None:
+        further, places = model.budget.faces.variables(model.parts.whole, _weights(model))
+        data, coordinates = data | further, coordinates | places
+    return xr.Dataset(data, coordinates)
+
+
+def budget_table(model: Reported) -> BudgetTable:
+    """Return what :func:`budget_dataset` returns, as plain arrays."""
+    base, names, weights = model.baseline, list(model.parts.network.names), _weights(model)
+    now, parts = model.amounts(), model.budget.amounts - base.processes
+    signs = model.budget.signs
+    table = {name: weights @ row for name, row in zip(signs, parts, strict=True)}
+    table["change"] = weights @ (now - base.amounts)
+    table["residual"] = table["change"] - sum(sign * table[name] for name, sign in signs.items())
+    table["imbalance"] = np.concatenate([np.zeros(len(names)), model.budget.imbalance - base.imbalance])
+    table["drift"] = np.where(np.arange(len(weights)) < len(names), 0.0, table["chemistry"] - table["imbalance"])
+    table["throughput"] = weights @ (now + base.amounts + np.abs(parts).sum(axis=0))
+    return BudgetTable((*names, *(FAMILIES[element] for element in model.families)), table)
+
+
+def _weights(model: Reported) -> NDArray[np.float64]:
+    """Return the sums of species that have a budget (row, species): each species, and the atoms of each family."""
+    network, count = model.parts.network, len(model.parts.network.names)
+    families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, count)
+    return np.vstack([np.eye(count), families])
+
+
+def summary(model: Reported, *, brief: bool = False) -> Report:
+    """Return budgets, extremes, emission and input: all there is, or what fits a screen or two."""
+    budget, emitted = budget_table(model), _emitted(model)
+    tables = _brief_tables(model, budget, emitted) if brief else _all_tables(model, budget, emitted)
+    facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
+    shown = [table for table in tables if table.rows]
+    return Report(model.parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
+
+
+def _all_tables(model: Reported, budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
+    names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
+    *processes, _, clipped = model.budget.signs
+    columns = (*model.budget.signs, "change", "residual")
+    of_families = (*processes, "imbalance", "drift", clipped, "change", "residual")
+    note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
+    return [
+        Table("Budgets of species [mol]", ("species", *columns), _rows(budget, names, columns)),
+        Table(
+            "Budgets of families [mol of atoms]", ("family", *of_families), _rows(budget, families, of_families), note
+        ),
+        _extremes(model, names),
+        sector_table(emitted),
+        country_table(model.parts.sources),
+        _input(model),
+    ]  # fmt: skip
+
+
+def _brief_tables(model: Reported, budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
+    names = _species_of_output(model)
+    return [
+        _brief_budgets(model, budget, names),
+        _extremes(model, names),
+        sector_matrix(emitted),
+        _brief_input(model),
+    ]
+
+
+def _emitted(model: Reported) -> list[SectorAmount]:
+    """What was emitted since budgets began; in the spin-up, since its beginning."""
+    first = min(model.baseline.seconds, model.seconds)
+    return emission_rows(model.parts.sources, model.parts.network, first, model.seconds, model.parts.start)
+
+
+def _facts(model: Reported) -> dict[str, Cell]:
+    network, begin, end = model.parts.network, model.parts.begin / 3600.0, model.seconds / 3600.0
+    period = f"{max(end, 0.0):g} h from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
+    spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
+    counts: dict[str, Cell] = {} if model.cell_counts is None else {"chemistry of cells": str(model.cell_counts)}
+    notices = "; ".join(case_notices(model.parts.case, network))
+    return {
+        "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
+        "grid": " x ".join(str(size) for size in reversed(model.parts.whole.shape)) + " cells (lon x lat x level)",
+        "simulated": f"{period}{spinup}, {model.steps} steps",
+        **counts,
+        **({"notice": notices} if notices else {}),
+    }
+
+
+def _closing_facts(model: Reported, budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
+    """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
+    labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
+    labels = labels or list(model.parts.network.names)  # of a run that writes the weather alone
+    relative = np.abs(_relative_residual(budget, labels))
+    worst = int(relative.argmax())
+    facts: dict[str, Cell] = {
+        "budgets close to": f"{relative[worst]:.0e} of all that was there and moved ({labels[worst]})",
+        **_against_sources(model.parts.network.names, budget, sources),
+    }
+    for element in model.families:
+        family = FAMILIES[element]
+        drift, emitted = budget.value("drift", family), budget.value("emitted", family)
+        part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
+        cause = "the unconverged iteration" if model.cell_counts is None else "round-off"
+        facts[f"drift of {family}"] = f"{drift:.3g} mol by {cause}{part}"
+    advice = _advice(model, budget)
+    return facts | ({"advice": advice} if advice else {})
+
+
+def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
+    """How closely the amounts that steps emitted are the integrals of the sources' rates, which know of no steps."""
+    told: dict[str, float] = {}
+    for row in sources:
+        told[row.species] = told.get(row.species, 0.0) + row.moles
+    apart = {}
+    for name in names:
+        done, moles = budget.value("emitted", name), told.get(name, 0.0)
+        apart[name] = abs(done - moles) / max(abs(done), moles) if done != moles else 0.0
+    if not told:
+        return {}
+    worst = max(apart, key=lambda name: apart[name])
+    return {"emitted as the sources say to": f"{apart[worst]:.0e} ({worst})"}
+
+
+def _advice(model: Reported, budget: BudgetTable) -> str:
+    """What to set otherwise where the iteration drifts or clipping adds mass; nothing where neither does much.
+
+    Much is a drift of 0.5 % of what was emitted of a family, and clipping of 1e-4 of what there is of a family, or of
+    what there is and moved of a species.
+    """
+    time, network = model.parts.case.time, model.parts.network
+    amounts = model.amounts()
+    held = {FAMILIES[element]: float(amounts @ atom_counts(network, element)) for element in model.families}
+    species = [name for name in network.names if name in budget.labels]
+    held |= dict(zip(species, (0.5 * budget.values("throughput", species)).tolist(), strict=True))
+    shorter = "a shorter time.longest" if time.step == "auto" else "a shorter time.step"
+    advice = []
+    emitted = {FAMILIES[element]: budget.value("emitted", FAMILIES[element]) for element in model.families}
+    if drifting := _largest_share(budget, "drift", emitted, _MUCH_DRIFT):
+        sweeps, start = model.parts.case.chemistry.sweeps + 2, "" if time.spinup.value else ", or a time.spinup"
+        advice.append(f"the iteration drifts by {drifting} emitted; take chemistry.sweeps = {sweeps}, {shorter}{start}")
+    if clipped := _largest_share(budget, "clipped", held, _MUCH_CLIPPED):
+        smaller = f"a smaller time.courant, or {shorter}" if time.step == "auto" else shorter
+        advice.append(f"clipping of negative values made {clipped} there is; take {smaller}")
+    return "; ".join(advice)
+
+
+def _largest_share(budget: BudgetTable, term: str, wholes: Mapping[str, float], limit: float) -> str:
+    """Return the part that is the largest share of its whole, in words; nothing where it is below a limit."""
+    shares = {name: abs(budget.value(term, name)) / whole for name, whole in wholes.items() if whole > 0.0}
+    share, name = max(((share, name) for name, share in shares.items()), default=(0.0, ""))
+    return f"{100.0 * share:.2g} % of the {name}" if share > limit else ""
+
+
+def _species_of_output(model: Reported) -> list[str]:
+    """The species that some output holds, at most as many as a screen takes."""
+    chosen = [model.parts.network.names if each.fields == "all" else each.fields for each in model.parts.case.output]
+    names = dict.fromkeys(name for fields in chosen for name in fields)
+    return [name for name in names if name in model.parts.network.names][:_MOST_SPECIES]
+
+
+def _rows(budget: BudgetTable, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
+    values = [budget.values(column, labels).tolist() for column in columns]
+    return list(zip(labels, *values, strict=True))
+
+
+def _brief_budgets(model: Reported, budget: BudgetTable, names: list[str]) -> Table:
+    families = [FAMILIES[element] for element in model.families]
+    labels = [*names, *families]
+    relative = _relative_residual(budget, labels)
+    columns = [*(name for name in model.budget.signs if name != "clipped"), "change"]
+    rows = [
+        (*(_rounded(value, _MILLION) for value in row), float(f"{closing:.0e}"))
+        for row, closing in zip(_rows(budget, labels, columns), relative, strict=True)
+    ]
+    note = "since the start; residual: as part of all that was there and moved; all species: summary.txt"
+    return Table("Budgets [million mol]", ("species", *columns, "residual"), rows, note)
+
+
+def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.float64]:
+    return budget.values("residual", labels) / np.maximum(budget.values("throughput", labels), 1e-300)
+
+
+def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
+    """Name species of which there is more than of all air somewhere: the air does not know of what they add to it."""
+    rows = [row for table in tables if table.title == _EXTREMES for row in table.rows]
+    found = [f"{name} {most / _PPB:.3g}" for name, _, most, _ in rows if isinstance(most, float) and most > _PPB]
+    return {MORE_THAN_AIR: f"{', '.join(found)} mol/mol at most; lower what is emitted"} if found else {}
+
+
+def _extremes(model: Reported, names: Sequence[str]) -> Table:
+    """All ranks compare and add up once for all species, not for each."""
+    subdomain = model.parts.subdomain
+    values = [_PPB * model.value(name) for name in names]
+    least, greatest = ([float(extreme(value)) for value in values] for extreme in (np.min, np.max))
+    extremes = subdomain.ranks.largest(np.array([*np.negative(least), *greatest])).reshape(2, -1)
+    at_ground = np.array([value[0] for value in values]).reshape(-1, *model.parts.grid.shape[1:])  # also of no species
+    means = subdomain.mean_over_columns(at_ground)
+    rows = [
+        (name, -float(below), float(above), float(mean))
+        for name, below, above, mean in zip(names, *extremes, means, strict=True)
+    ]
+    return Table(_EXTREMES, ("species", "least", "greatest", "mean at the ground"), rows)
+
+
+def _input(model: Reported) -> Table:
+    parts = model.parts
+    rows = [("meteorology", name, origin) for name, origin in parts.meteorology.provenance.items()]
+    rows += [("boundary", name, origin) for name, origin in parts.boundary.provenance.items()]
+    for section, provenance in parts.processes.provenance.items():
+        rows += [(section, name, origin) for name, origin in provenance.items()]
+    rows += [(part, "", note) for part, note in parts.notes]
+    rows += [("emission", "", note) for note in emission_notes(parts.sources)]
+    rows += [(name, "", text) for name, text in parts.attributes.items()]
+    return Table("Input: read, given or diagnosed", ("part", "field", "origin"), rows)
+
+
+def _brief_input(model: Reported) -> Table:
+    parts = model.parts
+    rows = [("meteorology", origin, ", ".join(names)) for origin, names in _by_origin(parts.meteorology.provenance)]
+    for part, provenance in [("boundary", parts.boundary.provenance), *parts.processes.provenance.items()]:
+        kinds = [origin.partition(":")[0] if ":" in origin else "fixed" for origin in provenance.values()]
+        rows += [(part, kind, f"{kinds.count(kind)} species") for kind in dict.fromkeys(kinds)]
+    return Table("Input", ("part", "origin", "fields"), rows, "formulas, and the origin for each species: summary.txt")
+
+
+def _by_origin(provenance: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Group fields by the kind of their origin, or by the origin itself where it is of no kind."""
+    groups: dict[str, list[str]] = {kind: [] for kind in _ORIGINS}
+    for name, origin in provenance.items():
+        kind = next((kind for kind in _ORIGINS if origin.startswith(kind)), origin)
+        groups.setdefault(kind, []).append(name.replace("_", " "))
+    return [(kind, names) for kind, names in groups.items() if names]
+
+
+def _rounded(value: str | float, factor: float) -> str | float:
+    """A number with three digits; words stay."""
+    return value if isinstance(value, str) else float(f"{factor * value:.3g}")

@@ -1,0 +1,312 @@
+"""What the species of a mechanism stand for: by a shipped map, by their atoms, or by the family of the mechanism.
+
+A name alone decides only where it means the same in every mechanism, as O3 and C2H6 do. ISOP is isoprene in carbon bond
+mechanisms and its peroxy radical in RACM: such names have the meaning of the family that several species of the
+mechanism belong to. A composition in the mechanism's file that contradicts a name goes before it.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.reaction import Species
+from airshed.models.air.deposition.tables import depositing_species
+from airshed.models.air.species_map.find import shipped_maps
+from airshed.models.air.species_map.parts import Amounts, SpeciesMap
+
+_FORMULA: Final = re.compile(r"([A-Z][a-z]?)(\d*)")
+_RADICAL: Final = "radical"
+_FITS: Final = 0.8
+"""Share of the species of a shipped map that a mechanism must have for the map to be its own."""
+
+
+@dataclass(frozen=True)
+class Substance:
+    """A substance that species stand for, see ``data/families/substances.toml``.
+
+    boundary  columns of the clean-air profile with factors, nothing for what clean air does not hold, or a mixing ratio
+    deposits  substance of the deposition table; empty for what stays in the air
+    isomers   other substances have the same atoms
+    shared    the first column is a share, of which other species have the rest
+    """
+
+    name: str
+    atoms: Mapping[str, int]
+    boundary: Amounts | str
+    deposits: str
+    isomers: bool
+    shared: bool = False
+
+    @property
+    def carbon(self) -> int:
+        """Atoms of carbon in a molecule."""
+        return self.atoms.get("C", 0)
+
+    @property
+    def nitrogen(self) -> int:
+        """Atoms of nitrogen in a molecule."""
+        return self.atoms.get("N", 0)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of mechanisms, see ``data/families/families.toml``; names are in upper case."""
+
+    title: str
+    marks: frozenset[str]
+    least: int
+    names: Mapping[str, str]
+    radicals: frozenset[str]
+    lumped: Mapping[str, Mapping[str, Any]]
+    emissions: Mapping[str, tuple[Amounts, ...]]
+    variants: tuple["Family", ...] = ()
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a species stands for; None where that is not known.
+
+    substance  name of a substance, empty for a lumped species or a radical
+    boundary, deposits  as of a substance
+    carbon     atoms of carbon of a species whose composition the file does not give
+    guess      title of the family whose names decide alone; empty where the meaning is certain
+    shared     the first column is a share, of which other species have the rest
+    """
+
+    substance: str = ""
+    boundary: Amounts | str | None = None
+    deposits: str | None = None
+    carbon: float | None = None
+    guess: str = ""
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """The meanings of the species of a mechanism.
+
+    own      the shipped map that fits the mechanism, in the mechanism's own names; an empty one without
+    loose    whether the mechanism lacks species of that map, so that its entries are guesses
+    family   the family of the mechanism, recognised by the species `by`
+    species  name -> meaning, of those that have one
+    """
+
+    own: SpeciesMap
+    loose: bool = False
+    family: Family | None = None
+    by: tuple[str, ...] = ()
+    species: Mapping[str, Meaning] = field(default_factory=dict)
+
+    def standing_for(self, substance: str) -> str | None:
+        """Return the one species that is a substance, a certain one before guesses; None for none or several."""
+        found = [name for name, meaning in self.species.items() if meaning.substance == substance]
+        certain = [name for name in found if not self.species[name].guess]
+        best = certain or found
+        return best[0] if len(best) == 1 else None
+
+
+def meanings_of(network: ReactionNetwork) -> Meanings:
+    """Return what the species of a mechanism stand for, as far as names, atoms and its family tell."""
+    own, loose = _own_map(network.names)
+    family, by = recognise(network.names)
+    found: dict[str, Meaning] = {}
+    for species in network.species:
+        meaning = _by_name(species, family)
+        if meaning is not None:
+            found[species.name] = meaning
+    taken = {meaning.substance for meaning in found.values()}
+    found |= _by_atoms([each for each in network.species if each.name not in found], taken)
+    return Meanings(own, loose, family, by, found)
+
+
+def recognise(names: Iterable[str]) -> tuple[Family | None, tuple[str, ...]]:
+    """Return the family of a mechanism and the names that tell it; None where none or two fit equally well."""
+    known = {name.upper(): name for name in names}
+    counted = [(family.marks.intersection(known), family) for family in families()]
+    fitting = sorted(
+        ((len(marks), family, marks) for marks, family in counted if len(marks) >= family.least),
+        key=lambda each: -each[0],
+    )
+    if not fitting or (len(fitting) > 1 and fitting[0][0] == fitting[1][0]):
+        return None, ()
+    _, family, marks = fitting[0]
+    for variant in family.variants:
+        if len(variant.marks.intersection(known)) >= variant.least:
+            family, marks = variant, marks | variant.marks.intersection(known)
+    return family, tuple(sorted(known[mark] for mark in marks))
+
+
+def meanings_elsewhere(name: str) -> str:
+    """Return what a name means in the families that know it, in words; empty where none does."""
+    told = []
+    for family in families():
+        if name.upper() in family.names:
+            told.append(f"{family.names[name.upper()]} in {family.title}")
+        elif name.upper() in family.radicals:
+            told.append(f"a radical in {family.title}")
+        elif name.upper() in family.lumped:
+            told.append(f"a lumped species in {family.title}")
+    return ", ".join(told)
+
+
+def atoms_agree(species: Species, atoms: Mapping[str, int]) -> bool:
+    """Return False where the composition in the mechanism's file contradicts that of a substance.
+
+    Files often give carbon or nitrogen alone; their hydrogen counts for hydrocarbons only.
+    """
+    own = {atom.capitalize(): number for atom, number in species.atoms.items()}
+    if any(atom not in atoms for atom in own if atom in ("C", "N", "S", "O")):
+        return False
+    compared: list[str] = [atom for atom in ("C", "N", "S", "O") if atom in own]
+    if "C" in own and "H" in own and not set(own) - {"C", "H"}:
+        compared.append("H")
+    return all(own[atom] == atoms.get(atom, 0) for atom in compared)
+
+
+def _by_name(species: Species, family: Family | None) -> Meaning | None:
+    """Return the meaning of a name in the family, else in all mechanisms, unless the atoms contradict it."""
+    name = species.name.upper()
+    if family is not None:
+        if name in family.names:
+            return _as_substance(species, substances()[family.names[name]], family)
+        if name in family.lumped:
+            row = family.lumped[name]
+            carbon = row.get("carbon")
+            if carbon is not None and abs(species.atoms.get("C", carbon) - carbon) > 1.5:
+                return None
+            boundary, deposits = row.get("boundary", {}), row.get("deposits", "")
+            return Meaning("", boundary, deposits, carbon, family.title, row.get("shared", False))
+        if name in family.radicals:
+            return Meaning("", {}, "", None, family.title)
+    universal = _universal_names().get(name)
+    return None if universal is None else _as_substance(species, substances()[universal], None)
+
+
+def _as_substance(species: Species, substance: Substance, family: Family | None) -> Meaning | None:
+    if not atoms_agree(species, substance.atoms):
+        return None
+    guess = "" if family is None or species.atoms else family.title
+    return Meaning(substance.name, substance.boundary, substance.deposits, substance.carbon, guess, substance.shared)
+
+
+def _by_atoms(left: Iterable[Species], taken: set[str]) -> dict[str, Meaning]:
+    """Return the meanings of species whose full composition only one substance has, and only one species."""
+    by_formula = {frozenset(each.atoms.items()): each for each in substances().values() if not each.isomers}
+    found: dict[str, list[Species]] = {}
+    for species in left:
+        atoms = frozenset((atom.capitalize(), number) for atom, number in species.atoms.items())
+        if atoms in by_formula and by_formula[atoms].name not in taken:
+            found.setdefault(by_formula[atoms].name, []).append(species)
+    alone = {name: of[0] for name, of in found.items() if len(of) == 1}
+    return {
+        species.name: Meaning(name, substances()[name].boundary, substances()[name].deposits, substances()[name].carbon)
+        for name, species in alone.items()
+    }
+
+
+def _own_map(names: Iterable[str]) -> tuple[SpeciesMap, bool]:
+    """Return the shipped map that fits a mechanism with these species, and whether it has more species than these.
+
+    An empty map without one. Its names of species are those of the mechanism.
+    """
+    known = {name.casefold(): name for name in names}
+    for each in shipped_maps():
+        mapped = {name.casefold() for name in (*each.boundary.zero, *each.boundary.profile, *each.boundary.uniform)}
+        if len(mapped) > 10 and len(mapped & known.keys()) > _FITS * len(mapped):
+            return _spelled(each, known), not mapped <= known.keys()
+    return SpeciesMap(), False
+
+
+def _spelled(own: SpeciesMap, known: Mapping[str, str]) -> SpeciesMap:
+    """Return a map with the names that a mechanism has for its species, without those that it lacks."""
+
+    def spelled(entries: Mapping[str, Any]) -> dict[str, Any]:
+        return {known[name.casefold()]: value for name, value in entries.items() if name.casefold() in known}
+
+    boundary, deposition, becomes = own.boundary, own.deposition, own.emissions.becomes
+    emitted = {
+        compound: spelled(amounts) for compound, amounts in becomes.items() if len(spelled(amounts)) == len(amounts)
+    }
+    return replace(
+        own,
+        emissions=replace(own.emissions, becomes=emitted, carbon=spelled(own.emissions.carbon)),
+        boundary=replace(
+            boundary,
+            zero=frozenset(spelled(dict.fromkeys(boundary.zero))),
+            uniform=spelled(boundary.uniform),
+            profile=spelled(boundary.profile),
+        ),
+        deposition=replace(
+            deposition,
+            none=frozenset(spelled(dict.fromkeys(deposition.none))),
+            surrogate=spelled(deposition.surrogate),
+        ),
+    )
+
+
+@cache
+def substances() -> Mapping[str, Substance]:
+    """Return the substances by name."""
+    return {name: _substance(name, row) for name, row in _read("substances.toml").items()}
+
+
+def _substance(name: str, row: Mapping[str, Any]) -> Substance:
+    atoms: dict[str, int] = {}
+    for atom, number in _FORMULA.findall(row["formula"]):
+        atoms[atom] = atoms.get(atom, 0) + int(number or 1)
+    boundary = {} if _RADICAL in row["boundary"] else row["boundary"]
+    entry = depositing_species().get(row.get("deposits", name).casefold())
+    deposits = entry.name if entry else ""
+    return Substance(
+        name,
+        atoms,
+        boundary,
+        deposits,
+        row.get("isomers", False),
+        row.get("shared", False),
+    )
+
+
+@cache
+def _universal_names() -> Mapping[str, str]:
+    table = _read("substances.toml").items()
+    return {each.upper(): name for name, row in table for each in (name, *row.get("names", ()))}
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Return the families of mechanisms, without variants."""
+    rows = _read("families.toml")
+    found = {key: _family(row) for key, row in rows.items() if "variant_of" not in row}
+    for row in rows.values():
+        if "variant_of" in row:
+            base = found[row["variant_of"]]
+            found[row["variant_of"]] = replace(base, variants=(*base.variants, _variant(base, _family(row))))
+    return tuple(found.values())
+
+
+def _family(row: Mapping[str, Any]) -> Family:
+    return Family(
+        row["title"], frozenset(row["marks"]), row["least"], row.get("names", {}), frozenset(row["radicals"]),
+        row.get("lumped", {}), {name: tuple(ways) for name, ways in row.get("emissions", {}).items()},
+    )  # fmt: skip
+
+
+def _variant(base: Family, own: Family) -> Family:
+    """Return a variant with what it has, and what its family has besides."""
+    return replace(
+        own,
+        names={**base.names, **own.names},
+        radicals=base.radicals | own.radicals,
+        lumped={**base.lumped, **own.lumped},
+        emissions={**base.emissions, **own.emissions},
+    )
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("airshed.models.air") / "data" / "families" / name).read_text(encoding="utf-8"))

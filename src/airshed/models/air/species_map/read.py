@@ -1,0 +1,203 @@
+"""Reads a species map from TOML; what is wrong is told with its file and line."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from sys import float_info
+from typing import Any, Final, NoReturn, TypeVar
+
+from airshed.case.messages import dotted
+from airshed.case.toml import KeyPath, flatten, key_lines, read_toml
+from airshed.core.errors import CaseError
+from airshed.core.text import shown, suggestion
+from airshed.core.units import to
+from airshed.models.air.deposition.tables import depositing_species
+from airshed.models.air.species_map.parts import Amounts, BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
+
+Value = TypeVar("Value")
+
+SECTIONS: Final = (
+    "mechanisms", "unfit", "caution", "air", "names", "split", "emissions", "boundary", "deposition", "rates", "carbon",
+    "guesses",
+)  # fmt: skip
+OTHERS: Final = "others"
+"""In place of a list of names: all that the section does not name."""
+
+_GUESSED: Final = ("emissions", "boundary", "deposition")
+_LONGEST: Final = 60
+_MOST_MOLES: Final = 1e6
+"""More moles than a mole of anything becomes, and more atoms of carbon than it has."""
+_HEAVIEST: Final = 10.0
+_COMPOUND: Final = 'NAME = { mass = 0.95, molar_mass = "46.0055 g/mol", carbon = 0 }'
+
+
+def read_species_map(path: Path) -> SpeciesMap:
+    """Return a species map; raises CaseError with file and line for whatever a map cannot say."""
+    data, text = read_toml(path)
+    reader = _Reader(path, data, key_lines(text))
+    for key in data:
+        if key not in SECTIONS:
+            reader.refuse((key,), f"a species map has no {shown(key)}; {suggestion(key, SECTIONS)}")
+    none, becomes = reader.section("emissions", "none", reader.amounts)
+    zero, clean = reader.section("boundary", "zero", reader.clean_air)
+    left, surrogate = reader.section("deposition", "none", reader.substance)
+    return SpeciesMap(
+        source=str(path),
+        mechanisms=reader.words(("mechanisms",)),
+        air=reader.words(("air",)),
+        unfit=reader.text("unfit"),
+        caution=reader.text("caution"),
+        emissions=EmissionMap(
+            becomes={name: {} for name in none or ()} | becomes, split=reader.split(),
+            carbon=reader.table("carbon", reader.number), others=none is None,
+        ),
+        boundary=BoundaryMap(
+            path.name, frozenset(zero or ()), others=zero is None,
+            uniform={name: value for name, value in clean.items() if isinstance(value, float)},
+            profile={name: value for name, value in clean.items() if not isinstance(value, float)},
+        ),
+        deposition=DepositionMap(surrogate, frozenset(left or ()), others=left is None),
+        rates=reader.rates(),
+        names=reader.names(),
+        guesses=reader.guesses(),
+    )  # fmt: skip
+
+
+class _Reader:
+    """The parsed file, and where in it each key stands."""
+
+    def __init__(self, path: Path, data: Mapping[str, Any], lines: Mapping[KeyPath, int]) -> None:
+        self._path, self._data, self._lines = path, data, lines
+
+    def refuse(self, key: KeyPath, message: str) -> NoReturn:
+        """Raise the error that something at a key is wrong."""
+        known = next((self._lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self._lines), None)
+        place = f"{self._path}:{known}" if known else str(self._path)
+        raise CaseError(f"{place}: {message}")
+
+    def table(self, name: str, check: Callable[[KeyPath, Any], Value]) -> dict[str, Value]:
+        """Return a section with each value checked."""
+        return {key: check((name, key), value) for key, value in self._table((name,)).items()}
+
+    def section(
+        self, name: str, empty: str, check: Callable[[KeyPath, Any], Value]
+    ) -> tuple[tuple[str, ...] | None, dict[str, Value]]:
+        """Return the names under the key `empty` (None for all others) and the other entries of a section."""
+        entries = self._table((name,))
+        key = (name, empty)
+        left = entries.get(empty, [])
+        none = None if left == OTHERS else self.words(key, left)
+        found = {species: check((name, species), value) for species, value in entries.items() if species != empty}
+        for species in none or ():
+            if species in found:
+                self.refuse(key, f"{name}: {species} has an entry and stands in {empty!r} too; remove one of the two")
+        return none, found
+
+    def words(self, key: KeyPath, value: object = None) -> tuple[str, ...]:
+        """Return a list of names."""
+        value = self._data.get(str(key[0]), []) if value is None else value
+        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+            self.refuse(key, f'{dotted(key)} must be a list of names such as ["OH", "HO2"], or "{OTHERS}"')
+        return tuple(value)
+
+    def word(self, key: KeyPath, value: object) -> str:
+        """Return a text."""
+        if not isinstance(value, str):
+            self.refuse(key, f"{dotted(key)} must be a text in quotes, not {shown(value)}")
+        return value
+
+    def substance(self, key: KeyPath, value: object) -> str:
+        """Return the name of a substance of the deposition table."""
+        name, known = self.word(key, value), depositing_species()
+        if name.casefold() not in known:
+            among = suggestion(name, (entry.name for entry in known.values()))
+            self.refuse(key, f"{dotted(key)} = {shown(value)} is not in the deposition table; {among}")
+        return name
+
+    def text(self, name: str) -> str:
+        """Return a text of one or more lines as one, empty where there is none."""
+        return " ".join(self.word((name,), self._data.get(name, "")).split())
+
+    def number(self, key: KeyPath, value: object, most: float = float_info.max) -> float:
+        """Return a number that is finite, not negative, and not above another."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            limit = "" if most == float_info.max else f" and at most {most:g}"
+            self.refuse(key, f"{dotted(key)} = {shown(value)} must be a number of 0 or more{limit}")
+        return float(value)
+
+    def rates(self) -> dict[str, str | float]:
+        """Return formulas and numbers by name; in a table inside the section its name and a point come first."""
+        named = flatten(self._table(("rates",)), ("rates",))
+        return {
+            ".".join(map(str, key[1:])): value if isinstance(value, str) else self.number(key, value)
+            for key, value in named.items()
+        }
+
+    def amounts(self, key: KeyPath, value: object) -> Amounts:
+        """Return the species that something becomes, with their factors."""
+        if not isinstance(value, dict):
+            self.refuse(
+                key, f"{dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {shown(value)}"
+            )
+        return {name: self.number((*key, name), factor, _MOST_MOLES) for name, factor in value.items()}
+
+    def clean_air(self, key: KeyPath, value: object) -> float | Amounts:
+        """Return a mixing ratio, or the columns of the profile that a species is made of."""
+        if isinstance(value, dict):
+            return self.amounts(key, value)
+        if not isinstance(value, str) or len(value) > _LONGEST:
+            self.refuse(key, f'{dotted(key)} must be a mixing ratio such as "1.9 ppm", or {{ COLUMN = 1 }}')
+        try:
+            return self.number(key, to(value, "mol/mol", where=dotted(key)))
+        except CaseError as error:
+            self.refuse(key, str(error).removeprefix(f"{self._path}: "))
+
+    def names(self) -> dict[str, str]:
+        """Return the mechanism's species for names that cases use; empty for those that it has none for."""
+        none, names = self.section("names", "none", self.word)
+        if none is None:
+            self.refuse(("names", "none"), "names.none must be a list: a name that is a slip of the pen is no species")
+        return names | dict.fromkeys(none, "")
+
+    def guesses(self) -> dict[str, tuple[str, ...]]:
+        """Return the entries of other sections that are guesses; each must be an entry."""
+        found = self.table("guesses", self.words)
+        for section, names in found.items():
+            if section not in _GUESSED:
+                self.refuse(("guesses", section), f"guesses.{section}: {suggestion(section, _GUESSED)}")
+            entries = self._table((section,))
+            listed = [name for value in entries.values() if isinstance(value, list) for name in value]
+            for name in names:
+                if name not in entries and name not in listed:
+                    self.refuse(("guesses", section), f"guesses.{section}: {shown(name)} has no entry; take it out")
+        return found
+
+    def split(self) -> dict[str, tuple[Compound, ...]]:
+        """Return the compounds of the pollutants that the map itself splits."""
+        return {
+            pollutant: tuple(
+                self._compound(("split", pollutant, name), name, value)
+                for name, value in self._table(("split", pollutant)).items()
+            )
+            for pollutant in self._table(("split",))
+        }
+
+    def _compound(self, key: KeyPath, name: str, value: object) -> Compound:
+        if not isinstance(value, dict) or not {"mass", "molar_mass"} <= value.keys() <= {
+            "mass",
+            "molar_mass",
+            "carbon",
+        }:
+            self.refuse(key, f"{dotted(key)} must be of the form {_COMPOUND}")
+        mass = to(self.word(key, value["molar_mass"]), "kg/mol", where=f"{self._path}: {dotted(key)}.molar_mass")
+        if not 0.0 < mass <= _HEAVIEST:
+            self.refuse(key, f"{dotted(key)}.molar_mass must be more than 0 and at most {_HEAVIEST:g} kg/mol")
+        carbon = self.number(key, value["carbon"], _MOST_MOLES) if "carbon" in value else None
+        return Compound(name, self.number(key, value["mass"], 1.0), mass, carbon)
+
+    def _table(self, key: KeyPath) -> Mapping[str, Any]:
+        node: Any = self._data
+        for part in key:
+            node = node.get(part, {})
+        if not isinstance(node, dict):
+            self.refuse(key, f"{dotted(key)} must be a table: write [{dotted(key)}] above its entries")
+        return node

@@ -1,0 +1,170 @@
+"""Columns of ERA5 at the data's own points: pressures, heights, and means over the model's layers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, MOLAR_MASS_DRY_AIR
+from airshed.core.errors import DataError
+from airshed.kernels.arrays import column_integrals, column_values
+from airshed.models.air.weather import atmosphere
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Columns:
+    """The levels of one instant from the ground up, (level, lat, lon); pressures fall, those below ground equal ps."""
+
+    pressure: Array
+    surface_pressure: Array
+    east: Array
+    north: Array
+    water_vapour: Array
+    temperature: Array
+    """[K]; of data without it, the diagnosed one"""
+    geopotential: Array | None = None
+    """[m2 s-2] above any level, None where heights follow from temperature"""
+    ground_wind: tuple[Array, Array] | None = None
+    """[m/s] at 10 m, taken to hold at the ground; None: the wind of the lowest level holds below it"""
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    """Fields that some processes need, by name"""
+
+
+@dataclass
+class LayerMeans:
+    """Means over the model's layers at the data's points, (layer, lat, lon), and pressures at the layer faces."""
+
+    face_pressure: Array
+    east: Array
+    north: Array
+    water_vapour: Array
+    temperature: Array
+    extra: Mapping[str, Array]
+
+
+def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground: Array | None = None) -> Array:
+    """Return level values in which levels below the ground have the value of the lowest level above it.
+
+    With ``ground`` they take that value instead: then it holds at the ground, and the field is linear from there up.
+    """
+    if (pressure[0] < surface_pressure).all():  # so are all others, as pressures fall
+        return values
+    filled = values.copy()
+    for level in range(filled.shape[0] - 2, -1, -1):
+        buried = pressure[level] >= surface_pressure
+        if buried.any():
+            filled[level] = np.where(buried, filled[level + 1] if ground is None else ground, filled[level])
+    return filled
+
+
+def layer_means(columns: Columns, faces: Array) -> LayerMeans:
+    """Return the means over layers between heights ``faces`` [m above ground] of fields that are linear in height.
+
+    Below the lowest level its temperature and humidity hold. The pressure at the faces is hydrostatic:
+    ln p = ln ps - integral of g / (R Tv) dz. Of the temperature the inverse is linear in height and averaged, as there.
+    raises  DataError where the data does not reach the top of the layers
+    """
+    ps = columns.surface_pressure
+    wind = columns.ground_wind or (None, None)
+    nodes = np.empty((5 + len(columns.extra), len(columns.pressure) + 1, *ps.shape))
+    inverse, east, north, vapour, temperature, *others = nodes
+    _with_ground(columns, columns.east, east, wind[0])
+    _with_ground(columns, columns.north, north, wind[1])
+    _with_ground(columns, columns.water_vapour, vapour)
+    _with_ground(columns, columns.temperature, temperature)
+    for name, other in zip(columns.extra, others, strict=True):
+        _with_ground(columns, columns.extra[name], other)
+    virtual = atmosphere.virtual_temperature(temperature, vapour)
+    inverse[...] = atmosphere.inverse_scale_height(virtual)
+    np.divide(1.0, temperature, out=temperature)
+    pressure = np.minimum(columns.pressure, ps)
+    heights = _heights(columns, pressure, virtual, inverse)
+    lowest_top = float(heights[-1].min())
+    if lowest_top < faces[-1]:
+        raise DataError(
+            f"the data reaches up to {lowest_top:.0f} m above ground, the model's layers to {faces[-1]:.0f} m; "
+            "give data on higher levels or fewer layers"
+        )
+    integrals = column_integrals(heights, nodes, faces)
+    log_pressure = np.log(ps) - integrals[0]
+    if columns.geopotential is not None:
+        # given heights need not agree with the given temperature to the last metre: the levels keep their pressures
+        hydrostatic = np.log(ps) - _integral_to_nodes(heights, inverse)
+        given = np.log(np.concatenate([ps[None], pressure]))
+        log_pressure += column_values(heights, (given - hydrostatic)[None], faces)[0]
+    means = np.diff(integrals[1:], axis=1)
+    means /= np.diff(faces)[:, None, None]
+    east, north, vapour, inverse, *others = means
+    extra = dict(zip(columns.extra, others, strict=True))
+    return LayerMeans(np.exp(log_pressure), east, north, vapour, temperature=1.0 / inverse, extra=extra)
+
+
+def _with_ground(columns: Columns, values: Array, nodes: Array, ground: Array | None = None) -> None:
+    """Write level values into nodes, the first of which is the ground."""
+    nodes[1:] = above_ground(columns.pressure, columns.surface_pressure, values, ground)
+    nodes[0] = nodes[1] if ground is None else ground
+
+
+def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) -> Array:
+    """Return the heights of the nodes above ground [m], given by geopotential or hypsometric.
+
+    reads  pressure [Pa] of the levels, virtual [K] and inverse, its inverse scale height [1/m], of the nodes
+    """
+    heights = np.zeros_like(virtual)
+    if columns.geopotential is None:
+        heights[1:] = atmosphere.heights_of_levels(pressure, inverse[1:], columns.surface_pressure)
+        return heights
+    height = columns.geopotential / GRAVITY
+    ground = height_of_pressure(columns.pressure, height, virtual[1:], columns.surface_pressure)
+    above = np.where(columns.pressure < columns.surface_pressure, height - ground, 0.0)
+    np.maximum(above, 0.0, out=heights[1:])
+    return heights
+
+
+def _integral_to_nodes(heights: Array, values: Array) -> Array:
+    """Return the integral of node values from the ground to each node."""
+    parts = np.zeros_like(heights)
+    np.cumsum(0.5 * np.diff(heights, axis=0) * (values[1:] + values[:-1]), axis=0, out=parts[1:])
+    return parts
+
+
+def height_of_pressure(pressure: Array, height: Array, virtual: Array, target: Array) -> Array:
+    """Return the height [m] of the pressure ``target`` (lat, lon) in columns, linear in ln p between levels.
+
+    Below the lowest level: hypsometric with the virtual temperature of that level.
+    """
+    above = np.clip(np.sum(pressure > target, axis=0), 1, pressure.shape[0] - 1)[None]
+    low, high = above - 1, above
+    p_low, p_high = (np.take_along_axis(pressure, index, axis=0)[0] for index in (low, high))
+    z_low, z_high = (np.take_along_axis(height, index, axis=0)[0] for index in (low, high))
+    fraction = np.log(p_low / target) / np.log(p_low / p_high)
+    inside = z_low + fraction * (z_high - z_low)
+    below = height[0] - np.log(target / pressure[0]) / atmosphere.inverse_scale_height(virtual[0])
+    return np.asarray(np.where(target > pressure[0], below, inside))
+
+
+def pressure_of_height(pressure: Array, height: Array, virtual: Array, target: Array) -> Array:
+    """Return the pressure [Pa] at the height ``target`` [m] (lat, lon) in columns, ln p linear between levels.
+
+    Below the lowest level: hypsometric with the virtual temperature of that level.
+    """
+    above = np.clip(np.sum(height < target, axis=0), 1, height.shape[0] - 1)[None]
+    low, high = above - 1, above
+    p_low, p_high = (np.take_along_axis(pressure, index, axis=0)[0] for index in (low, high))
+    z_low, z_high = (np.take_along_axis(height, index, axis=0)[0] for index in (low, high))
+    inside = p_low * (p_high / p_low) ** ((target - z_low) / (z_high - z_low))
+    below = pressure[0] * np.exp((height[0] - target) * atmosphere.inverse_scale_height(virtual[0]))
+    return np.asarray(np.where(target < height[0], below, inside))
+
+
+def thickness_temperature(pressure: Array, geopotential: Array, water_vapour: Array) -> Array:
+    """Return the temperature [K] of levels from the geopotential between them: Tv = d(gz) / (R d ln(1/p)).
+
+    The mean over a level's two neighbours; at the ends that of the one neighbour.
+    """
+    virtual = np.diff(geopotential, axis=0) / (GAS_CONSTANT_DRY_AIR * np.log(pressure[:-1] / pressure[1:]))
+    nodes = np.concatenate([virtual[:1], 0.5 * (virtual[1:] + virtual[:-1]), virtual[-1:]])
+    return np.asarray(nodes * atmosphere.molar_mass(water_vapour) / MOLAR_MASS_DRY_AIR)

@@ -1,0 +1,296 @@
+"""Meteorology from an xarray.Dataset with CF names: analytic flows, other models, anything on a lon-lat box."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.data import numbers, without_round_off
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+from airshed.grid.places import closed_circle, once_around
+from airshed.grid.weights import Weights
+from airshed.grid.window import Window
+from airshed.models.air.weather import atmosphere
+from airshed.models.air.weather.cloud import total_cover
+from airshed.models.air.weather.diagnose import Diagnosis, Instant
+from airshed.models.air.weather.extra import WeatherField
+from airshed.models.air.weather.onto import (
+    RANGES,
+    PlacedField,
+    Range,
+    check_values,
+    in_unit_of_the_model,
+    onto,
+    standard_dims,
+)
+from airshed.models.air.weather.provenance import CF_FIELDS, dataset_provenance
+from airshed.models.air.weather.remap import interpolation_matrix
+from airshed.models.air.weather.series import CheckedSeries
+from airshed.models.air.weather.window import Area
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+SAME_PLACE = 1e-4
+"""Degrees by which coordinates in a file may differ from the grid's."""
+
+
+Fields: TypeAlias = "xr.Dataset | Mapping[str, PlacedField]"
+"""Fields by their CF names: as a user gives them, or on the grid's own cells or faces already."""
+
+Getter = Callable[[str, str], Array | None]
+"""Reads a field by its CF name onto a set of points."""
+
+
+class GriddedDataset:
+    """A Dataset with CF names, checked once, and read instant by instant onto the model grid.
+
+    Dimensions (any may be absent, the field is then the same along it): time, level, lat, lon. ``level`` is the height
+    above ground [m], or the number of the model's layer, or without values and as long as the grid has layers.
+    ``eastward_wind`` on ``lon_face`` and ``northward_wind`` on ``lat_face`` are taken at the cell faces as they are.
+    Units are SI, m s-1, K, Pa, kg kg-1, or those that an attribute ``units`` names, such as degC.
+    """
+
+    def __init__(self, dataset: Fields, area: Area, extra: Sequence[WeatherField] = ()) -> None:
+        """``extra`` are fields that processes ask for besides those that every state holds."""
+        self._area, self._grid = area, area.grid
+        self._extra = [each for each in extra if each.cf_name in set(dataset)]
+        ranges: dict[str, Range] = {name: RANGES[name] for name in CF_FIELDS}
+        ranges |= {each.cf_name: (each.low, each.high, each.unit) for each in self._extra}
+        self._fields = {
+            str(name): _placed(str(name), dataset[str(name)], area.whole, ranges[str(name)][2])
+            for name in dataset
+            if str(name) in ranges
+        }
+        for name in ("eastward_wind", "northward_wind"):
+            if name not in self._fields:
+                raise DataError(f"the meteorology has no {name}; it holds {', '.join(map(str, dataset)) or 'nothing'}")
+        for used, field in self._fields.items():
+            check_values(used, field, ranges[used])
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the CF names that the data holds and the model uses."""
+        return frozenset(self._fields)
+
+    @property
+    def times(self) -> NDArray[np.generic] | None:
+        """Return the time coordinate, None where nothing depends on time."""
+        for field in self._fields.values():
+            if "time" in field.dims:
+                if "time" not in field.coords:
+                    raise DataError("the meteorology's dimension time has no values; give it times or seconds")
+                return field.coords["time"]
+        return None
+
+    def instant(self, index: int) -> Instant:
+        """Return the data at one time, on the model grid."""
+        grid = self._grid
+        get = self._getter(index)
+        temperature, pressure = self._air(get)
+        surface_pressure = get("surface_air_pressure", "surface")
+        if surface_pressure is None:
+            inverse = atmosphere.inverse_scale_height(temperature[0])
+            surface_pressure = pressure[0] * np.exp(inverse * grid.level[0])
+        east, north = get("eastward_wind", "east"), get("northward_wind", "north")
+        assert east is not None
+        assert north is not None
+        return Instant(
+            eastward_wind=east,
+            northward_wind=north,
+            temperature=temperature,
+            pressure=pressure,
+            water_vapour=self._vapour(get, temperature, pressure, surface_pressure),
+            surface_pressure=surface_pressure,
+            temperature_is_read="air_temperature" in self._fields,
+            surface_temperature=get("surface_temperature", "surface"),
+            diffusivity=self._diffusivity(get),
+            cloud_cover=self._cloud(get),
+            friction_velocity=get("friction_velocity", "surface"),
+            obukhov_length=get("obukhov_length", "surface"),
+            boundary_layer_height=get("atmosphere_boundary_layer_thickness", "surface"),
+            precipitation=get("precipitation_flux", "surface"),
+            shortwave=get("surface_downwelling_shortwave_flux_in_air", "surface"),
+            sensible_heat=get("surface_upward_sensible_heat_flux", "surface"),
+            extra={each.name: value for each in self._extra if (value := get(each.cf_name, each.place)) is not None},
+        )
+
+    def _getter(self, index: int) -> Getter:
+        """Return the function that reads a field of an instant onto a set of grid points."""
+
+        def get(name: str, where: str) -> Array | None:
+            field = self._fields.get(name)
+            if field is None:
+                return None
+            if "time" in field.dims:
+                field = field.at_time(min(index, field.sizes["time"] - 1))
+            return onto(self._area, name, field, where)
+
+        return get
+
+    def _air(self, get: Getter) -> tuple[Array, Array]:
+        """Return temperature [K] and pressure [Pa]: given, hydrostatic, or of the standard atmosphere."""
+        level = self._grid.level[:, None, None]
+        temperature = get("air_temperature", "cells")
+        pressure = get("air_pressure", "cells")
+        if temperature is None:
+            temperature = np.broadcast_to(atmosphere.standard_temperature(level), self._grid.shape).copy()
+            if pressure is None:
+                pressure = np.broadcast_to(atmosphere.standard_pressure(level), self._grid.shape).copy()
+        elif pressure is None:
+            surface_pressure = get("surface_air_pressure", "surface")
+            base = atmosphere.STANDARD_PRESSURE if surface_pressure is None else surface_pressure
+            pressure = _hydrostatic(temperature, self._grid, base)
+        return temperature, pressure
+
+    def _vapour(self, get: Getter, temperature: Array, pressure: Array, surface_pressure: Array) -> Array:
+        """Return water vapour [mol/mol]: given, or at the standard relative humidity."""
+        specific = get("specific_humidity", "cells")
+        if specific is None:
+            return atmosphere.standard_water_vapour(pressure, temperature, surface_pressure)
+        return atmosphere.mole_fraction(np.maximum(specific, 0.0))
+
+    def _diffusivity(self, get: Getter) -> Array | None:
+        """Return the given diffusivity at the layer faces, 0 at the ground and the top."""
+        field = self._fields.get("atmosphere_heat_diffusivity")
+        if field is None:
+            return None
+        given = get("atmosphere_heat_diffusivity", "layer_faces" if "level_face" in field.dims else "cells")
+        assert given is not None
+        diffusivity = np.zeros((self._grid.shape[0] + 1, *self._grid.shape[1:]))
+        inner = given[1:-1] if "level_face" in field.dims else self._between_layers(given)
+        diffusivity[1:-1] = np.maximum(inner, 0.0)
+        return diffusivity
+
+    def _between_layers(self, given: Array) -> Array:
+        """Return values at layer centres interpolated to the faces between them."""
+        return Weights.of(interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]))(given, -3)
+
+    def _cloud(self, get: Getter) -> Array | None:
+        """Return the total cloud cover, of one field or of layers."""
+        field = self._fields.get("cloud_area_fraction")
+        if field is None:
+            return None
+        if "level" in field.dims:
+            layers = get("cloud_area_fraction", "cells")
+            return None if layers is None else total_cover(layers)
+        return get("cloud_area_fraction", "surface")
+
+
+class DatasetMeteorology(CheckedSeries):
+    """Meteorology of a Dataset in memory; linear between its times, constant when it has none.
+
+    Before the first and after the last time the nearest one is held. ``land_fraction`` is that of the whole grid; with
+    a ``window`` the states are of its columns alone, the same to the bit as those of the whole grid there. ``extra``
+    are fields that processes ask for: a state holds those that the Dataset has.
+    raises  DataError where a wind is missing, values are not finite, shapes or areas do not fit, or time is not covered
+    """
+
+    def __init__(
+        self,
+        dataset: Fields,
+        grid: Grid,
+        start: np.datetime64,
+        land_fraction: Array | None = None,
+        window: Window | None = None,
+        extra: Sequence[WeatherField] = (),
+    ) -> None:
+        area = Area.of(grid, window)
+        data = GriddedDataset(dataset, area, extra)
+        times = seconds_since(data.times, start)
+        if data.times is not None and not times[0] <= 0.0 <= times[-1]:
+            raise DataError(
+                f"the meteorology covers {times[0]:g} s to {times[-1]:g} s after the case's start {start}; "
+                "give data from the start on"
+            )
+        diagnosis = Diagnosis(area.grid, area.land(land_fraction), start, times, data.instant)
+        provenance = dataset_provenance(data.names, map(str, dataset), extra)
+        super().__init__(times, area, diagnosis.state, provenance)
+
+
+def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, unit: str) -> PlacedField:
+    """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
+    if isinstance(field, PlacedField):
+        return field
+    numbers(field.values[:0] if field.ndim else field.values, f"the meteorology's {name}")
+    for dim in field.dims:
+        if not field.sizes[dim]:
+            raise DataError(f"the meteorology's {name} has no values along {dim}; give one at least")
+        if dim in field.coords and field[dim].ndim != 1:
+            other = ", ".join(str(each) for each in field[dim].dims if each != dim)
+            raise DataError(f"the meteorology's {name}: its {dim} changes along {other}; give it along {dim} alone")
+        if dim in field.coords and dim not in ("time", "valid_time"):
+            what = f"the coordinate {dim} of the meteorology's {name}"
+            if not np.all(np.isfinite(numbers(field[dim].values, what))):
+                raise DataError(f"{what} holds NaN or infinite values; give it as finite numbers")
+    field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field), unit), grid)
+    for dim, faces in (("lon_face", grid.lon_faces), ("lat_face", grid.lat_faces)):
+        if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
+            field = field.sortby(dim)
+            away = (field[dim].values - faces + 180.0) % 360.0 - 180.0
+            if not np.all(np.abs(away) <= SAME_PLACE):
+                first, last = field[dim].values[[0, -1]]
+                raise DataError(
+                    f"the meteorology's {name} lies at {dim} {first:g} to {last:g}, the grid's faces at {faces[0]:g} "
+                    f"to {faces[-1]:g}; give it at the grid's faces, or at cell centres"
+                )
+    dims, values = tuple(map(str, field.dims)), field.values
+    values = without_round_off(values) if RANGES.get(name, (None,))[0] == 0.0 else values
+    return PlacedField(dims, values, {dim: field[dim].values for dim in dims if dim in field.coords})
+
+
+def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
+    """Return a field whose longitudes run through the grid's, where they jump from 360 to 0 or from 180 to -180."""
+    if "lon" not in field.dims or "lon" not in field.coords:
+        return field
+    lon, middle = field["lon"].values.astype(np.float64), float(grid.lon_faces.mean())
+    turns = 360.0 * np.round((middle - lon.mean()) / 360.0)
+    if _covers(lon + turns, grid.lon_faces) or (lon.size == grid.lon.size and _covers(lon + turns, grid.lon)):
+        return field
+    wrapped = field.assign_coords(lon=middle + (lon - middle + 180.0) % 360.0 - 180.0).sortby("lon")
+    wrapped = wrapped.isel(lon=once_around(wrapped["lon"].values))
+    circle = closed_circle(wrapped["lon"].values)
+    if circle is not None:
+        return wrapped.isel(lon=circle[0]).assign_coords(lon=circle[1])
+    return field if _covers(lon + turns, grid.lon) else wrapped
+
+
+def _covers(lon: Array, places: Array) -> bool:
+    """Whether longitudes in any order reach from the first to the last of some places."""
+    return bool(lon.min() <= places[0] + SAME_PLACE and lon.max() >= places[-1] - SAME_PLACE)
+
+
+def seconds_since(
+    times: NDArray[np.generic] | None, start: np.datetime64, what: str = "meteorology"
+) -> tuple[float, ...]:
+    """Return times as seconds since the start: of dates, durations, or numbers that are seconds already."""
+    if times is None:
+        return (0.0,)
+    values = np.atleast_1d(times)
+    if np.issubdtype(values.dtype, np.datetime64):
+        values = values - start
+    if np.issubdtype(values.dtype, np.timedelta64):
+        values = values / np.timedelta64(1, "s")
+    if values.dtype.kind not in "fiu":
+        raise DataError(f"the {what}'s times are {values.dtype}; give UTC dates, durations, or seconds")
+    seconds = tuple(float(value) for value in values)
+    if not np.all(np.isfinite(seconds)):
+        raise DataError(f"the {what}'s times hold NaT, NaN or infinite values; give a moment for each")
+    if any(later <= earlier for earlier, later in pairwise(seconds)):
+        raise DataError(f"the {what}'s times do not rise; sort them and drop double ones")
+    return seconds
+
+
+def _hydrostatic(temperature: Array, grid: Grid, surface_pressure: Array | float) -> Array:
+    """Return the pressure at the layer centres [Pa] of air at rest with the given temperature."""
+    inverse = atmosphere.inverse_scale_height(temperature)
+    steps = np.concatenate([
+        (inverse[:1] * grid.level[0]),
+        0.5 * (inverse[1:] + inverse[:-1]) * np.diff(grid.level)[:, None, None],
+    ])  # fmt: skip
+    return np.asarray(surface_pressure * np.exp(-np.cumsum(steps, axis=0)))

@@ -1,0 +1,304 @@
+"""From what the data holds to a full MetState: each missing field is diagnosed, each given one is kept.
+
+The order of the steps is the order of the functions here: air, cloud, ground, depth of the boundary layer, diffusivity.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.constants import GAS_CONSTANT_DRY_AIR, HEAT_CAPACITY_DRY_AIR
+from airshed.grid import Grid
+from airshed.kernels.one_pass import one_pass
+from airshed.models.air.solar import cos_zenith, day_length
+from airshed.models.air.weather import cloud, mixing, surface
+from airshed.models.air.weather.atmosphere import molar_density, relative_humidity
+from airshed.models.air.weather.state import MetState, bounded_obukhov_length
+
+Array = NDArray[np.float64]
+
+_REFERENCE_PRESSURE = 1e5
+
+
+@dataclass
+class Instant:
+    """What the data says at one instant, on the model grid; None where it says nothing."""
+
+    eastward_wind: Array
+    """(nz, nlat, nlon + 1) [m/s] at the west and east faces"""
+    northward_wind: Array
+    """(nz, nlat + 1, nlon) [m/s] at the south and north faces"""
+    temperature: Array
+    pressure: Array
+    water_vapour: Array
+    surface_pressure: Array
+    temperature_is_read: bool
+    """Whether the profile of temperature carries information on stability."""
+    air_density: Array | None = None
+    surface_temperature: Array | None = None
+    wind_speed_10m: Array | None = None
+    diffusivity: Array | None = None
+    cloud_cover: Array | None = None
+    friction_velocity: Array | None = None
+    obukhov_length: Array | None = None
+    boundary_layer_height: Array | None = None
+    precipitation: Array | None = None
+    evaporation: Array | None = None
+    """[kg m-2 s-1], positive upwards"""
+    shortwave: Array | None = None
+    """[W/m2] downwards at the ground"""
+    sensible_heat: Array | None = None
+    """[W/m2], positive upwards"""
+    extra: Mapping[str, Array] = field(default_factory=dict)
+    """Fields that some processes need, by name"""
+
+
+@dataclass
+class _Ground:
+    """The state of the surface layer, (nlat, nlon)."""
+
+    friction: Array
+    inverse_obukhov: Array
+    heat: Array
+    """w'theta' of sensible heat and of the evaporation's buoyancy [K m/s]"""
+
+
+class Diagnosis:
+    """Completes the instants of one meteorology, in any order; each instant is built from the data alone.
+
+    The growth of the convective layer needs the heat flux since the morning: it is summed from the first instant on,
+    so that an instant is the same whether the run came to it or began there. The sums are kept until they are
+    forgotten.
+    """
+
+    def __init__(
+        self, grid: Grid, land_fraction: Array, start: np.datetime64, times: tuple[float, ...],
+        instant: Callable[[int], Instant],
+    ) -> None:  # fmt: skip
+        self._grid = grid
+        self._land = land_fraction
+        self._start = start.astype("datetime64[ns]")
+        self._times = times
+        self._instant = instant
+        self._heat: dict[int, tuple[Array, Array]] = {}
+
+    def state(self, index: int) -> MetState:
+        """Return the full state of an instant."""
+        instant = self._instant(index)
+        density = instant.air_density
+        if density is None:
+            density = molar_density(instant.pressure, instant.temperature)
+        covers = self._possible_covers(instant)
+        ground = self._ground(instant, covers, index)
+        depth = self._depth(instant, ground, index)
+        diffusivity = instant.diffusivity
+        if diffusivity is None:
+            diffusivity = self._diffusivity(instant, ground, depth)
+        east, north = air_fluxes(self._grid, density, instant.eastward_wind, instant.northward_wind)
+        still = np.zeros(self._grid.shape[1:])
+        return MetState(
+            air_density=density,
+            temperature=instant.temperature,
+            pressure=instant.pressure,
+            water_vapour=instant.water_vapour,
+            eastward_air_flux=east,
+            northward_air_flux=north,
+            diffusivity=diffusivity,
+            cloud_cover=covers.mean(axis=0),
+            friction_velocity=ground.friction,
+            obukhov_length=bounded_obukhov_length(ground.inverse_obukhov),
+            boundary_layer_height=depth,
+            precipitation=still if instant.precipitation is None else instant.precipitation,
+            surface_temperature=_surface_temperature(instant),
+            surface_pressure=instant.surface_pressure,
+            extra=instant.extra,
+        )
+
+    def summed_before(self, index: int) -> int:
+        """Return the first instant whose heat is yet to be summed for that of an instant; the one after it for none."""
+        return max((each for each in self._heat if each <= index), default=-1) + 1
+
+    def sum_heat(self, index: int) -> None:
+        """Sum the heat up to an instant, for those after it."""
+        self._heat_since_morning(index, self._flux(index))
+
+    def forget_heat(self, wanted: Collection[int]) -> None:
+        """Forget all sums but those of some instants, and those just before them."""
+        self._heat = {each: heat for each, heat in self._heat.items() if each in wanted or each + 1 in wanted}
+
+    def _when(self, index: int) -> np.datetime64:
+        """Return the time of an instant, UTC."""
+        return np.datetime64(self._start + np.timedelta64(round(self._times[index] * 1e9), "ns"))
+
+    def _possible_covers(self, instant: Instant) -> Array:
+        """Return the total cover, given or of the relative humidity, several where that is uncertain: (n, lat, lon)."""
+        if instant.cloud_cover is not None:
+            return np.clip(instant.cloud_cover, 0.0, 1.0)[None]
+        if not instant.temperature_is_read:
+            air = instant.water_vapour, instant.temperature, instant.pressure
+            return cloud.possible_covers(*air, self._grid.level, self._land)
+        humidity = relative_humidity(instant.water_vapour, instant.temperature, instant.pressure)
+        return cloud.diagnosed_cover(humidity, self._grid.level, self._land)[None]
+
+    def _ground(self, instant: Instant, covers: Array, index: int) -> _Ground:
+        """Return friction velocity, stability and heat flux; what is given is kept."""
+        temperature, pressure = _surface_temperature(instant), instant.surface_pressure
+        wind, height = self._wind(instant)
+        roughness = surface.roughness_length(wind, height, self._land)
+        flux = self._day_flux(instant, covers, temperature, self._when(index))
+        sensible = surface.kinematic(flux, pressure, temperature)
+        if instant.evaporation is not None:
+            sensible = sensible + surface.buoyancy_of_evaporation(instant.evaporation, pressure, temperature)
+        friction = np.empty(flux.shape)
+        night = (flux <= 0.0) & (self._land > 0.0) & (instant.sensible_heat is None)
+        if night.any():
+            theta_scale = (surface.night_temperature_scale(covers).mean(axis=0) * self._land)[night]
+            friction[night] = surface.friction_of_night(
+                wind[night], height, roughness[night], temperature[night], theta_scale
+            )
+            sensible[night] = -friction[night] * theta_scale
+        day = ~night
+        friction[day] = surface.friction_of_flux(wind[day], height, roughness[day], temperature[day], sensible[day])
+        if instant.friction_velocity is not None:
+            friction = np.maximum(instant.friction_velocity, 1e-3)
+        inverse = surface.inverse_obukhov(friction, temperature, sensible)
+        if instant.obukhov_length is not None:
+            inverse = 1.0 / instant.obukhov_length
+        return _Ground(friction, 1.0 / bounded_obukhov_length(inverse), sensible)
+
+    def _wind(self, instant: Instant) -> tuple[Array, float]:
+        """Return a wind speed near the ground [m/s] and its height [m]."""
+        if instant.wind_speed_10m is not None:
+            return instant.wind_speed_10m, 10.0
+        east, north = centred_winds(instant.eastward_wind[0], instant.northward_wind[0])
+        return np.hypot(east, north), float(self._grid.level[0])
+
+    def _day_flux(self, instant: Instant, covers: Array, temperature: Array, when: np.datetime64) -> Array:
+        """Return the sensible heat flux [W/m2] of the cells, given or from the ground's energy; the sea's is 0."""
+        if instant.sensible_heat is not None:
+            return instant.sensible_heat
+        incoming = instant.shortwave
+        if incoming is None:
+            sun = cos_zenith(when, self._grid.lon, self._grid.lat[:, None])
+            incoming = surface.shortwave(sun, covers).mean(axis=0)
+        net = surface.net_radiation(incoming, temperature, covers.mean(axis=0))
+        latent = None if instant.evaporation is None else surface.LATENT_HEAT * instant.evaporation
+        return self._land * surface.daytime_heat_flux(net, temperature, latent)
+
+    def _depth(self, instant: Instant, ground: _Ground, index: int) -> Array:
+        """Return the height of the boundary layer: given, from the stability, or from the heat since the morning."""
+        if instant.boundary_layer_height is not None:
+            return np.maximum(instant.boundary_layer_height, 10.0)
+        lat = self._grid.lat[:, None]
+        if instant.temperature_is_read:
+            thermal = self._richardson(instant, ground)
+            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
+            mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
+        else:
+            heat = self._heat_since_morning(index, self._land * ground.heat)
+            thermal = mixing.convective_height(heat)
+            inversion = np.where((heat < 0.0) & (ground.inverse_obukhov <= 0.0), self._land, 0.0)
+            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, inversion)
+        return np.clip(np.maximum(mechanical, thermal), mixing.LEAST_HEIGHT, mixing.GREATEST_HEIGHT)
+
+    def _richardson(self, instant: Instant, ground: _Ground) -> Array:
+        """Return the height from the bulk Richardson number."""
+        theta = potential_temperature(instant.temperature, instant.pressure)
+        east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
+        excess = np.minimum(np.maximum(8.5 * ground.heat / np.maximum(ground.friction, 0.1), 0.0), 3.0)
+        return mixing.richardson_height(theta, east, north, self._grid.level, ground.friction, excess)
+
+    def _heat_since_morning(self, index: int, flux: Array) -> Array:
+        """Return the heat given to the air [K m] up to an instant, summed over all instants before it.
+
+        Of the land alone: over the sea no night ends the sum, and the layer would grow from day to day.
+        """
+        for here in range(self.summed_before(index), index + 1):
+            now = flux if here == index else self._flux(here)
+            if here == 0:
+                total = self._heat_before_start(now)
+            else:
+                total = mixing.accumulate_heat(*self._heat[here - 1], now, self._times[here] - self._times[here - 1])
+            self._heat[here] = total, now
+        return self._heat[index][0]
+
+    def _flux(self, index: int) -> Array:
+        """Return the land's heat flux of an instant [K m/s]."""
+        instant = self._instant(index)
+        return self._land * self._ground(instant, self._possible_covers(instant), index).heat
+
+    def _heat_before_start(self, flux: Array) -> Array:
+        """Return the heat [K m] at the first instant: its flux, as the sun went since sunrise, or since sunset."""
+        when, lon, lat = self._when(0), self._grid.lon, self._grid.lat[:, None]
+        hours = np.arange(0.0, 16.0, 0.5)
+        past = [np.maximum(cos_zenith(when - np.timedelta64(int(h * 3600), "s"), lon, lat), 0.0) for h in hours]
+        up = np.cumprod([angle > 0.0 for angle in past], axis=0)
+        # one after the other: NumPy adds up the many values of a single column in another order than those of several
+        sunlit = 1800.0 * sum(angle * shone for angle, shone in zip(past, up, strict=True)) / np.maximum(past[0], 0.05)
+        since_sunset = 0.5 * (86400.0 - day_length(when, lat))
+        deficit = np.maximum(flux * since_sunset, -mixing.GREATEST_DEFICIT)
+        return np.asarray(np.where(flux > 0.0, flux * sunlit, deficit))
+
+    def _diffusivity(self, instant: Instant, ground: _Ground, depth: Array) -> Array:
+        """Return the diffusivity at the layer faces: the larger of the boundary layer's and the free air's."""
+        grid = self._grid
+        east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
+        theta = potential_temperature(instant.temperature, instant.pressure)
+        diffusivity = np.zeros((grid.shape[0] + 1, *grid.shape[1:]))
+        diffusivity[1:-1] = mixing.free_diffusivity(theta, east, north, grid.level, grid.layer_faces)
+        # no column is mixed from below above the deepest layer
+        mixed = slice(1, min(int(np.searchsorted(grid.layer_faces, depth.max())), grid.shape[0]))
+        profile = mixing.boundary_layer_diffusivity(
+            grid.layer_faces[mixed], depth, ground.friction, ground.inverse_obukhov
+        )
+        np.maximum(diffusivity[mixed], profile, out=diffusivity[mixed])
+        return diffusivity
+
+
+def potential_temperature(temperature: Array, pressure: Array) -> Array:
+    """Return theta = T (1000 hPa / p)^(R/cp) [K]."""
+    theta = _REFERENCE_PRESSURE / pressure
+    np.power(theta, GAS_CONSTANT_DRY_AIR / HEAT_CAPACITY_DRY_AIR, out=theta)
+    theta *= temperature
+    return theta
+
+
+def centred_winds(eastward: Array, northward: Array) -> tuple[Array, Array]:
+    """Return both wind components at the cell centres [m/s], as means of the faces (..., lat, lon)."""
+    east, north = eastward[..., 1:] + eastward[..., :-1], northward[..., 1:, :] + northward[..., :-1, :]
+    east *= 0.5
+    north *= 0.5
+    return east, north
+
+
+def air_fluxes(grid: Grid, density: Array, eastward_wind: Array, northward_wind: Array) -> tuple[Array, Array]:
+    """Return the air fluxes n u A [mol/s] through the west-east and the south-north faces.
+
+    The density n at a face is the mean of both cells, at the edge of the grid that of the cell inside.
+
+    reads  density         [mol/m3]  (nz, nlat, nlon)
+           eastward_wind   [m/s]     (nz, nlat, nlon + 1)
+           northward_wind  [m/s]     (nz, nlat + 1, nlon)
+    """
+    thickness = grid.thickness[:, None, None]
+    length = grid.meridional_face_length, grid.zonal_face_length[:, None]
+    east = _air_flux(*_both_sides(density, 2), eastward_wind, thickness, length[0])
+    return east, _air_flux(*_both_sides(density, 1), northward_wind, thickness, length[1])
+
+
+@one_pass
+def _air_flux(before: Array, behind: Array, wind: Array, thickness: Array, length: Array) -> Array:
+    return 0.5 * (before + behind) * wind * thickness * length
+
+
+def _both_sides(density: Array, axis: int) -> tuple[Array, Array]:
+    """Return the cells before and behind each face along an axis; beyond the edge of the grid is the cell inside."""
+    first, last = density.take([0], axis), density.take([-1], axis)
+    return np.concatenate([first, density], axis), np.concatenate([density, last], axis)
+
+
+def _surface_temperature(instant: Instant) -> Array:
+    """Return the given temperature near the ground, or that of the lowest layer."""
+    return instant.temperature[0] if instant.surface_temperature is None else instant.surface_temperature

@@ -1,0 +1,312 @@
+"""What one of several ranks needs of ERA5 files: the data around its window at each instant, what the whole tells."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+from airshed.grid.window import Window
+from airshed.io.era5 import open_era5
+from airshed.io.era5_fields import at_times
+from airshed.io.instants import Fields, Instants, together
+from airshed.io.level_coefficients import full_level_pressure
+from airshed.models.air.weather.accumulated import ACCUMULATED, Begins, growing_sums, hourly_amounts, sum_provenance
+from airshed.models.air.weather.air_mass import humidity_plane
+from airshed.models.air.weather.atmosphere import STANDARD_PRESSURE
+from airshed.models.air.weather.extra import KNOWN, WeatherField
+from airshed.models.air.weather.period import ForcingTimes
+from airshed.models.air.weather.points import Points, covering
+from airshed.models.air.weather.provenance import era5_provenance
+from airshed.models.air.weather.window import Area
+from airshed.parallel.communicator import Alone, Communicator
+
+Array = NDArray[np.float64]
+
+_LOWEST: Final = 800e2
+"""Pressure [Pa] that the lowest level must reach, about 2 km above the sea."""
+
+_LEAST, _MOST, _BYTES = 2, 6, 5 * 2**18
+"""Instants that are read at once: as many as so many bytes hold, within limits."""
+
+
+@dataclass(frozen=True)
+class Era5Head:
+    """What is known of ERA5 data around a grid before any instant is read.
+
+    period    the instants of the case, and their places in the data
+    lat, lon  [degrees]  of the points around the whole grid
+    levels    numbers of model levels, or pressures [Pa], from the ground up
+    names     of the fields of an instant
+    land      [1]  land fraction of the whole grid's cells that the data tells; None where it does not
+    air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None where the data has a temperature
+    extra     fields that processes ask for and the data has
+    sums      accumulated fields that hold growing sums, and when these begin again
+    """
+
+    period: ForcingTimes
+    lat: Array
+    lon: Array
+    levels: NDArray[Any]
+    on_model_levels: bool
+    names: frozenset[str]
+    land: Array | None
+    air_mass: Array | None
+    provenance: dict[str, str]
+    extra: tuple[WeatherField, ...] = ()
+    sums: Mapping[str, Begins] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, around: xr.Dataset, grid: Grid, period: ForcingTimes, extra: Sequence[WeatherField] = ()) -> "Era5Head":
+        """Return what the data around a grid tells; without temperature the humidity of all instants is looked at."""
+        lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
+        sums = growing_sums(around, period.source[0])
+        return cls(
+            period, lat, lon, np.asarray(around["level"].values), around.attrs["level_kind"] == "model",
+            frozenset(map(str, around.data_vars)) - {"lsm"}, _land_of(around, grid),
+            None if "t" in around else humidity_plane(around, period.source),
+            era5_provenance(around, period.held, extra, lambda name: sum_provenance(sums, name)),
+            tuple(each for each in extra if each.place == "cells" and each.era5 in around), sums,
+        )  # fmt: skip
+
+    @property
+    def needs_heat(self) -> bool:
+        """Whether the depth of the boundary layer comes from the heat that the ground gave since the morning."""
+        return not self.names & {"blh", "t", "z"}
+
+
+@dataclass(frozen=True)
+class Era5Data:
+    """ERA5 around a window of the grid.
+
+    instants  of each the fields (level, lat, lon) or (lat, lon) of the points around the window, accumulated ones
+              (hour, lat, lon) of one or two hours
+    """
+
+    head: Era5Head
+    instants: Instants
+
+    @classmethod
+    def of(
+        cls, dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, window: Window | None,
+        extra: Sequence[WeatherField] = (),
+    ) -> "Era5Data":  # fmt: skip
+        """Return the data for a window, or for the whole grid, which is read when it is used.
+
+        raises  DataError where the data does not cover the grid or the time, or lacks what heights need
+        """
+        around, period = _around(_without_others(dataset, extra), grid, start, length)
+        head = Era5Head.of(around, grid, period, extra)
+        return cls(head, _own(around, head, grid, window, Alone(), dataset.close))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How ranks share the reading of files.
+
+    windows   of all ranks, by rank
+    strategy  "parallel": each rank opens the files and reads what it needs; "root": the first one reads everything, and
+              sends each rank what it needs
+    """
+
+    windows: Sequence[Window]
+    ranks: Communicator
+    strategy: Literal["parallel", "root"]
+
+
+def open_part(
+    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, reading: Reading,
+    extra: Sequence[WeatherField] = (),
+) -> Era5Data:  # fmt: skip
+    """Return the data of files for this rank's window, opened, to be read instant by instant; all ranks call together.
+
+    extra   fields that processes ask for
+    raises  DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
+    """
+    windows, ranks = reading.windows, reading.ranks
+    sends = reading.strategy == "root" and ranks.size > 1
+    opened = None
+    with together(ranks):
+        if not sends or ranks.rank == 0:
+            opened = _open(files, grid, start, length, extra)
+    if not sends:
+        assert opened is not None
+        around, head, close = opened
+        return Era5Data(head, _own(around, head, grid, windows[ranks.rank], ranks, close))
+    head = ranks.scatter(None if opened is None else [opened[1]] * ranks.size)
+    count = len(head.period.times)
+    if opened is None:
+        return Era5Data(head, Instants(count, None, ranks, sends=True))
+    around, _, close = opened
+    read = partial(_parts, _FieldsAt(around, head), [_places(head, grid, window) for window in windows])
+    return Era5Data(head, Instants(count, read, ranks, sends=True, finish=close))
+
+
+def _open(
+    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, extra: Sequence[WeatherField]
+) -> tuple[xr.Dataset, Era5Head, Callable[[], None]]:
+    """Return the data of files around the whole grid, not read, what it tells at once, and what closes the files."""
+    dataset = open_era5(files)
+    try:
+        around, period = _around(_without_others(dataset, extra), grid, start, length)
+        return around, Era5Head.of(around, grid, period, extra), dataset.close
+    except BaseException:
+        dataset.close()
+        raise
+
+
+def _around(
+    dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None
+) -> tuple[xr.Dataset, ForcingTimes]:
+    """Return the part of the data around the whole grid, not read, and the instants of a case."""
+    period = ForcingTimes.of(dataset["time"].values, start, length)
+    _require_pressure(dataset)
+    _require_profile(dataset)
+    return covering(dataset, grid), period
+
+
+def _without_others(dataset: xr.Dataset, extra: Sequence[WeatherField]) -> xr.Dataset:
+    """Return the data without the fields that only some processes need, and none of the case's: not to be read."""
+    asked = {each.era5 for each in extra}
+    others = [each.era5 for each in KNOWN if each.era5 in dataset and each.era5 not in asked]
+    dropped = dataset.drop_vars(others)
+    return dropped.assign_attrs(unused=[*dataset.attrs.get("unused", ()), *others])
+
+
+def _own(
+    around: xr.Dataset,
+    head: Era5Head,
+    grid: Grid,
+    window: Window | None,
+    ranks: Communicator,
+    finish: Callable[[], None],
+) -> Instants:
+    """Return the instants of a window that this rank reads for itself."""
+    here = around.isel(_places(head, grid, window))
+    count = len(head.period.times)
+    return Instants(count, _SomeAtOnce(_FieldsAt(here, head), count), ranks, finish=finish)
+
+
+def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slice]:
+    """Return the places of the points around a window among those around the whole grid."""
+    return Points(head.lat, head.lon, Area.of(grid, window)).places
+
+
+class _SomeAtOnce:
+    """Reads some instants at once, and returns one after the other, each of them once.
+
+    To find the way to a variable's values takes longer than to read those of an instant, whatever the window is: the
+    smaller it is, the more instants are read at once: the ones after it, or those before it where the one after it was
+    the last one to be asked for.
+    """
+
+    def __init__(self, read: Callable[[Sequence[int]], list[Fields]], count: int) -> None:
+        self._read, self._count, self._at_once = read, count, _LEAST
+        self._ready: dict[int, Fields] = {}
+        self._last = -1
+        self._lock = Lock()  # the computing thread reads too, where it needs what the other one has not begun
+
+    def __call__(self, index: int) -> Fields:
+        """Return the fields of an instant; DataError where it cannot be read, whatever becomes of later ones."""
+        with self._lock:
+            backwards, self._last = index == self._last - 1, index
+            if index not in self._ready:
+                self._ready = self._from(index, backwards=backwards)
+                size = sum(values.nbytes for values in self._ready[index].values())
+                self._at_once = max(_LEAST, min(_MOST, _BYTES // max(size, 1)))
+            return self._ready.pop(index)
+
+    def _from(self, index: int, *, backwards: bool) -> dict[int, Fields]:
+        several = range(index, min(index + self._at_once, self._count))
+        if backwards:
+            several = range(max(index + 1 - self._at_once, 0), index + 1)
+        try:
+            return dict(zip(several, self._read(several), strict=True))
+        except DataError:  # perhaps of a later one, which is told when it is needed
+            return {index: self._read([index])[0]}
+
+
+class _FieldsAt:
+    """Reads the fields of some instants.
+
+    Archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them.
+    """
+
+    def __init__(self, dataset: xr.Dataset, head: Era5Head) -> None:
+        self._period, self._sums, self._all_times = head.period, head.sums, dataset["time"].values
+        self._fields = {str(name): dataset.variables[name] for name in dataset.data_vars if name != "lsm"}
+        self._at_times = {name: at_times(field) for name, field in self._fields.items() if "time" in field.dims}
+
+    def __call__(self, indices: Sequence[int]) -> list[Fields]:
+        """Return the values of each instant, contiguous."""
+        values = [self._values(name, indices) for name in self._fields]
+        return [dict(zip(self._fields, each, strict=True)) for each in zip(*values, strict=True)]
+
+    def _values(self, name: str, indices: Sequence[int]) -> list[NDArray[np.floating]]:
+        """Return the values of a variable at each instant: copies, since a part would keep all that was read."""
+        field, accumulated = self._fields[name], name in ACCUMULATED
+        if name not in self._at_times:
+            values = np.array(field.values, np.float64, order="C")
+            return [values[None] if accumulated else values] * len(indices)
+        if name in self._sums:
+            places, read = (self._period.source[index] for index in indices), self._at_times[name]
+            return [hourly_amounts(read, place, self._all_times, self._sums[name]) for place in places]
+        hours, end = 2 if accumulated and self._period.is_hourly else 1, field.sizes["time"]
+        spans = [range(first, min(first + hours, end)) for first in (self._period.source[index] for index in indices)]
+        times = sorted({place for span in spans for place in span})
+        values = self._at_times[name](times)
+        firsts = [times.index(span[0]) for span in spans]
+        if accumulated:
+            parts = [values[first : first + len(span)] for first, span in zip(firsts, spans, strict=True)]
+        else:
+            parts = [values[first] for first in firsts]
+        return [np.array(part, np.float32 if field.ndim == 4 else np.float64, order="C") for part in parts]
+
+
+def _parts(read: _FieldsAt, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
+    """Return the values of an instant for each of several windows."""
+    whole = read([index])[0]
+    cuts = [(..., where["latitude"], where["longitude"]) for where in places]
+    return [{name: np.ascontiguousarray(values[cut]) for name, values in whole.items()} for cut in cuts]
+
+
+def _require_pressure(dataset: xr.Dataset) -> None:
+    """Raise DataError unless the heights of the levels can be found."""
+    if dataset.attrs["level_kind"] == "model" and not {"sp", "lnsp"} & set(dataset):
+        wind = dataset["u"].attrs["file"]
+        raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
+    if not {"sp", "lnsp", "z"} & set(dataset):
+        raise DataError(
+            "the meteorology's pressure levels need the height of the ground: add sp (surface pressure) or z"
+        )
+
+
+def _require_profile(dataset: xr.Dataset) -> None:
+    """Raise DataError for levels that tell nothing of the air near the ground: below the lowest one its values hold."""
+    levels, wind = np.asarray(dataset["level"].values), dataset["u"].attrs["file"]
+    if levels.size < 2:
+        raise DataError(f"{wind} has one level, which tells no profile of the wind; download more levels")
+    on_model_levels = dataset.attrs["level_kind"] == "model"
+    pressure = full_level_pressure(levels, np.full(1, STANDARD_PRESSURE)).ravel() if on_model_levels else levels
+    if pressure.max() < _LOWEST:
+        raise DataError(
+            f"the lowest level of {wind} lies at {pressure.max() / 100.0:.0f} hPa over the sea, and nothing tells of "
+            f"the air below; download levels to the ground, at least to {_LOWEST / 100.0:.0f} hPa"
+        )
+
+
+def _land_of(dataset: xr.Dataset, grid: Grid) -> Array | None:
+    """Return the land fraction of the grid's cells that the data tells, None where it does not."""
+    if "lsm" not in dataset:
+        return None
+    mask = dataset["lsm"].isel(time=0) if "time" in dataset["lsm"].dims else dataset["lsm"]
+    lat, lon = (np.asarray(dataset[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
+    cells = Points(lat, lon, Area.of(grid, None)).cells(np.asarray(mask.values, dtype=np.float64))
+    return np.clip(cells, 0.0, 1.0)

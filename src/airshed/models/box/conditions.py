@@ -1,0 +1,309 @@
+"""The conditions of boxes of air: the case of the box model, read from a file or a dictionary, checked, immutable."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import date, datetime
+from math import ceil
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, create_model, field_validator, model_validator
+
+from airshed.case.case import RunCase
+from airshed.case.sections import Due, OutputSection, RestartSection
+from airshed.case.toml import read_toml, write_toml
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.errors import CaseError
+from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
+from airshed.core.text import shown
+from airshed.core.units import Quantity
+from airshed.formula.given import Given
+from airshed.models.air import processes
+from airshed.models.air.asked import ProcessSection
+from airshed.models.box.values import (
+    CONCENTRATION,
+    MOST_HUMIDITY,
+    Concentration,
+    Factor,
+    FromCsv,
+    LossRate,
+    Pressure,
+    Rate,
+    Source,
+    Temperature,
+    Value,
+)
+from airshed.process.discovery import processes_of, sections_of
+
+METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
+"""Rosenbrock methods, which choose their own steps."""
+
+SECONDS_PER_DEGREE: Final = 240.0
+"""Difference of local time by longitude [s/degree]."""
+
+_FINEST_SINGLE: Final = 1e-5
+
+Time = Annotated[Quantity, measured("s", least="1e-12 s", most="1e15 s")]
+ClockTime = Annotated[Quantity, measured("s", least=0.0, most="1000 year")]
+Height = Annotated[Quantity, measured("m", least="1 cm", most="99 km")]
+TimeOfDay = Annotated[Quantity, measured("s", least=0.0, most="24 h")]
+Tolerance = Annotated[
+    Quantity, measured(CONCENTRATION, "mol/mol", above=0.0, most=(f"1e20 {CONCENTRATION}", "1 mol/mol"))
+]
+
+
+def _day(value: object) -> date:
+    """Return a calendar day, given as TOML writes it or as text."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = date.fromisoformat(value)
+    if isinstance(value, datetime) or not isinstance(value, date):
+        raise refuse(f"{KEY} must be a day such as 2022-08-31, not {shown(value)}")
+    return value
+
+
+Day = Annotated[date, BeforeValidator(_day)]
+
+
+class BoxTime(Section):
+    """When the box begins and ends, in local time from midnight of the first day."""
+
+    start: ClockTime = setting("0 h", "Local time at which it begins.")
+    length: Time = setting(..., "How long it lasts.")
+    output_every: Time = setting("1 h", "Time between outputs; the start and the end are always there.")
+    restarts: tuple[TimeOfDay, ...] = setting(
+        (), "Times of day, each day, at which conditions jump: the integration restarts there.", unit="s"
+    )
+
+    @property
+    def whole(self) -> float:
+        """How long is simulated [s]."""
+        return self.length.value
+
+    @property
+    def parts(self) -> str:
+        """The setting of :attr:`whole`, in words."""
+        return "time.length"
+
+    @model_validator(mode="after")
+    def _within_a_day(self) -> Self:
+        for value in self.restarts:
+            if value.value >= SECONDS_PER_DAY:
+                raise refuse(f"time.restarts = {value.text!r} is a time of day, before 24 h")
+        return self
+
+
+class Location(Section):
+    """Where and on which day the box stands, for the sun; local time is UTC + lon/15 h."""
+
+    lat: Number = setting(..., "Latitude, north positive.", unit="deg", ge=-90, le=90)
+    lon: Number = setting(..., "Longitude, east positive.", unit="deg", ge=-360, le=360)
+    date: Day = setting(..., "The first day.")
+
+
+class BoxEnvironment(Section):
+    """The air of the box; what neither the mechanism nor a formula needs may be left out."""
+
+    temperature: Temperature | None = setting(None, "Temperature, T in formulas.", unit="K")
+    pressure: Pressure | None = setting(None, "Pressure, p in formulas; gives the air density.", unit="Pa")
+    humidity: Factor | None = setting(None, "Relative humidity; gives H2O unless [fixed] does.", unit="1")
+    location: Location | None = setting(None, "Gives the sun unless [rates] does.")
+    height: Height | None = setting(None, "Height of the box, over which the ground acts; for processes.")
+    land_fraction: Number | None = setting(
+        None, "Part of the ground that is land; for processes.", unit="1", ge=0, le=1
+    )
+
+    @field_validator("humidity")
+    @classmethod
+    def _a_share(cls, value: Value | None) -> Value | None:
+        if isinstance(value, Given) and value.value > MOST_HUMIDITY:
+            percent = f"{KEY} = {value.text!r} is {100.0 * value.value:g} %, more than any air has"
+            raise refuse(f'{percent}: a number alone is a fraction; write 60 % as "60 %" or 0.6')
+        return value
+
+
+class BoxSolver(Section):
+    """How it is integrated."""
+
+    method: Literal["ros2", "ros3", "rodas3", "rodas4", "gauss-seidel"] = setting(
+        "rodas4",
+        "A Rosenbrock method, which chooses its steps, or two-step BDF with Gauss-Seidel iteration over the species.",
+    )
+    relative_tolerance: Number = setting(1e-6, "Error of a step over the concentration (Rosenbrock).", ge=1e-14, lt=1)
+    absolute_tolerance: Tolerance = setting(
+        "1 molecules/cm3", "Error of a step that is small enough for any concentration (Rosenbrock)."
+    )
+    most_steps: Whole = setting(
+        100_000, "Steps between two outputs after which it gives up (Rosenbrock).", ge=1, le=10**9
+    )
+    step: Time = setting("300 s", "Longest step (gauss-seidel).")
+    sweeps: Whole = setting(2, "Sweeps of the iteration in each step (gauss-seidel).", ge=1, le=1000)
+    precision: Literal["double", "single"] = setting("double", "Precision of the concentrations.")
+
+    @model_validator(mode="after")
+    def _above_rounding(self) -> Self:
+        if self.method in METHODS and self.precision == "single" and self.relative_tolerance < _FINEST_SINGLE:
+            raise refuse(
+                f"solver.relative_tolerance = {self.relative_tolerance:g} is finer than single precision rounds: give "
+                f"{_FINEST_SINGLE:g} or more, or double precision"
+            )
+        return self
+
+
+PROCESSES: Final = {each.section: each for each in processes_of(processes) if each.model is None}
+"""The processes of the package that conditions may have a section of, by its name.
+
+A section that is written by hand belongs to the three-dimensional model: its wind, its inventory, its mechanism.
+"""
+
+
+_NO_DATE: Final = np.datetime64("2000-01-01", "s")
+"""First day of boxes without a location."""
+
+_RESTARTS: Final = 6 * 3600.0
+"""Least time [s] between two restarts where the conditions give none."""
+
+_OF_RUNS: Final = ("model", "mechanism", "states", "output", "restart", "run")
+"""Settings that `airshed box` takes from its options; `airshed run` requires the first two."""
+
+
+class _FixedConditions(RunCase):
+    """All that a box needs together with its mechanism; `docs/box.md` lists it."""
+
+    own_before = ""
+    what = "the conditions"
+
+    title: str = setting("Airshed box", "What the box is called in files.")
+    model: Literal["box"] = setting("box", "The model that runs the case.")
+    mechanism: str = setting("", "For `airshed run`: a shipped mechanism or a reaction file.")
+    states: str = setting("", "For `airshed run`: a file with the state of each of many boxes at the start.")
+    time: BoxTime  # type: ignore[assignment]  # local time, not UTC
+    environment: BoxEnvironment = Field(default_factory=BoxEnvironment)
+    initial: Mapping[str, Concentration] = setting(
+        {}, "Species at the start; those not named are as the mechanism's file has them, else 0.", unit=CONCENTRATION
+    )
+    fixed: Mapping[str, Concentration] = setting(
+        {}, "Concentrations that are prescribed: M, O2, N2, H2O, fixed species.", unit=CONCENTRATION
+    )
+    rates: Mapping[str, Rate] = setting({}, "What the mechanism leaves open by name; SUN, sec_zenith, daylight.")
+    emission: Mapping[str, Source] = setting({}, "Sources of species.", unit=f"{CONCENTRATION}/s")
+    deposition: Mapping[str, LossRate] = setting({}, "Loss rates of species.", unit="1/s")
+    weather: Mapping[str, Any] = setting(
+        {}, "Fields of the weather that processes require, each in the unit that they declare."
+    )
+    process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
+    solver: BoxSolver = Field(default_factory=BoxSolver)
+
+    @field_validator("rates", mode="before")
+    @classmethod
+    def _dotted(cls, rates: object) -> object:
+        """Read `PHOTO.jNO2 = ...`, which TOML reads as a table in a table, as a name with a dot."""
+        if not isinstance(rates, Mapping):
+            return rates
+        flat: dict[str, object] = {}
+        for name, value in rates.items():
+            inner = value if isinstance(value, Mapping) and not {"csv", "column"} & set(value) else {"": value}
+            flat |= {f"{name}.{key}" if key else name: each for key, each in inner.items()}
+        return flat
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
+        """Read a conditions file; raises CaseError with file, line and key for everything that is wrong with it."""
+        if not Path(path).exists():
+            read_toml(Path(path))  # raises
+        return super().load(path, overrides)
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Self:
+        if self.environment.pressure is not None and "M" in map(str.upper, self.fixed):
+            raise refuse("the air density needs environment.pressure or fixed.M, not both")
+        if {"sec_zenith", "sun"} <= set(map(str.casefold, self.rates)):
+            raise refuse("rates.sec_zenith and rates.SUN say the same thing: give one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _usual_records(self) -> Self:
+        """Write output every `time.output_every`, and restarts with some of it, unless the conditions say otherwise."""
+        every = self.time.output_every
+        seconds = ceil(_RESTARTS / every.value) * every.value
+        usual = {
+            "output": (OutputSection.model_construct(every=every),),
+            "restart": RestartSection.model_construct(every=Quantity(f"{seconds:.15g} s", seconds, "s")),
+        }
+        vars(self).update({name: value for name, value in usual.items() if name not in self.model_fields_set})
+        return self
+
+    def _due(self) -> Due:
+        """Return what is due repeatedly; `time.output_every` has a limit of its own."""
+        given = {"output": "output.", "restart": "restart."}
+        prefixes = tuple(prefix for name, prefix in given.items() if name in self.model_fields_set)
+        return [each for each in super()._due() if each[0].startswith(prefixes)]
+
+    @property
+    def start(self) -> np.datetime64:
+        """The start, UTC; without a location local time is that of 2000-01-01, UTC."""
+        return midnight(self.environment.location) + np.timedelta64(round(self.time.start.value * 1e3), "ms")
+
+    @contextmanager
+    def naming_file(self, other: str = "states") -> Iterator[None]:
+        """Put the name of the file before messages of a CaseError, unless they start with it or another one."""
+        try:
+            yield
+        except CaseError as error:
+            if self._file is None or str(error).startswith((str(self._file), other)):
+                raise
+            raise CaseError(f"{self._file}: {error}") from error
+
+    @property
+    def folder(self) -> Path:
+        """The folder that paths are relative to."""
+        return self._base if self._file is None else self._file.parent
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values, defaults included, without sections of processes that are not given."""
+        unasked = set(PROCESSES) - self.model_fields_set | ({"process"} if not self.process else set())
+        plain = {name: _plain(value) for name, value in super().to_dict().items() if name not in unasked}
+        return {name: value for name, value in plain.items() if value != ""}
+
+    def conditions(self) -> dict[str, Any]:
+        """Return :meth:`to_dict` without the settings of runs, as `airshed box` needs it."""
+        return {name: value for name, value in self.to_dict().items() if name not in _OF_RUNS}
+
+    def conditions_file(self, folder: Path | None = None) -> str:
+        """Return :meth:`conditions` as the text of a file; its paths are relative to `folder`."""
+        data = self.conditions()
+        columns = [each for table in data.values() if isinstance(table, dict) for each in table.values()]
+        paths = [(each, "csv") for each in columns if isinstance(each, dict) and "csv" in each]
+        for table, key in [*paths, *((each, "file") for each in data.get("process", ()))]:
+            table[key] = table[key] if folder is None else relpath(self.folder / table[key], folder)
+        return write_toml(data)
+
+
+def midnight(location: Location | None) -> np.datetime64:
+    """Return local midnight of the first day, UTC."""
+    if location is None:
+        return _NO_DATE
+    return np.datetime64(location.date, "s") - np.timedelta64(round(SECONDS_PER_DEGREE * location.lon), "s")
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting with columns of files as tables."""
+    if isinstance(value, FromCsv):
+        return value.to_dict()
+    return {key: _plain(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+if TYPE_CHECKING:
+
+    class BoxConditions(_FixedConditions):
+        """Conditions with the sections that processes declare."""
+
+        def __getattr__(self, section: str) -> Section: ...
+
+else:
+    BoxConditions = create_model(
+        "BoxConditions", __base__=_FixedConditions, __module__=__name__, __doc__=_FixedConditions.__doc__,
+        **sections_of(PROCESSES.values()),
+    )  # fmt: skip

@@ -1,0 +1,298 @@
+"""Processes in boxes: the reactions that they add, and their losses and sources in a second, by their declarations.
+
+    D = sum of L + sum of F / A,     E = sum of S M
+
+of losses L [1/s], of the air F [mol/s] with which species fall through the lower face of a box with A [mol] of air, and
+of sources S [mol/mol/s] in air of M [molecules cm-3]. The rates are the formulas that kernels compile, evaluated by
+NumPy at all times at once. Operators between cells are left out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from math import nan
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.constants import AVOGADRO
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+from airshed.formula import evaluate
+from airshed.formula.tree import symbols
+from airshed.kernels.step.operators import AIR, Kind
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.asked import Asked, OwnFiles, check_weather_unit
+from airshed.models.air.fields import WEATHER
+from airshed.models.air.phases import with_particles
+from airshed.models.box.conditions import PROCESSES, BoxConditions, BoxEnvironment
+from airshed.models.box.place import OF_AIR, BoxWeather, about_mechanism, place_of, where_to_give
+from airshed.models.box.values import Value, value_of
+from airshed.process.bound import OF_SPECIES, Bound, refuse_idle
+from airshed.process.kinds import PLACE, Weather, arguments
+
+Array = npt.NDArray[np.float64]
+Rate = tuple[str, int, Array]
+"""A part of "deposition" [1/s] or "emission" [molecules cm-3 s-1], the number of its species, and (cell, time)."""
+
+_CUBIC_CENTIMETRES: Final = 1e6
+_FOLLOWS_FROM: Final[Mapping[str, tuple[str, ...]]] = {
+    **OF_AIR, "air": ("M",), "cos_zenith": ("SUN",), "light": ("daylight",), "sun_height": ("SUN",),
+}  # fmt: skip
+"""Names in formulas of conditions from which arguments of processes follow."""
+_OF_HEIGHT: Final = {"air", "thickness", "layer_thickness"}
+_SUN: Final = "height of the sun"
+_STORED: Final = 4  # numbers of columns for which a process is stored
+
+_ALWAYS: Final = {
+    spec.name: spec.unit for spec in WEATHER if not spec.name.startswith("air_") and spec.name not in OF_AIR
+}
+"""Fields that every state of the weather holds, which methods may read undeclared, and their units."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The conditions of boxes at some times: (cell, time), with 1 where nothing depends on it.
+
+    times    (time,) [s since local midnight of the first day]
+    values   by their names in formulas;  weather  the fields of [weather]
+    sun      cosine of the sun's zenith angle; None where the conditions do not give it
+    """
+
+    times: Array
+    values: Mapping[str, Array]
+    weather: Mapping[str, Array]
+    sun: Array | None
+
+    @cached_property
+    def air(self) -> dict[str, Array]:
+        """The air by the names that processes have for it, as far as the conditions give it."""
+        values = self.values
+        own = {"T": "temperature", "p": "pressure", "SUN": "cos_zenith", "daylight": "light"}
+        found = {name: values[each] for each, name in own.items() if each in values}
+        if "M" in values:
+            found["air_density"] = values["M"] * (_CUBIC_CENTIMETRES / AVOGADRO)
+            if "H2O" in values:
+                found["water_vapour"] = values["H2O"] / values["M"]
+        return found
+
+    @property
+    def state(self) -> dict[str, Array]:
+        """All fields of the weather."""
+        return {name: self.air[name] for name in OF_AIR if name in self.air} | dict(self.weather)
+
+
+class BoxProcess:
+    """A process of the conditions, in boxes; raises CaseError for settings that do not fit the mechanism.
+
+    name       of its section;  order  among processes
+    is_on      whether its settings let it act anywhere
+    operators  those that have a meaning in a box;  reactions  that it adds to the mechanism
+    """
+
+    def __init__(
+        self, asked: Asked, environment: BoxEnvironment, network: ReactionNetwork, about: Mapping[str, Any]
+    ) -> None:
+        self.name, self.order = asked.process.section, asked.process.order
+        self._own, self._environment, self._sun = asked.process.declaration, environment, np.full(1, nan)
+
+        def bind(columns: int) -> Bound:
+            place = place_of(columns, environment, network, about, lambda seconds: self._sun[None])
+            return Bound(asked.at(place, network.name), OF_SPECIES)
+
+        self._bound = lru_cache(_STORED)(bind)
+        bound = self._bound(1)
+        if any(act.kind in OF_SPECIES for act in self._own.acts.values()):
+            refuse_idle(asked.where, bound.process)
+        self.is_on = bound.process.is_on()
+        self.reactions = bound.reactions if self.is_on else ()
+        self.operators = bound.operators if self.is_on and not asked.process.margin else ()
+        acts = [each for each in self._own.acts.values() if each.kind in OF_SPECIES and self.operators]
+        self._arguments = frozenset(self._followed(name for act in acts for name in arguments(act.function)))
+        instants = [name for name in self._arguments if name in self._own.instants]
+        self._has_methods = any(self._is_method(name) for name in instants)
+        """Whether some function of instants may read any field."""
+
+    def _followed(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield arguments, and those of the functions of instants that give them."""
+        for name in names:
+            yield name
+            if name in self._own.instants and not self._is_method(name):
+                yield from self._followed(arguments(self._own.instants[name].function))
+
+    def _is_method(self, name: str) -> bool:
+        return arguments(self._own.instants[name].function)[:1] == ("self",)
+
+    @cached_property
+    def weather(self) -> dict[str, Weather]:
+        """The fields of the weather that it reads, by their names in the state: for methods all that it declares."""
+        declared = self._own.weather.items()
+        return {each.field: each for name, each in declared if self._has_methods or name in self._arguments}
+
+    @cached_property
+    def _of_place_and_air(self) -> frozenset[str]:
+        """What rates read of the air of the cell, and functions of instants of the place."""
+        found = {name for each in self.operators for rate in each.rate for name in symbols(rate) if name in AIR}
+        found |= {"air"} if any(each.kind == "sinking" for each in self.operators) else set()
+        known = {*self._own.settings, *self._own.weather, *self._own.instants}
+        return frozenset(found | {name for name in self._arguments if name in PLACE and name not in known})
+
+    @property
+    def needs(self) -> set[str]:
+        """Names in formulas of conditions that it requires."""
+        read = self._of_place_and_air | {name for name, each in self.weather.items() if not each.optional}
+        of_sources = {"M"} if any(each.kind == "source" for each in self.operators) else set()
+        return {name for each in read for name in _FOLLOWS_FROM.get(each, ())} | of_sources
+
+    def touched(self, section: str) -> set[int]:
+        """Return the numbers of species for which it has a "deposition" or an "emission"."""
+        return {species for each in self.operators if _section(each.kind) == section for species in each.species}
+
+    def check(self, weather: Iterable[str]) -> None:
+        """Raise CaseError where the conditions lack the height, the land, or a field of [weather]."""
+        environment, given = self._environment, set(weather)
+        if environment.height is None and (self._has_methods or self._of_place_and_air & _OF_HEIGHT):
+            raise CaseError(f'{self.name} needs the height of the box; give environment.height, such as "1 km"')
+        if environment.land_fraction is None and "land_fraction" in self._of_place_and_air:
+            raise CaseError(f"{self.name} needs to know of land and sea; give environment.land_fraction, from 0 to 1")
+        for name, each in self.weather.items():
+            if not each.optional and name not in OF_AIR and name not in given:
+                needed = f"{self.name} needs {name} [{each.unit}], which the conditions do not give"
+                raise CaseError(f"{needed}; {where_to_give(name)}")
+
+    def rates(self, moment: Moment) -> Iterator[Rate]:
+        """Yield its losses and sources at some times; raises DataError where a field of it is not finite."""
+        given = {**self._air_of(moment), **self._fields(moment)}
+        for operator in self.operators:
+            numbers = {name: np.reshape(each, (-1, 1, 1)) for name, each in operator.numbers.items()}
+            rate = evaluate(operator.rate[0], {**given, **numbers})
+            if operator.kind == "sinking":
+                rate = rate / given["air"]
+            elif operator.kind == "source":
+                rate = rate * moment.values["M"]
+            full = np.broadcast_to(rate, (len(operator.species), *np.broadcast_shapes(rate.shape, (1, 1))[-2:]))
+            for species, own in zip(operator.species, full, strict=True):
+                yield _section(operator.kind), species, own
+
+    def _air_of(self, moment: Moment) -> dict[str, Array]:
+        """Return the air of the box, which stands on 1 m2."""
+        height, air = self._environment.height, moment.air
+        if height is None:
+            return air
+        content = {"air": air["air_density"] * height.value} if "air_density" in air else {}
+        return {**air, **content, "thickness": np.full((1, 1), height.value)}
+
+    def _fields(self, moment: Moment) -> dict[str, Array]:
+        """Return the fields of instants, (cell, time) or (species, cell, time).
+
+        Functions get all boxes and times at once, as columns; methods get the boxes at one time after the other.
+        """
+        if not any(each.fields for each in self.operators):
+            return {}
+        free, read = self._has_methods, self._of_place_and_air
+        given = {name: each for name, each in moment.state.items() if free or name in self.weather}
+        if moment.sun is not None and (free or "sun_height" in read):
+            given[_SUN] = moment.sun
+        clock = free or "seconds" in read
+        shape = np.broadcast_shapes((1, moment.times.size if clock else 1), *(each.shape for each in given.values()))
+        whole = {name: np.broadcast_to(each, shape) for name, each in given.items()}
+        if not free:
+            seconds = np.broadcast_to(moment.times[None], shape).reshape(-1) if clock else 0.0
+            found = self._in_columns({name: each.reshape(-1) for name, each in whole.items()}, seconds)
+            return {name: each.reshape(*each.shape[:-1], *shape) for name, each in found.items()}
+        parts = [
+            self._in_columns({name: each[:, number] for name, each in whole.items()}, time, shape[0])
+            for number, time in enumerate(moment.times.tolist())
+        ]
+        return {name: np.stack([part[name] for part in parts], axis=-1) for name in parts[0]}
+
+    def _in_columns(self, state: Mapping[str, Array], seconds: Any, columns: int = 1) -> dict[str, Array]:
+        """Return the fields (column,) or (species, column) for a state (column,); seconds may be an array of that."""
+        columns = max([columns, np.size(seconds), *(each.size for each in state.values())])
+        self._sun = state.get(_SUN, self._sun)
+        bound = self._bound(columns)
+        weather: Any = BoxWeather({name: each for name, each in state.items() if name != _SUN}, self.weather, self.name)
+        found = bound.at(weather, seconds, lambda _: weather)
+        by_species = {each.name: each.species for each in bound.fields}
+        return {name: each.reshape((-1, columns) if by_species[name] else (columns,)) for name, each in found.items()}
+
+
+def _section(kind: Kind) -> str:
+    return "emission" if kind == "source" else "deposition"
+
+
+@dataclass(frozen=True)
+class BoxProcesses:
+    """Processes in boxes.
+
+    network  the mechanism with the reactions that they add
+    acting   those with losses or sources, in their order
+    names    of all that change something, for reports;  notes  remarks on the others
+    weather  the fields of [weather] in the units of the processes
+    """
+
+    network: ReactionNetwork
+    acting: tuple[BoxProcess, ...] = ()
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    weather: Mapping[str, Value] = field(default_factory=dict)
+
+    def touched(self, section: str) -> set[int]:
+        """Return the numbers of species for which some process has a "deposition" or an "emission"."""
+        return {species for each in self.acting for species in each.touched(section)}
+
+
+def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, allow_code: bool) -> BoxProcesses:
+    """Return the processes of conditions; raises CaseError for what does not fit or is missing.
+
+    allow_code  whether those in files may run
+    """
+    sections = [name for name in PROCESSES if name in conditions.model_fields_set]
+    asked = [Asked(name, PROCESSES[name], getattr(conditions, name)) for name in sections]
+    asked += OwnFiles(conditions.process, conditions.folder, allow_code, "allow_code=True").asked()
+    for each in asked:
+        for name in each.process.declaration.updates:
+            raise CaseError(
+                f"{each.where}: {name}() is an update, which boxes do not run; in a box a process acts by loss, source "
+                "and reactions"
+            )
+    about = about_mechanism(network) if asked else {}
+    if "particles" in sections:
+        about["deposition map"] = with_particles(about["deposition map"], conditions.particles)
+    found = [BoxProcess(each, conditions.environment, network, about) for each in asked]
+    found.sort(key=lambda each: each.order)
+    acting = tuple(each for each in found if each.operators)
+    weather = _weather(conditions, found)
+    for one in acting:
+        one.check(weather)
+    reactions = tuple(reaction for each in found for reaction in each.reactions)
+    return BoxProcesses(
+        replace(network, reactions=(*network.reactions, *reactions)) if reactions else network,
+        acting,
+        tuple(each.name for each in found if each.operators or each.reactions),
+        tuple(_note(each, network) for each in found if not (each.operators or each.reactions)),
+        weather,
+    )
+
+
+def _note(process: BoxProcess, network: ReactionNetwork) -> str:
+    if process.is_on:
+        return f"{process.name} does nothing in a box: it acts between cells"
+    return f"{process.name} does nothing: its settings leave it off, or name no species of {network.name}"
+
+
+def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict[str, Value]:
+    """Return the fields of [weather] in the units of processes; raises CaseError, also where two units differ."""
+    units = dict(_ALWAYS)
+    declared = [(each.section, list(each.declaration.weather.values())) for each in PROCESSES.values()]
+    for name, fields in [*declared, *((each.name, list(each.weather.values())) for each in processes)]:
+        for each in fields:
+            check_weather_unit(name, each, units)
+    for name in conditions.weather:
+        if name in OF_AIR:
+            raise CaseError(f"weather.{name}: it follows from [environment] and [fixed]; leave it out")
+        if name not in units:
+            known = [each for each in units if each not in OF_AIR]
+            raise CaseError(f"weather.{name}: no process requires such a field; {suggestion(name, known)}")
+    return {name: value_of(each, (units[name],), where=f"weather.{name}") for name, each in conditions.weather.items()}

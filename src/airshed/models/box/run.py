@@ -1,0 +1,308 @@
+"""Runs boxes of air from conditions to a data set, a file and a report."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from airshed.case.sections import RunSection
+from airshed.core.atomic import write_whole
+from airshed.core.errors import CaseError, OutputError
+from airshed.core.report import Cell, Report, Table
+from airshed.core.text import suggestion
+from airshed.core.version import __version__
+from airshed.mechanism import ReactionNetwork, atom_counts, load_mechanism
+from airshed.models.box.conditions import BoxConditions
+from airshed.models.box.failure import ChemistryFailure
+from airshed.models.box.model import BoxModel
+from airshed.models.box.states import CellStates, load_states, states_of
+from airshed.parallel.communicator import Alone
+from airshed.runtime.simulation import Simulation, StepInfo
+
+MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
+"""Species that are shown where a mechanism has them, unless others are requested."""
+
+_MOST_ROWS: Final = 12
+_ANY_NUMBER: Final = 10**9  # of steps in a batch
+_BALANCED: Final = 1e-9
+_SUFFIXES: Final = (".nc", ".csv")
+
+Observer = Callable[[float], None]
+"""Receives the part of the time that is done, 0 to 1."""
+
+Conditions = BoxConditions | Mapping[str, Any] | str | Path
+States = CellStates | xr.Dataset | str | Path
+
+
+@dataclass(frozen=True)
+class BoxOptions:
+    """How boxes are run.
+
+    states      a file with the state of each of many boxes;  species  that are shown, by default the main ones
+    threads     to compute with
+    allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
+    """
+
+    states: Path | None = None
+    species: Sequence[str] = ()
+    threads: int = 1
+    allow_code: bool = False
+
+
+@dataclass(frozen=True)
+class BoxOutcome:
+    """Result of a run of boxes: its time series, its report, and the species that are shown."""
+
+    series: xr.Dataset
+    report: Report
+    species: tuple[str, ...]
+
+
+_PLAIN: Final = BoxOptions()
+
+
+class BoxRun:
+    """A simulation of boxes in memory, and the time series of it.
+
+    simulation  on the runtime;  model  of it;  seconds  wall time of the integration
+    allow_code  whether processes in files may run, which the conditions name
+    """
+
+    def __init__(
+        self, network: ReactionNetwork, conditions: BoxConditions, *, states: CellStates | None = None,
+        threads: int = 1, allow_code: bool = False,
+    ) -> None:  # fmt: skip
+        case = conditions.model_copy(update={"run": RunSection(threads=threads)})
+        case = case.allowing_code() if allow_code else case
+        self.simulation = Simulation(case, network, states, ranks=Alone())
+        self.model: BoxModel = self.simulation.model
+        self.seconds = 0.0
+
+    def run(self, observer: Observer | None = None, *, close: bool = True) -> xr.Dataset:
+        """Integrate from the start to the end and return the time series, see :func:`box`.
+
+        Raises CaseError for conditions that turn out not to be numbers, NumericalError, KeyboardInterrupt after
+        `simulation.request_stop()`.
+        """
+        began, model = time.perf_counter(), self.model
+        times: list[float] = []
+        values: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in model.fields}
+
+        def record(fraction: float) -> None:
+            if model.present.output:
+                times.append(model.present.at)
+                for name, each in values.items():
+                    each.append(model.view(name))
+                if observer is not None:
+                    observer(fraction)
+
+        def observe(info: StepInfo) -> None:
+            record(info.fraction)
+
+        record(0.0)
+        self.simulation.run(observer=observe, stride=_ANY_NUMBER)
+        if model.next_change() < np.inf:
+            raise KeyboardInterrupt
+        series = _dataset(model, times, values)
+        if close:
+            self.simulation.close()
+        self.seconds = time.perf_counter() - began
+        return series
+
+
+def box(
+    mechanism: ReactionNetwork | str | Path,
+    conditions: Conditions,
+    states: States | None = None,
+    *,
+    threads: int = 1,
+    allow_code: bool = False,
+    observer: Observer | None = None,
+) -> xr.Dataset:
+    """Integrate a mechanism in one box of air, or in many at once, and return the time series.
+
+    dc/dt = P(c) - L(c) c + E - D c, with what `docs/box.md` says.
+
+    mechanism   a shipped one by its name, a reaction file, or a network
+    conditions  a conditions file, or nested dictionaries with the same keys
+    states      for many boxes the state of each at the start: a netCDF or CSV file, or a data set along `cell`, with
+                species [molecules/cm3 or mol/mol], and where boxes differ in them temperature [K], pressure [Pa] ...
+    threads     to compute with;  observer  receives the part that is done, 0 to 1
+    allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
+    returns     each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
+                as far as the conditions give them, over time [s since local midnight] (and cell)
+    Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
+    a ChemistryFailure, which has cell, time and state, and writes conditions that replay it.
+    """
+    run = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
+    return _series(run, observer)
+
+
+def run_box(
+    mechanism: str, conditions: Path, output: Path, options: BoxOptions = _PLAIN, *,
+    started: Callable[[BoxRun], None] | None = None, observer: Observer | None = None,
+) -> BoxOutcome:  # fmt: skip
+    """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
+
+    The file appears whole or not at all; where the chemistry of a cell fails, a conditions file that replays it appears
+    in the same folder. Raises MechanismError, CaseError, DataError, KernelError, NumericalError, or OutputError.
+    """
+    output = Path(output)
+    if output.suffix.lower() not in _SUFFIXES:
+        raise OutputError(f"{output}: unknown format; end it in .nc (netCDF) or .csv")
+    if not output.parent.is_dir():
+        raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
+    run = prepare(mechanism, conditions, options.states, options.threads, allow_code=options.allow_code)
+    chosen = choose_species(run.model.network, options.species)
+    if started is not None:
+        started(run)
+    with ExitStack() as stack:
+        part = stack.enter_context(write_whole(output))
+        part.touch()  # a folder that cannot be written to is better known before the integration than after it
+        try:
+            series = _series(run, observer)
+        except ChemistryFailure as failure:
+            cell = "" if failure.cell is None else f"-cell-{failure.cell}"
+            raise failure.write(output.with_name(f"{output.stem}-failed{cell}.toml"), mechanism) from None
+        write_series(series, part, output.suffix.lower())
+    return BoxOutcome(series, _report(run, series, output, chosen), chosen)
+
+
+def choose_species(network: ReactionNetwork, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the species of these names, also several in one with commas between; the main ones for none."""
+    if not names:
+        main = tuple(name for name in MAIN if name in network.names)
+        return main if main and len(network.names) > _MOST_ROWS else network.names[:_MOST_ROWS]
+    known = {name.casefold(): name for name in network.names}
+    chosen: dict[str, None] = {}
+    for name in (part.strip() for text in names for part in text.split(",")):
+        if name.casefold() not in known:
+            raise CaseError(f"--species {name}: no species of {network.name}; {suggestion(name, network.names)}")
+        chosen[known[name.casefold()]] = None
+    return tuple(chosen)
+
+
+def write_series(series: xr.Dataset, path: Path, suffix: str) -> None:
+    """Write a time series as netCDF or, for ".csv", as rows of numbers below a head with units."""
+    if suffix != ".csv":
+        series.to_netcdf(path, engine="netcdf4")
+        return
+    units = {
+        name: str(series[name].attrs["units"]).replace("molecules cm-3", "molecules/cm3") for name in series.data_vars
+    }
+    heads = {"time": "time [s]", **{name: f"{name} [{unit}]" for name, unit in units.items()}}
+    series.to_dataframe().reset_index().rename(columns=heads).to_csv(path, index=False)
+
+
+def prepare(
+    mechanism: ReactionNetwork | str | Path, conditions: Conditions, states: States | None, threads: int, *,
+    allow_code: bool,
+) -> BoxRun:  # fmt: skip
+    """Return boxes that are ready to run, see :func:`box`."""
+    network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
+    if isinstance(conditions, str | Path):
+        conditions = BoxConditions.load(conditions)
+    elif not isinstance(conditions, BoxConditions):
+        conditions = BoxConditions.from_dict(conditions)
+    if isinstance(states, str | Path):
+        states = load_states(Path(states), network)
+    elif isinstance(states, xr.Dataset):
+        states = states_of(states, network)
+    with conditions.naming_file(states.source if states else "states"):
+        return BoxRun(network, conditions, states=states, threads=threads, allow_code=allow_code)
+
+
+def _series(run: BoxRun, observer: Observer | None) -> xr.Dataset:
+    with run.model.conditions.naming_file(run.model.source):
+        return run.run(observer)
+
+
+def _dataset(model: BoxModel, times: list[float], values: Mapping[str, Any]) -> xr.Dataset:
+    """Return the time series of the fields of a model."""
+    conditions, variables = model.conditions, {}
+    for name, each in values.items():
+        spec = model.fields[name]
+        attributes = {"units": spec.unit, "long_name": spec.text}
+        attributes |= {"standard_name": spec.standard_name} if spec.standard_name else {}
+        variables[name] = (("time", *spec.dims), np.array(each), attributes)
+    clock = {"units": "s", "long_name": "local time since midnight of the first day"}
+    attributes = {
+        "title": conditions.title, "Conventions": "CF-1.11", "source": f"Airshed {__version__}",
+        "mechanism": model.network.name, "precision": conditions.solver.precision,
+        "airshed_conditions": conditions.conditions_file(),
+    }  # fmt: skip
+    notes = {"comment": "; ".join(model.notes)} if model.notes else {}
+    return xr.Dataset(variables, {"time": ("time", np.array(times), clock)}, attributes | notes)
+
+
+def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]) -> Report:
+    model = run.model
+    network, length, start = model.network, model.conditions.time.length, model.conditions.time.start
+    facts: dict[str, Cell] = {
+        "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
+        "simulated": f"{length.text} from {start.text}",
+    }
+    if network.renamed:
+        facts["other names than in its file"] = network.renaming
+    if model.many:
+        facts["cells"] = series.sizes["cell"]
+    facts |= {**model.facts(run.seconds), "output": str(output)}
+    tables = [_concentrations(series, chosen, many=model.many)]
+    atoms = _atoms(model, series)
+    return Report("Box of air", [*tables, *([atoms] if atoms.rows else [])], facts)
+
+
+def _concentrations(series: xr.Dataset, chosen: Sequence[str], *, many: bool) -> Table:
+    rows = []
+    air = series["M"].values if "M" in series else None
+    for name in chosen:
+        values = series.variables[name].values
+        shares = None if air is None else 1e9 * values / air
+        first, last = (float(np.mean(values[at])) for at in (0, -1))
+        rows.append((name, first, last, None if shares is None else float(np.mean(shares[-1]))))
+    of = ", mean of cells" if many else ""
+    columns = ("species", "start [molecules/cm3]", "end [molecules/cm3]", "end [ppb]")
+    return Table(f"Concentrations{of}", columns, rows)
+
+
+def _atoms(model: BoxModel, series: xr.Dataset) -> Table:
+    """Return the change of each element's atoms, where nothing but chemistry touches it."""
+    network, rows = model.network, []
+    air = series["M"].values[[0, -1]] if "M" in series else np.ones((2, 1))
+    ends = np.stack([series.variables[name].values[[0, -1]] for name in network.names], axis=1).reshape(
+        2, len(network.names), -1
+    )
+    parts: npt.NDArray[np.float64] = ends / air.reshape(2, 1, -1)
+    for element in network.atoms:
+        weights = np.array(atom_counts(network, element), float)
+        if not weights.any():
+            continue
+        first, last = np.einsum("i,tic->tc", weights, parts)
+        change = (last - first) / np.where(first > 0.0, first, 1.0)
+        rows.append(
+            (element, float(change[np.argmax(np.abs(change))]), _openings(network, weights, model.forcing.opened))
+        )
+    note = "Of all atoms in variable species, over the whole time; of many cells the largest."
+    return Table("Atoms", ("element", "relative change", "what changes them"), rows, note)
+
+
+def _openings(
+    network: ReactionNetwork, weights: npt.NDArray[np.float64], opened: Mapping[str, set[int]]
+) -> str:  # fmt: skip
+    """Return what may change the number of atoms: nothing but rounding and clipping where all reactions keep it.
+
+    opened  what touches species together with reactions -> their numbers
+    """
+    changes = [sum(weights[species] * change for species, change in net) for net in network.net_stoichiometry]
+    labels = [
+        reaction.label for reaction, change in zip(network.reactions, changes, strict=True) if abs(change) > _BALANCED
+    ]
+    found = [f"reactions {', '.join(labels[:4])}{' ...' * (len(labels) > 4)}"] if labels else []
+    found += [what for what, touched in opened.items() if any(weights[species] for species in touched)]
+    return "; ".join(found) or "nothing: rounding and clipping"

@@ -1,0 +1,135 @@
+"""Classes of soil, pasture and trees: what is known of one, checked, and the published ones by their names."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field, ValidationError, create_model, model_validator
+
+from airshed.case.messages import explain
+from airshed.core.errors import CaseError
+from airshed.core.fields import FieldSpec
+from airshed.core.settings import Number, Section, refuse, setting
+from airshed.core.text import suggestion
+from airshed.models.pasture.fields import LAYERS, PASTURE, SOIL, SOIL_LAYERS
+
+Layered = Annotated[tuple[Annotated[Number, Field(ge=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
+Thickness = Annotated[tuple[Annotated[Number, Field(gt=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
+Share = Annotated[tuple[Annotated[Number, Field(ge=0.0, le=1.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
+
+_DEFAULTS: Final[Mapping[str, float]] = {
+    "evaporation_limit": 6.0, "runoff_yield": 1150.0, "runoff_power": 0.95, "nitrogen_most": 2.5,
+    "height_per_yield": 0.1, "basal_area_efficiency": 0.0,
+}  # fmt: skip
+"""What all published sets have alike, or what a run needs with an option alone."""
+
+_SHARES: Final = (
+    "albedo",
+    "curve_number_cover",
+    "no_growth_water",
+    "full_green_water",
+    "dry_detachment",
+    "wet_detachment",
+)
+_CURVE_NUMBERS: Final = ("curve_number", "curve_number_reduction")
+_DAYS: Final = ("dry_start", "wet_start", "nitrogen_reset", "summer_start", "summer_end")
+
+
+def _settings(specs: tuple[FieldSpec, ...]) -> dict[str, Any]:
+    """Return a setting for each field, in its unit."""
+
+    def bounds(name: str) -> dict[str, Any]:
+        if name in _SHARES:
+            return {"ge": 0.0, "le": 1.0}
+        if name in _CURVE_NUMBERS:
+            return {"ge": 0.0, "le": 100.0}
+        return {"ge": 1.0, "le": 366.0} if name in _DAYS else {"ge": 0.0}
+
+    return {
+        spec.name: (Number, setting(_DEFAULTS.get(spec.name, ...), spec.text, unit=spec.unit, **bounds(spec.name)))
+        for spec in specs
+    }
+
+
+class _Class(Section):
+    text: str = setting("", "What it is.")
+    source: str = setting("this file", "Where its numbers are from.")
+
+
+class _Soil(_Class):
+    thickness: Thickness = setting(..., "Thickness of its layers, from the top.", unit="mm")
+    air_dry: Share = setting(..., "Water of air-dry soil.", unit="mm mm-1")
+    lower_limit: Share = setting(..., "Water at a tension of 15 bar.", unit="mm mm-1")
+    drained_upper_limit: Share = setting(..., "Water that does not drain.", unit="mm mm-1")
+    saturation: Share = setting(..., "Water of saturated soil.", unit="mm mm-1")
+    drainage_share: Share = setting(..., "Share of water above the drained upper limit that drains a day.", unit="1")
+    runoff_depth: Number = setting(450.0, "Depth whose wetness makes runoff.", unit="mm", gt=0.0)
+    slope: Number = setting(0.0, "Slope of the ground, for its loss.", unit="1", ge=0.0)
+    slope_length: Number = setting(22.1, "Length of the slope.", unit="m", gt=0.0)
+    erodibility: Number = setting(0.0, "Erodibility of the soil (K).", unit="1", ge=0.0)
+    practice: Number = setting(1.0, "What practice leaves of erosion (P).", unit="1", ge=0.0)
+
+    @model_validator(mode="after")
+    def _layers_fit(self) -> Self:
+        rows = [getattr(self, name) for name in SOIL_LAYERS]
+        for name in (*SOIL_LAYERS, "drainage_share"):
+            if len(getattr(self, name)) != len(self.thickness):
+                raise refuse(f"{name} has not as many layers as thickness, {len(self.thickness)}; give each layer one")
+        for layer, limits in enumerate(zip(*rows, strict=True), start=1):
+            if list(limits) != sorted(limits):
+                raise refuse(f"layer {layer}: {', '.join(SOIL_LAYERS)} must rise in this order, and are {limits}")
+        return self
+
+
+class _Pasture(_Class):
+    basal_area: Number = setting(..., "Basal area at the start (p005).", unit="%", ge=0.0, le=100.0)
+    root_depth: Number = setting(..., "Depth of its roots.", unit="mm", ge=0.0)
+    root_uptake: Layered = setting(..., "Supply of water at the drained upper limit (kl).", unit="1")
+    root_limit: Share | None = setting(
+        None, "Water that it cannot take; unless given, the lower limit.", unit="mm mm-1"
+    )
+
+
+class Trees(_Class):
+    """Trees of a land type: where they take water."""
+
+    root_depth: Number = setting(1250.0, "Depth of their roots (p296).", unit="mm", ge=0.0)
+    root_uptake: Layered = setting(
+        (0.5, 0.5, 0.5, 0.5), "Supply of water at the drained upper limit (kl).", unit="1"
+    )  # fmt: skip
+    root_limit: Share | None = setting(None, "Water that they cannot take; unless given, the lower limit.")
+
+
+Soil: Any = create_model("Soil", __base__=_Soil, **_settings(SOIL))
+"""A class of soil."""
+
+Pasture: Any = create_model("Pasture", __base__=_Pasture, **_settings(PASTURE))
+"""A class of pasture."""
+
+_PUBLISHED: Final[Mapping[str, Any]] = {"soil": Soil, "pasture": Pasture}
+
+
+@cache
+def published(kind: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return the published soils ("soil") or pastures ("pasture") by their names, as plain values."""
+    text = (files("airshed.models.pasture") / "sets" / f"{kind}s.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def read_class(kind: str, values: Mapping[str, Any], where: str = "") -> Any:
+    """Return a class of soil or pasture: plain values, or a published `set` and what differs from it.
+
+    where  names the values in messages; raises CaseError for what is no such class
+    """
+    given = dict(values)
+    name = given.pop("set", None)
+    known = published(kind)
+    if name is not None and name not in known:
+        raise CaseError(f"{where or kind}: there is no published {kind} {name!r}; {suggestion(str(name), known)}")
+    full = {**(known[name] if name is not None else {}), **given}
+    try:
+        return _PUBLISHED[kind].model_validate(full)
+    except ValidationError as error:
+        raise CaseError(explain(error, _PUBLISHED[kind], full, lambda key: where, None, f"the {kind}")) from error

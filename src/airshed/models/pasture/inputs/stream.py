@@ -1,0 +1,144 @@
+"""Weather day by day for the cells of a rank: read and decompressed on another thread while the model steps.
+
+`reading` chooses who reads a store, with the same values for any number of ranks:
+
+    every   each rank reads and decompresses its own cells
+    root    the first rank reads all cells, and sends each rank its own, as they are stored
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import AirshedError, CaseError, DataError
+from airshed.grid.box import Box
+from airshed.kernels.rows import Rows
+from airshed.models.pasture.inputs.block import AnyArray, Block, Day, WeatherSource
+from airshed.parallel.communicator import Alone, Communicator
+
+Reading = Literal["every", "root"]
+AHEAD: Final = 1
+"""Blocks that are read ahead: one is stepped through, and the next is made meanwhile."""
+
+
+@runtime_checkable
+class _Stored(Protocol):
+    """A source that has its weather as numbers, which are small to send."""
+
+    def numbers(self, first: int, days: int, cells: tuple[int, int]) -> Any: ...
+
+
+class Stream:
+    """The weather of the days of a source, for the cells of a box; use it in a ``with`` block, or close it.
+
+    All ranks ask for the same days in the same order, as `root` sends what it has read. Days may go backwards or jump:
+    what is asked for is read then, and what follows it ahead.
+
+    box      the cells of this rank;  ranks  all of those that share the domain
+    reading  "every" or "root";  dtype  of values: float32 or float64
+    until    the last day that will be asked for, so that nothing is read beyond it; None for the calendar's
+    """
+
+    def __init__(
+        self, source: WeatherSource, box: Box, ranks: Communicator | None = None, *, reading: Reading = "every",
+        dtype: npt.DTypeLike = np.float64, until: int | None = None,
+    ) -> None:  # fmt: skip
+        self.source, self._cells, self._ranks, self._dtype = source, box.ends[0], ranks or Alone(), dtype
+        self._last = source.calendar.days - 1 if until is None else until
+        root = reading == "root" and self._ranks.size > 1
+        if root and not isinstance(source, _Stored):
+            raise CaseError("synthetic weather is made where it is needed; take reading = every")
+        self._boxes = self._ranks.gather_all(self._cells) if root else None
+        self._pool = ThreadPoolExecutor(1, "airshed-weather")
+        self._ahead: dict[int, Future[Any]] = {}
+        self._blocks: dict[int, Block] = {}
+
+    def day(self, number: int) -> Day:
+        """Return the weather of a day, see `Block.day`; arrays are valid until the next call but one.
+
+        Raises DataError for what cannot be read, on all ranks alike with `root`; CaseError for a day that there is not.
+        """
+        return self._holding(number).day(number)
+
+    def days(self, first: int, count: int) -> dict[str, AnyArray | Rows]:
+        """Return the weather of days, see `Block.rows`; that of more than one block is a copy. Raises as `day`.
+
+        Arrays are valid until the next call but one.
+        """
+        parts = []
+        while count > 0:
+            block = self._holding(first)
+            held = min(count, block.first + block.days - first)
+            parts.append(block.rows(first, held))
+            first, count = first + held, count - held
+        if len(parts) == 1:
+            return parts[0]
+        return {name: np.concatenate([np.asarray(each[name]) for each in parts]) for name in parts[0]}
+
+    def close(self) -> None:
+        """End the thread; what it reads is dropped."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._ahead.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _holding(self, number: int) -> Block:
+        """Return the block that holds a day: the last one, the one before it, or one that is read now."""
+        index = number // self.source.block_days
+        if index not in self._blocks:
+            self.source.calendar.check(number, 1, "the case")
+            kept = [key for key in self._blocks if key == index - 1]
+            self._blocks = {**{key: self._blocks[key] for key in kept}, index: self._fetched(index)}
+        return self._blocks[index]
+
+    def _fetched(self, index: int) -> Block:
+        """Return a block by its number, and have the next ones read."""
+        wanted = range(index, index + AHEAD + 1)
+        self._ahead = {key: future for key, future in self._ahead.items() if key in wanted}
+        for key in wanted:
+            if key not in self._ahead and key * self.source.block_days <= self._last and self._reads:
+                self._ahead[key] = self._pool.submit(self._read, key)
+        future = self._ahead.pop(index, None)
+        return self._received(future) if self._boxes else self._result(future)
+
+    @property
+    def _reads(self) -> bool:
+        return self._boxes is None or self._ranks.rank == 0
+
+    @staticmethod
+    def _result(future: Future[Any] | None) -> Any:
+        assert future is not None
+        return future.result()
+
+    def _read(self, index: int) -> Any:
+        """Read a block; on another thread. The first of several ranks returns the numbers of all ranks, by rank."""
+        first = index * self.source.block_days
+        days = min(self.source.block_days, self.source.calendar.days - first)
+        if self._boxes is None:
+            return self.source.block(first, days, self._cells, self._dtype)
+        assert isinstance(self.source, _Stored)
+        return self.source.numbers(first, days, (0, self.source.cells)).parted(self._boxes)
+
+    def _received(self, future: Future[Any] | None) -> Block:
+        """Return this rank's part of what the first rank has read; an error there is one of all ranks."""
+        parts: Sequence[Any] | None = None
+        if future is not None:
+            try:
+                parts = future.result()
+            except AirshedError as error:
+                parts = [str(error)] * self._ranks.size
+        part = self._ranks.scatter(parts)
+        if isinstance(part, str):
+            raise DataError(part)
+        block: Block = part.decoded(self._dtype)
+        return block

@@ -1,0 +1,56 @@
+"""Runoff by curve numbers that follow cover and wetness; the rest of the rain goes into the first layer."""
+
+from airshed.formula import maximum, minimum, where
+from airshed.models.pasture.forms import clamp, ratio
+from airshed.process import Process, choice, flux, number, update, weather
+
+
+class Runoff(Process, section="runoff", order=30):
+    """Runoff of a day's rain P: (P - 0.2 S)^2 / (P + 0.8 S), S = 254 (100 / CN - 1) mm.
+
+    Source: United States Soil Conservation Service (1972), National engineering handbook 4; Littleboy et al. (1992),
+    Aust. J. Soil Res. 30, 757-774, for the reduction by cover and the conditions I and III.
+    """
+
+    cover = choice("surface", ("surface", "yield"), "Cover that reduces runoff: of the surface, or by standing matter.")
+    trace = number(1e-6, "Standing matter below which it covers nothing [kg/ha].", gt=0.0)
+    rain = weather("rain", "mm")
+    runoff_cover = flux("1", "Cover that reduces runoff", least=0.0, most=1.0)
+    runoff = flux("mm", "Rain that runs off", least=0.0)
+    infiltration = flux("mm", "Rain that goes into the soil", least=0.0)
+
+    @update("runoff_cover")
+    def covers(
+        cover, trace, surface_cover, green_leaf, green_stem, dead_leaf, dead_stem, runoff_yield, runoff_power
+    ):  # fmt: skip
+        """Cover of the surface, or T^p / (T^p + Y^p) of standing dry matter T."""
+        if cover == "surface":
+            return surface_cover
+        standing = green_leaf + green_stem + dead_leaf + dead_stem
+        by_yield = 1.0 / (1.0 + (runoff_yield / maximum(standing, trace)) ** runoff_power)
+        return where(standing > trace, by_yield, 0.0)
+
+    @update("runoff", "infiltration", "water_1")
+    def runs_off(
+        rain, runoff_cover, curve_number, curve_number_reduction, curve_number_cover,
+        water_1, water_2, water_3, water_4, lower_limit_1, lower_limit_2, lower_limit_3, lower_limit_4,
+        drained_upper_limit_1, drained_upper_limit_2, drained_upper_limit_3, drained_upper_limit_4,
+        runoff_weight_1, runoff_weight_2, runoff_weight_3, runoff_weight_4,
+    ):  # fmt: skip
+        """The curve number lies between those of dry and wet soil."""
+        wetness = clamp(
+            runoff_weight_1 * ratio(water_1 - lower_limit_1, drained_upper_limit_1 - lower_limit_1)
+            + runoff_weight_2 * ratio(water_2 - lower_limit_2, drained_upper_limit_2 - lower_limit_2)
+            + runoff_weight_3 * ratio(water_3 - lower_limit_3, drained_upper_limit_3 - lower_limit_3)
+            + runoff_weight_4 * ratio(water_4 - lower_limit_4, drained_upper_limit_4 - lower_limit_4),
+            0.0, 1.0,
+        )  # fmt: skip
+        covered = clamp(ratio(runoff_cover, curve_number_cover), 0.0, 1.0)
+        medium = clamp(curve_number - curve_number_reduction * covered, 0.0, 100.0)
+        dry = medium / (2.334 - 0.01334 * medium)
+        wet = medium / (0.4036 + 0.005964 * medium)
+        retention = 254.0 * (100.0 / maximum(dry + (wet - dry) * wetness, 0.01) - 1.0)
+        excess = maximum(rain - 0.2 * retention, 0.0)
+        # Where all runs off, rounding must not make it more than the rain.
+        runoff = minimum(ratio(excess * excess, rain + 0.8 * retention), rain)
+        return runoff, rain - runoff, water_1 + rain - runoff

@@ -1,0 +1,79 @@
+"""The benchmark of checkpoints and output runs on ranks, and its shares and its model are those of the times."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmarks.adjoint_io.experiment import CHECKPOINTS, NOTHING, OUTPUT, Found
+from benchmarks.adjoint_io.model import Cost, predictions
+from benchmarks.adjoint_io.report import hidden
+from typer.testing import CliRunner
+
+from airshed.cli.program import app
+from airshed.core.errors import CaseError
+from benchmarks import adjoint_io
+
+ALPHA, BETA = 2e-3, 1e-9
+STEPS, CELLS, LEVEL = 10, 30_000, 16_000_000
+
+
+def found(ranks: int, *, cores: int = 2, share: float = 0.8) -> Found:
+    """What a store would take that the model is true of."""
+    level = LEVEL // ranks
+    added = STEPS * (ALPHA + BETA * level) * max(1.0, ranks / cores)
+    walls = {NOTHING: [1.0, 2.0, 3.0], "files:sync": [1.0 + added, 2.0 + added, 9.0]}
+    walls["files:async"] = [1.0 + (1 - share) * added, 2.0 + (1 - share) * added, 3.0]
+    return Found(ranks, STEPS, CELLS, level, 0, {CHECKPOINTS: walls})
+
+
+def test_the_share_is_what_async_adds_of_what_sync_adds() -> None:
+    assert hidden(found(1), CHECKPOINTS, "files").median == pytest.approx(0.8)
+    assert hidden(found(1, share=0.0), CHECKPOINTS, "files").median == pytest.approx(0.0)
+
+
+def test_the_model_is_found_again_where_ranks_have_to_share_cores() -> None:
+    measured = [found(ranks) for ranks in (1, 2, 4)]
+    cost = Cost.fitted(measured, "files", cores=2)
+    assert (cost.alpha, cost.beta) == (pytest.approx(ALPHA), pytest.approx(BETA))
+    assert cost.error < 1e-9
+    assert Cost.fitted(measured, "files", cores=4).error > 0.1  # another machine than that
+
+
+def test_what_is_lost_in_noise_is_no_number() -> None:
+    faster = replace(found(1), walls={CHECKPOINTS: {NOTHING: [2.0], "files:sync": [1.9], "files:async": [1.8]}})
+    assert hidden(faster, CHECKPOINTS, "files") is None
+    assert Cost.fitted([faster], "files", cores=2) is None
+
+
+def test_predictions_keep_to_what_they_assume() -> None:
+    one, *_, most = predictions(found(1), Cost(ALPHA, BETA, 0.0), hidden=0.8)
+    for each in (one, most):
+        assert each.compute < each.behind <= each.sync <= each.serial
+    assert one.sync == one.serial
+    assert most.serial / most.sync > 2.0
+
+
+def test_what_there_is_not_is_refused() -> None:
+    with pytest.raises(CaseError, match="'tape' cannot be measured; take some of files, mpiio, zarr"):
+        adjoint_io.Experiment(stores=("tape",)).check()
+
+
+@pytest.mark.thorough
+def test_the_command_measures_on_ranks(tmp_path: Path) -> None:
+    settings = ["--set", 'grid.spacing="2 deg"', "--case", "tracer-rotation", "--minutes", "20", "--rounds", "1"]
+    settings += ["--ranks", "1,2", "--stores", "mpiio", "--outputs", "files", "--folder", str(tmp_path), "--json"]
+    result = CliRunner().invoke(app, ["bench", "adjoint", "io", *settings])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [each["ranks"] for each in told["walls"]] == [1, 2]
+    for each in told["walls"]:
+        assert set(each["walls"][CHECKPOINTS]) == {NOTHING, "mpiio:sync", "mpiio:async"}
+        assert set(each["walls"][OUTPUT]) == {NOTHING, "files:sync", "files:async"}
+        assert each["steps"] > 0
+        assert each["record"] > 0
+    assert {(each["ranks"], each["by"]) for each in told["hidden"]} == {
+        (ranks, name) for ranks in (1, 2) for name in ("mpiio", "files")
+    }
+    assert set(told["costs"]) == {"mpiio"}
+    assert not list(tmp_path.iterdir())

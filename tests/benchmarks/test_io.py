@@ -1,0 +1,222 @@
+"""The experiment with output: every kind of run is measured, and the share of the writing that is hidden is told."""
+
+import json
+import time
+from itertools import product
+from math import comb
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from benchmarks.io import experiment
+from benchmarks.io.load import Load
+
+from airshed.core.errors import CaseError
+from airshed.io.output import OutputWriter
+from airshed.io.results import open_run
+from airshed.parallel.communicator import Alone
+from airshed.plot.strategies import save_strategies
+from benchmarks import io as bench_io
+
+STEPS = 4
+
+
+def sync(compute, write):
+    """A run that computes, and waits for each record."""
+    return bench_io.Spent([compute] * STEPS, [write] * STEPS)
+
+
+def behind(compute, write, *, hands_over=0.0, slowed=0.0):
+    """A run with a perfect writer: what is not written beside the computing is waited for at the end."""
+    end = ready = 0.0
+    for step in range(STEPS):
+        end += compute + (slowed if step else 0.0) + hands_over
+        ready = max(end, ready) + write
+    computed = [compute] + [compute + slowed] * (STEPS - 1)
+    return bench_io.Spent(computed, [hands_over] * STEPS, ready - end)
+
+
+def measured(synchronous, asynchronous, alone=4.0):
+    runs = {
+        "compute alone": [bench_io.Spent([alone / STEPS] * STEPS)] * len(synchronous),
+        "with input": [bench_io.Spent([alone / STEPS] * STEPS)] * len(synchronous),
+        "files:sync": synchronous,
+        "files:async": asynchronous,
+    }
+    return bench_io.Measured(bench_io.Experiment(("files",), steps=STEPS, repeats=len(synchronous)), 2, runs)
+
+
+def found(synchronous, asynchronous):
+    return bench_io.hiding(measured([synchronous], [asynchronous]), "files")
+
+
+@pytest.mark.parametrize(("compute", "write"), [(1.0, 0.4), (1.0, 1.0), (0.5, 1.5)])
+def test_a_writer_that_costs_the_computing_nothing_hides_all_that_could_be(compute, write):
+    """In three of four steps: the first computing and the last writing have nothing beside them."""
+    share = found(sync(compute, write), behind(compute, write))
+    assert share.hidden.median == pytest.approx(1.0)
+    assert share.possible == pytest.approx((STEPS - 1) * min(compute, write))
+
+
+@pytest.mark.parametrize(
+    ("asynchronous", "hidden", "unwaited"),
+    [
+        (sync(1.0, 0.4), 0.0, 0.0),  # it waits for everything
+        (behind(1.0, 0.4, hands_over=0.1), 2 / 3, 2 / 3),
+        (behind(1.0, 0.4, slowed=0.1), 0.75, 1.0),
+        (behind(1.0, 0.4, slowed=0.4), 0.0, 1.0),  # what it does beside the computing, the computing does not
+        (behind(1.0, 0.4, hands_over=0.4, slowed=0.4), -4 / 3, -1 / 3),
+    ],
+)
+def test_what_is_waited_for_and_what_is_slowed_down_is_not_hidden(asynchronous, hidden, unwaited):
+    share = found(sync(1.0, 0.4), asynchronous)
+    assert (share.hidden.median, share.unwaited.median) == pytest.approx((hidden, unwaited))
+
+
+def test_the_share_is_what_the_run_is_shorter_by():
+    one, other = sync(1.0, 0.4), behind(1.0, 0.4, hands_over=0.05, slowed=0.03)
+    share = found(one, other)
+    assert share.hidden.median == pytest.approx((one.steps - other.steps) / share.possible)
+
+
+def test_one_disturbed_step_and_one_disturbed_pair_do_not_count():
+    quiet, disturbed = behind(1.0, 0.4), behind(1.0, 0.4)
+    disturbed = bench_io.Spent([1.0, 6.0, 1.0, 1.0], disturbed.waited, disturbed.drained)
+    ruined = bench_io.Spent([9.0] * STEPS, [3.0] * STEPS)
+    pairs = [quiet, disturbed, quiet, quiet, ruined, quiet, quiet, quiet, quiet, quiet]
+    share = bench_io.hiding(measured([sync(1.0, 0.4)] * len(pairs), pairs), "files")
+    assert share.hidden.median == pytest.approx(1.0)
+    assert share.hidden.low == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.8])
+def test_the_share_is_found_in_computing_that_differs_by_more_than_the_writing_takes(share):
+    """The control is a writer that hides nothing: computing is stretched by as much as is written."""
+    random = np.random.default_rng(5)
+    ones, others = [], []
+    for speed in random.uniform(1.0, 1.5, 24):
+        noise = random.normal(0.0, 0.02, (2, STEPS))
+        slowed = np.where(np.arange(STEPS) > 0, (1.0 - share) * 0.1, 0.0)
+        ones.append(bench_io.Spent(speed + noise[0], [0.1] * STEPS))
+        others.append(bench_io.Spent(speed + noise[1] + slowed, [0.0] * STEPS, 0.1))
+    hidden = bench_io.hiding(measured(ones, others), "files").hidden
+    assert hidden.low <= share <= hidden.high
+    assert hidden.median == pytest.approx(share, abs=0.1)
+    assert hidden.high - hidden.low < 0.4
+
+
+def test_nothing_is_told_where_nothing_could_be_hidden():
+    assert bench_io.hiding(measured([sync(0.0, 0.4)], [behind(0.0, 0.4)]), "files") is None
+
+
+def test_the_interval_of_the_median_holds_it_as_often_as_it_says():
+    assert bench_io.median_of([1.0, 2.0, 3.0, 4.0, 5.0]) == bench_io.Median(3.0, None, None)
+    assert bench_io.median_of([6.0, 1.0, 5.0, 2.0, 4.0, 3.0]) == bench_io.Median(3.5, 1.0, 6.0)
+    for count in range(6, 14):
+        found = bench_io.median_of(list(map(float, range(count))))
+        cut = int(found.low)
+        outside = 2 * sum(comb(count, below) for below in range(cut + 1)) / 2**count
+        assert outside <= 0.05 < outside + 2 * comb(count, cut + 1) / 2**count
+        assert found.high == count - 1 - cut
+    sides = list(product((-1.0, 1.0), repeat=8))  # all that may be drawn, by the side of the median they lie on
+    held = sum(bench_io.median_of(each).low < 0.0 < bench_io.median_of(each).high for each in sides)
+    assert 0.95 <= held / len(sides) < 1.0
+
+
+def test_the_tables_tell_the_wall_times_and_the_shares():
+    slow = behind(1.0, 0.4, hands_over=0.1, slowed=0.1)
+    asked = measured([sync(1.0, 0.5)] * 6, [behind(1.0, 0.5)] * 5 + [slow])
+    walls, shares = bench_io.report(asked).tables
+    row = dict(zip(walls.columns, walls.rows[-2], strict=True))
+    assert (row["strategy"], row["I/O min [s]"], row["I/O max [s]"]) == ("files:sync", 2.0, 2.0)
+    (row,) = (dict(zip(shares.columns, each, strict=True)) for each in shares.rows)
+    assert (row["strategy"], row["writing [s]"], row["could be hidden [s]"]) == ("files", 2.0, 1.5)
+    assert row["hidden [%]"] == row["at most [%]"] == pytest.approx(100.0)
+    assert row["at least [%]"] == pytest.approx(100.0 * (2.0 - 0.8 - 0.3) / 1.5)
+
+
+def test_the_report_is_json():
+    told = json.loads(json.dumps(bench_io.report(measured([sync(1.0, 0.5)] * 2, [behind(1.0, 0.5)] * 2)).to_dict()))
+    (row,) = told["tables"][1]["rows"]
+    assert (row["strategy"], row["could be hidden [s]"]) == ("files", pytest.approx(1.5))
+
+
+@pytest.mark.parametrize(("pairs", "told"), [(bench_io.FEWEST - 1, False), (bench_io.FEWEST, True)])
+def test_a_share_is_told_only_with_its_interval(pairs, told):
+    """Fewer runs are refused in words: what they would give can lie far beyond 0 to 100 %."""
+    table = bench_io.report(measured([sync(1.0, 0.5)] * pairs, [behind(1.0, 0.5)] * pairs)).tables[1]
+    (row,) = table.rows
+    assert [value is not None for value in row[-4:]] == [told] * 4
+    assert ("an interval needs 6 at least (--repeats 6)" in table.note) == (not told)
+
+
+def test_the_picture_is_a_png(tmp_path):
+    found = measured([sync(1.0, 0.5)] * 2, [behind(1.0, 0.5)] * 2)
+    assert save_strategies(found, tmp_path / "io.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("text", ["", "64", "64x64", "0x4x4", "axbxc", "4x4x4x4"])
+def test_a_grid_that_is_none_is_refused(text):
+    with pytest.raises(CaseError, match="is no grid"):
+        bench_io.grid_of(text)
+
+
+def test_all_kinds_of_runs_are_measured():
+    asked = bench_io.Experiment(("files",), (16, 8, 2), steps=2, compute=0.0, repeats=2)
+    found = bench_io.run(asked, ranks=2)
+    assert list(found.runs) == ["compute alone", "with input", "files:sync", "files:async"]
+    assert all(len(runs) == 2 and len(run.computed) == 2 for runs in found.runs.values() for run in runs)
+    assert [len(run.waited) for run in found.runs["files:async"]] == [2, 2]
+    assert not any(run.waited or run.drained or run.final for run in found.runs["with input"])
+    assert asked.bytes == 66 * 16 * 8 * 2 * 4
+
+
+@pytest.fixture
+def slow_copies(monkeypatch):
+    fill = OutputWriter._fill
+
+    def slow(writer, block, given):
+        for each in given:
+            time.sleep(3e-4)
+            fill(writer, block, [each])
+
+    monkeypatch.setattr(OutputWriter, "_fill", slow)
+
+
+def records_of_a_run(folder, monkeypatch, strategy):
+    monkeypatch.setattr(experiment, "shutil", SimpleNamespace(rmtree=lambda path: None))
+    asked = bench_io.Experiment((strategy,), (16, 8, 2), steps=8, compute=0.0)
+    experiment._Bench(asked, Alone(), folder).run(strategy, asked.steps)
+    with open_run(folder / "run") as result:
+        return np.stack([result[name].values for name in result.data_vars if name.startswith("S")])
+
+
+@pytest.mark.parametrize("strategy", ["gather:async", "gather:sync"])
+def test_each_record_is_the_state_of_its_step(tmp_path, monkeypatch, slow_copies, strategy):
+    records = records_of_a_run(tmp_path, monkeypatch, strategy)
+    assert records.shape == (66, 8, 2, 8, 16)
+    assert np.all(np.diff(records, axis=1) == 1.0)
+
+
+def test_computing_that_does_not_wait_for_copies_tears_records(tmp_path, monkeypatch, slow_copies):
+    """The negative control of the test above: the state is overwritten as the model's is."""
+    monkeypatch.setattr(experiment.Lent, "release", lambda lent, steps: None)
+    assert not np.all(np.diff(records_of_a_run(tmp_path, monkeypatch, "gather:async"), axis=1) == 1.0)
+
+
+def test_the_load_computes_as_long_as_is_asked_with_the_state_in_it():
+    load = Load(["A", "B", "C"], (2, 3, 4), 0.05, 0)
+    assert load._calls == 3
+    assert load._turns > 0
+    before = {name: values.copy() for name, values in load.newest.items()}
+    held = dict(load.newest)
+    load.step()
+    assert all(np.array_equal(load.newest[name], before[name] + 1.0) for name in before)
+    assert all(np.array_equal(held[name], before[name]) for name in before)  # it lasts for one step
+    load.step()
+    assert not any(np.array_equal(held[name], before[name]) for name in before)
+
+
+def test_a_strategy_that_is_none_is_named():
+    with pytest.raises(CaseError, match=r"strategy 'fils' cannot be measured: take one of gather"):
+        bench_io.run(bench_io.Experiment(("fils",)))

@@ -1,0 +1,76 @@
+"""Observations of the very start: they tell of the initial state, and nothing of emission; a clipped state is told."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airshed.core.errors import CaseError
+from airshed.inverse.fourdvar.initial import InitialControls
+from airshed.inverse.fourdvar.results import outcome_report
+from airshed.inverse.fourdvar.study import Seen, opened
+from airshed.models.air.case.assimilation import ControlSection
+
+from .air_cases import case
+
+HEAD = "station,lon,lat,species,value,unit,time,error\n"
+OZONE = {"name": "ozone", "of": "initial", "species": ["O3"], "per": "domain", "sigma": 0.2}
+
+
+def section(*controls: dict[str, Any], **more: Any) -> dict[str, Any]:
+    observed = {"stations": ["start.csv"], "species": ["O3"], "averaging": "0 s",
+                "representativeness": 0.0, "check": 100.0}  # fmt: skip
+    return {"scheme": "4dvar", "iterations": 4, "observations": observed, "control": list(controls), **more}
+
+
+def write(folder: Path, value: float, error: float = 1.0) -> None:
+    text = f"{HEAD}A,2.5,46.5,O3,{value},ppb,2022-08-31T10:20Z,{error}\n"
+    (folder / "start.csv").write_text(text, encoding="utf-8")
+
+
+def test_an_instant_at_the_start_tells_of_the_initial_state(tmp_path: Path) -> None:
+    """Ozone is 35 ppb at first: a factor of exp(0.2) makes 42.7 ppb, which is a background deviation more."""
+    write(tmp_path, 42.7)
+    given = case(tmp_path, assimilation=section(OZONE))
+    seen = Seen.of_case(given)
+    assert seen.instants.tolist() == [0.0, 1800.0]
+    with opened(given, seen) as study:
+        outcome = study.run()
+        factor = float(outcome.analysis.controls["ozone"][0])
+        assert outcome_report(study, outcome).warnings == []
+    gain = 49.0 / (49.0 + 1.0)
+    assert factor == pytest.approx(np.exp(0.2 * gain), rel=0.02)
+
+
+def test_emission_has_nothing_to_do_with_the_start(tmp_path: Path) -> None:
+    write(tmp_path, 42.7)
+    emission = {"name": "e", "species": ["NO"], "per": "domain"}
+    with pytest.raises(CaseError, match=r"start.csv, line 2: all observations are of the start"):
+        Seen.of_case(case(tmp_path, assimilation=section(emission)))
+    Seen.of_case(case(tmp_path, assimilation=section(emission, OZONE)))
+
+
+def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
+    """The first step of the minimisation takes all away, and from there no gradient leads back."""
+    write(tmp_path, -40.0, error=10.0)
+    increment = {"name": "less", "of": "initial", "species": ["O3"], "kind": "gaussian", "per": "domain",
+                 "deviation": "300 ppb"}  # fmt: skip
+    given = case(tmp_path, assimilation=section(increment, iterations=3))
+    with opened(given, Seen.of_case(given)) as study:
+        report = outcome_report(study, study.run())
+    (name,) = report.warnings
+    assert name == "control less is clipped at zero [% of cells]"
+    assert report.facts[name] == pytest.approx(100.0)
+
+
+def test_the_share_that_is_clipped_is_that_of_the_cells_below_zero() -> None:
+    control = ControlSection(name="d", of="initial", species=("O3",), kind="gaussian")
+    initial = InitialControls([control], ["NO", "O3"])
+    assert initial.clipped({"d": np.zeros((2, 2, 2))}) == {}  # before there was a state
+    state = np.full((2, 2, 2, 2), 4e-8)
+    change = np.zeros((2, 2, 2))
+    change[0, 0, 0], change[1] = -5e-8, -4e-8
+    initial.apply({"d": change}, state)
+    assert initial.clipped({"d": change}) == {"d": 0.125}
+    assert initial.clipped({"d": 0.5 * change}) == {}

@@ -1,0 +1,27 @@
+"""The shipped twin: its stations are those of its true factors, with the noise that it tells."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airshed import load_case
+from airshed.inverse.fourdvar.study import Seen, opened
+from airshed.inverse.fourdvar.twin import truth
+
+pytestmark = pytest.mark.thorough
+
+
+def test_the_truth_is_as_near_to_its_stations_as_their_errors_say() -> None:
+    case = load_case("assimilation-twin")
+    seen = Seen.of_case(case)
+    assert (len(seen.observations), seen.rejected) == (60 * 18, ())
+    assert seen.withheld is not None
+    with opened(case, seen) as study:
+        true = truth(study.case, study.control)
+        assert ((true["nox"] > 0.6) & (true["nox"] < 1.6)).all()
+        for observations in (seen.observations, seen.withheld):
+            departures = (observations.value - study.simulated(true, observations)) / observations.sigma
+            assert abs(np.mean(departures**2) - 1.0) < 4.0 * np.sqrt(2.0 / departures.size)
+            assert abs(departures.mean()) < 4.0 / np.sqrt(departures.size)
+    assert not list(Path(case.base).glob("*.npz"))

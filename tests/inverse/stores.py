@@ -1,0 +1,27 @@
+"""Stores of every kind, what is put into them, and whether it comes back to the bit."""
+
+import numpy as np
+
+from airshed.inverse.stores.files import FileStore, rank_folder
+from airshed.inverse.stores.groups import GroupStore
+from airshed.inverse.stores.shared import SharedStore
+from airshed.inverse.stores.store import MemoryStore
+from airshed.io.block_file import BlockFile
+from airshed.parallel.communicator import Alone
+
+PLAIN = {
+    "memory": lambda folder: MemoryStore(),
+    "files": lambda folder: FileStore(rank_folder(folder, 3)),
+    "mpiio": lambda folder: SharedStore(BlockFile(folder / "checkpoints", Alone(), block=512)),
+    "zarr": lambda folder: GroupStore(rank_folder(folder, 3)),
+}
+
+
+def level(number):
+    return {"q": np.random.default_rng(number).random((3, 5, 4)), "air": np.arange(4) + number, "when": np.array(1.5)}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(
+        one[name].tobytes() == other[name].tobytes() and one[name].dtype == other[name].dtype for name in one
+    )

@@ -1,0 +1,102 @@
+"""Plans of runs whose end is not known keep within their room, wherever the run ends."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.core.errors import CaseError
+from airshed.inverse import CostOfFunction, gradient
+from airshed.inverse.actions import Advance, Bytes, Sizes
+from airshed.inverse.online import OnlinePlan, as_executed
+from airshed.inverse.options import Options, Watcher
+from airshed.inverse.plans import fewest_repetitions
+from airshed.inverse.room import Room
+from airshed.inverse.simulator import PlanError, simulate
+
+from .small import small
+
+WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)
+rooms = st.builds(
+    Room, st.builds(Sizes, st.integers(1, 6), st.integers(1, 4)), st.integers(0, 90), st.sampled_from([0, 0, 5, 40])
+)
+
+
+@given(st.integers(1, 300), rooms, st.none() | st.integers(1, 300))
+def test_wherever_the_run_ends_it_is_taken_back_within_the_room(steps, room, expected):
+    try:
+        plan = as_executed(OnlinePlan(room, expected), steps)
+    except CaseError:
+        return
+    machine = simulate(steps, plan.actions, room.sizes, Bytes(room.memory, room.disk))
+    assert machine.forward_steps == plan.forward_steps
+    assert Bytes(**machine.greatest) == plan.greatest(room.sizes)
+
+
+@pytest.mark.parametrize("memory", [14_000_000_000, 3_200_000_000, 1_500_000_000, 800_000_000, 300_000_000])
+@pytest.mark.parametrize("expected", [None, 841, 600, 1200])
+def test_not_to_know_the_end_costs_little(memory, expected):
+    """An unknown end costs the levels of the last stretch and a spacing that is a power of 2: a tenth beyond that."""
+    room = Room(WEST_EUROPE, memory)
+    known, online = fewest_repetitions(841, room), as_executed(OnlinePlan(room, expected), 841)
+    assert online.recomputation_factor <= max(2.0, 1.1 * known.recomputation_factor)
+
+
+def test_an_end_that_is_expected_saves_the_last_stretch():
+    room = Room(WEST_EUROPE, 14_000_000_000)
+    assert as_executed(OnlinePlan(room, 841), 841).recomputation_factor == 1.0
+
+
+def test_the_spacing_doubles_as_restarts_are_dropped():
+    room = Room(Sizes(3, 1), 60)
+    spacings = [
+        each.last - each.first for each in islice(OnlinePlan(room).first_run(), 400) if isinstance(each, Advance)
+    ]
+    apart = list(dict.fromkeys(spacing for spacing in spacings if spacing))
+    assert apart[:4] == [1, 2, 4, 8]
+
+
+def test_too_little_room_is_told_before_the_run_is_over():
+    with pytest.raises(CaseError, match="a step would be run more than 100 times; give more"):
+        as_executed(OnlinePlan(Room(Sizes(3, 1), 5)), 50)
+
+
+def test_a_run_that_goes_on_behind_its_end_is_found():
+    room = Room(Sizes(3, 1), 60)
+    plan = as_executed(OnlinePlan(room), 50)
+    with pytest.raises(PlanError, match="beyond step 49"):
+        simulate(49, plan.actions, room.sizes, Bytes(room.memory, 0))
+
+
+def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_path, monkeypatch):
+    """Whose number of steps nobody knows before."""
+    asked, lines = gradient.__globals__, []
+
+    def beside(section, sizes):
+        return Room(sizes, sizes.restart + 5 * sizes.level, 10 * sizes.level if section.plan == "all" else 2**30)
+
+    monkeypatch.setitem(asked, "room_of", beside)
+
+    class Told(Watcher):
+        def on_plan(self, line):
+            lines.append(line)
+
+    def found(**adjoint):
+        case, options = small(tmp_path, adjoint=adjoint), Options(read=False, watcher=Told())
+        return gradient(case, CostOfFunction(1800.0, ["O3"], mean_and_slope), options=options)
+
+    kept, other = found(plan="all"), found(plan="two-level")
+    assert kept.recomputed == 0
+    assert lines[0].startswith(f"all levels: {kept.steps} steps")
+    assert "on disk" in lines[0]
+    assert kept.value == other.value
+    assert np.array_equal(kept.adjoints.initial, other.adjoints.initial)
+    monkeypatch.setitem(asked, "room_of", lambda section, sizes: Room(sizes, sizes.restart + 5 * sizes.level))
+    with pytest.raises(CaseError, match=r"hold 5 of .* GB and a restart"):
+        found(plan="all")
+
+
+def mean_and_slope(q):
+    return float(q["O3"].mean()), {"O3": np.ones_like(q["O3"]) / q["O3"].size}

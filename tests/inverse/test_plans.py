@@ -1,0 +1,199 @@
+"""Plans are right by the simulator, which finds planted errors, and need no more than they say."""
+
+from dataclasses import replace
+from functools import cache
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.core.errors import CaseError
+from airshed.inverse.actions import (
+    Advance,
+    Bytes,
+    DiscardLevels,
+    DiscardRestart,
+    Restore,
+    Reverse,
+    Sizes,
+)
+from airshed.inverse.choice import make_plan, room_of
+from airshed.inverse.plans import fewest_repetitions, least_memory, two_levels
+from airshed.inverse.room import Capacities, Room
+from airshed.inverse.simulator import PlanError, simulate
+from airshed.models.air.case.sections import AdjointSection
+
+WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)
+KINDS = (Reverse, DiscardLevels, DiscardRestart)
+
+
+def all_levels(steps, room):
+    return make_plan("all", steps, room)
+
+
+MAKERS = (all_levels, two_levels, fewest_repetitions)
+
+steps = st.integers(1, 120)
+sizes = st.builds(Sizes, st.integers(1, 6), st.integers(1, 4))
+rooms = st.builds(
+    Room, sizes, st.integers(0, 90), st.sampled_from([0, 0, 7, 30, 500]), st.sampled_from(["memory", "disk"]),
+    st.sampled_from(["memory", "disk", "both"]),
+)  # fmt: skip
+
+
+def most(room):
+    return Bytes(room.memory, room.disk)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@given(steps, rooms)
+def test_any_plan_takes_a_run_back_within_its_room_and_as_it_says(make, count, room):
+    try:
+        plan = make(count, room)
+    except CaseError:
+        return
+    machine = simulate(count, plan.actions, room.sizes, most(room))
+    assert machine.forward_steps == plan.forward_steps == pytest.approx(plan.recomputation_factor * count)
+    assert Bytes(**machine.greatest) == plan.greatest(room.sizes)
+
+
+@given(steps, sizes, st.integers(1, 90), st.integers(1, 5))
+def test_what_is_refused_does_not_fit(count, sizes, memory, repetitions):
+    room = Room(sizes, memory)
+    least = least_memory(count, room, repetitions)
+    plan = fewest_repetitions(count, replace(room, memory=least))
+    assert plan.greatest(sizes).memory <= least
+    assert max(runs_of_each_step(plan)) <= repetitions
+    if memory >= least:
+        assert max(runs_of_each_step(fewest_repetitions(count, room))) <= repetitions
+
+
+def runs_of_each_step(plan):
+    counts = [0] * plan.steps
+    for action in plan.actions:
+        if isinstance(action, Advance):
+            for step in range(action.first, action.last):
+                counts[step] += 1
+    return counts
+
+
+def fewest_steps(count, room):
+    """Return the fewest steps forward that any cutting by restarts takes, by trying all."""
+
+    @cache
+    def fewest(count, held):
+        if count <= room.levels_beside(held):
+            return count
+        if room.levels_beside(held + 1) < 1:
+            return 10**9
+        return min(cut + fewest(cut, held) + fewest(count - cut, held + 1) for cut in range(1, count))
+
+    return fewest(count, 1)
+
+
+@given(st.integers(1, 40), sizes, st.integers(12, 60))
+def test_no_cutting_takes_much_less(count, sizes, memory):
+    room = Room(sizes, memory)
+    least = fewest_steps(count, room)
+    if least >= 10**9:
+        with pytest.raises(CaseError):
+            fewest_repetitions(count, room)
+        return
+    assert least <= fewest_repetitions(count, room).forward_steps <= 1.15 * least
+
+
+@given(st.integers(2, 30), st.integers(1, 10), st.integers(1, 6))
+def test_with_levels_as_large_as_restarts_capacities_are_binomial(memory, held, repetitions):
+    units = memory - held
+    expected = comb(units + repetitions - 1, repetitions) if units > 0 else 0
+    assert Capacities(Room(Sizes(1, 1), memory)).of(repetitions, held) == expected
+
+
+def test_a_day_of_west_europe():
+    """The figures by which two levels were chosen: a tenth of all levels, less than two runs forward."""
+    plan = fewest_repetitions(841, Room(WEST_EUROPE, 1_500_000_000))
+    assert plan.name == "two levels"
+    assert plan.recomputation_factor < 1.93
+    assert least_memory(841, Room(WEST_EUROPE, 0), 2) < 1_120_000_000
+    assert plan.line(WEST_EUROPE) == (
+        "two levels: 841 steps, up to 11 restarts at a time and stretches of up to 92 steps; 1.49 GB in memory; "
+        "1.92 runs forward"
+    )
+
+
+def test_restarts_go_to_disk_as_far_as_it_goes():
+    room = Room(WEST_EUROPE, 700_000_000, 500_000_000)
+    plan = fewest_repetitions(841, room)
+    kept = plan.greatest(WEST_EUROPE)
+    assert 460_000_000 <= kept.disk <= 500_000_000
+    assert plan.recomputation_factor < fewest_repetitions(841, replace(room, disk=0)).recomputation_factor
+    assert "on disk" in plan.line(WEST_EUROPE)
+
+
+def planted_errors(actions):
+    """Yield what each error is, and the actions with it."""
+    actions = list(actions)
+    place = {kind: next(n for n, each in enumerate(actions) if isinstance(each, kind)) for kind in KINDS}
+    reverse, levels, restart = (place[kind] for kind in KINDS)
+    advance = next(n for n, each in enumerate(actions) if isinstance(each, Advance) and each.last > each.first)
+    keep = next(n for n, each in enumerate(actions) if isinstance(each, Advance) and each.save_levels)
+    yield "without level", [*actions[:keep], replace(actions[keep], save_levels=False), *actions[keep + 1 :]]
+    yield "without level", [*actions[:reverse], actions[restart], *actions[reverse:]]
+    yield "is not reversed", [each for each in actions if not isinstance(each, Reverse) or each.first > 0]
+    yield "is reversed before", [*actions[:reverse], *actions[reverse + 1 :]]
+    yield "are left", actions[:-1]
+    yield "no such restart", [*actions[: restart + 1], *actions[restart:]]
+    yield "no such restart", [actions[0], Restore(1, "memory"), *actions[1:]]
+    yield "the model is before", [*actions[:advance], *actions[advance + 1 :]]
+    yield "is not there", [*actions[:reverse], actions[levels], actions[levels]]
+    yield "is there already", [actions[0], *actions]
+
+
+def test_the_simulator_finds_planted_errors():
+    room = Room(Sizes(3, 1), 30)
+    plan = two_levels(60, room)
+    found = 0
+    for told, actions in planted_errors(plan.actions):
+        with pytest.raises(PlanError, match=told):
+            simulate(60, actions, room.sizes, most(room))
+        found += 1
+    assert found == 10
+    with pytest.raises(PlanError, match="bytes are stored in memory, more than"):
+        simulate(60, plan.actions, room.sizes, Bytes(plan.greatest(room.sizes).memory - 1, 0))
+
+
+@pytest.mark.parametrize("name", ["auto", "all", "two-level"])
+def test_too_little_room_is_told(name):
+    with pytest.raises(CaseError, match=r"adjoint\..*(give|take)"):
+        make_plan(name, 841, Room(WEST_EUROPE, 100_000_000))
+
+
+@pytest.mark.parametrize(
+    ("section", "places"),
+    [
+        ({}, {"memory"}),
+        ({"disk": "200 MB"}, {"memory", "disk"}),
+        ({"disk": "2 GB", "store": "files"}, {"disk"}),
+        ({"disk": "14 GB", "plan": "all", "memory": "1 GiB"}, {"memory", "disk"}),
+    ],
+)
+def test_a_case_says_where_things_are_kept(section, places):
+    section = AdjointSection(**section)
+    plan = make_plan(section.plan, 841, room_of(section, WEST_EUROPE))
+    kept = plan.greatest(WEST_EUROPE)
+    assert {name for name in ("memory", "disk") if getattr(kept, name)} == places
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ({"store": "files"}, "needs room: give"),
+        ({"plan": "disk-revolve"}, "needs room on disk"),
+        ({"memory": "5 kg"}, "an amount of data"),
+        ({"memory": "1 KiB"}, "not be less than 1 MiB"),
+    ],
+)
+def test_a_case_that_asks_for_what_cannot_be(section, told):
+    with pytest.raises(ValueError, match=told):
+        AdjointSection(**section)

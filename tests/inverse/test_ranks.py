@@ -1,0 +1,168 @@
+"""Gradients on ranks have the bits of those on one: of all inputs, whatever the cut, the threads and the plan."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.started import python
+
+from airshed.inverse import Options, sensitivity
+from airshed.inverse.stores.files import commits, rank_folder
+
+from .small import IN_TIME, RECEPTOR, hashes, small
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
+
+ALONE = '1 auto 1 adjoint.plan="auto"'
+
+
+def printed_by(folder, *cases):
+    """Return what the program on four ranks printed."""
+    command = [MPIEXEC, "-n", "4", python(), "-m", "mpi4py", "-m", "tests.inverse.on_ranks", folder, *cases]
+    environment = {**os.environ, "PYTHONWARNINGS": "default"}
+    answer = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False, env=environment
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return json.loads(answer.stdout)
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    return printed_by(tmp_path_factory.mktemp("case"))
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    return printed_by(tmp_path_factory.mktemp("case"), ROOT / "cases")
+
+
+@pytest.mark.standard
+@pytest.mark.parametrize("case", ["small", "split", "small, field", "split, field"])
+def test_ranks_and_threads_give_the_same_bits(short, case):
+    runs = short[case]
+    alone = runs[ALONE]
+    assert len(runs) == 3
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+@pytest.mark.standard
+@pytest.mark.parametrize("case", ["small", "split"])
+def test_dot_products_and_budgets_by_face_on_ranks(short, case):
+    """With boundary concentrations that differ from face cell to face cell and in time."""
+    runs = short[f"{case}, verified"]
+    alone = runs["1 auto 1"]
+    assert len(runs) == 3
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+    assert alone["error"] < 1e-13
+    assert alone["dots"][0]["boundary faces"] != 0.0
+    assert len({alone["budget"][name] for name in ("inflow_faces", "outflow_faces", "outflow_top")}) == 3
+
+
+@pytest.mark.standard
+def test_wrong_edges_are_noticed(short):
+    """The negative control: one of two ranks gets the rows of its neighbour upside down in the backward pass."""
+    alone, (spoilt,) = short["small"][ALONE], short["spoilt"].values()
+    assert {name for name in alone if spoilt[name] == alone[name]} == {"value", "steps"}
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize(("case", "count"), [("small", 9), ("real", 3)])
+def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, count):
+    runs = printed[case]
+    alone = runs[ALONE]
+    assert len(runs) == count
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize("case", ["split", "split apart", "concurrent", "concurrent apart", "symmetric"])
+def test_any_ranks_threads_and_groups_give_the_same_bits_with_splittings(printed, case):
+    runs = printed[case]
+    alone = runs[ALONE]
+    assert len(runs) == 4
+    assert "in groups" in runs
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_concurrent_steps_are_other_steps(printed):
+    assert printed["split"][ALONE]["value"] != printed["concurrent"][ALONE]["value"]
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize("case", ["small", "split apart", "concurrent"])
+def test_derivatives_are_verified_on_ranks_with_the_bits_of_one(printed, case):
+    """By dot products and a Taylor test; the tangent of a run, too."""
+    runs = printed[f"{case}, verified"]
+    alone = runs["1 auto 1"]
+    assert len(runs) == (4 if case == "small" else 3)
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+    assert alone["ok"] == [True, True]
+    assert alone["error"] < 1e-13
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_a_run_as_a_function_is_the_same_on_ranks(printed):
+    runs = printed["functions"]
+    alone = runs["1 auto 1"]
+    assert len(runs) == 4
+    assert {name: found for name, found in runs.items() if found != alone} == {}
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_derivatives_with_wrong_edges_are_noticed(printed):
+    alone, (spoilt,) = printed["small, verified"]["1 auto 1"], printed["spoilt, verified"].values()
+    assert [name for name in alone if spoilt[name] == alone[name]] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_all_ranks_get_the_sensitivities_of_one(printed):
+    found = printed["sensitivity"]
+    assert found["together"] == [found["alone"]] * 4
+
+
+def resumed(folder, *more, count=2):
+    command = [MPIEXEC, "-n", str(count), python(), "-m", "mpi4py", Path(__file__).with_name("resumed_on_ranks.py")]
+    return subprocess.run([*command, folder, *more], capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+def test_killed_on_ranks_it_goes_on_from_the_last_commit_that_all_have(tmp_path):
+    assert resumed(tmp_path, "die").returncode != 0
+    newest = [max(commits(rank_folder(tmp_path / "commits", rank))) for rank in range(2)]
+    (rank_folder(tmp_path / "commits", 0) / f"manifest.{newest[0]}.npz").unlink()
+    answer = resumed(tmp_path)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    alone = hashes(sensitivity(small(tmp_path, receptor=IN_TIME), RECEPTOR, options=Options(read=False)))
+    for found, (line,) in json.loads(answer.stdout):
+        assert found == alone
+        assert line.startswith("resuming from a commit in the backward pass")
+    assert not (tmp_path / "commits").exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.compiles
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1)])
+def test_another_number_of_ranks_is_refused_and_removes_nothing(tmp_path, before, now):
+    assert resumed(tmp_path, "die", count=before).returncode != 0
+    left = {path: path.read_bytes() for path in (tmp_path / "commits").rglob("*.npz")}
+    answer = resumed(tmp_path, count=now)
+    assert answer.returncode != 0
+    assert f"it was rank 0 of {before} with" in answer.stderr
+    assert f"now is rank 0 of {now} with" in answer.stderr
+    assert {path: path.read_bytes() for path in (tmp_path / "commits").rglob("*.npz")} == left

@@ -1,0 +1,294 @@
+"""Any store gives back every bit, behind a run or not, and a case says which stores there are."""
+
+import json
+import os
+import threading
+import time
+import weakref
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from airshed.core.errors import NumericalError, OutputError
+from airshed.inverse import choice
+from airshed.inverse.choice import make_stores
+from airshed.inverse.stores.behind import BehindStore
+from airshed.inverse.stores.files import FileStore
+from airshed.inverse.stores.groups import GroupStore
+from airshed.inverse.stores.outer import RoundedStore, SlowStore
+from airshed.inverse.stores.shared import SharedStore
+from airshed.inverse.stores.store import LARGE, MemoryStore
+from airshed.io import zarr_arrays
+from airshed.io.block_file import BlockFile
+from airshed.kernels.memory import address
+from airshed.models.air.case.sections import AdjointSection
+from airshed.parallel.communicator import Alone
+
+from .stores import PLAIN, level, same
+
+KINDS = (*PLAIN, *(f"{name} behind" for name in PLAIN))
+
+
+@pytest.fixture(params=KINDS)
+def store(request, tmp_path):
+    inner = PLAIN[request.param.removesuffix(" behind")](tmp_path)
+    store = BehindStore(inner, limit=1000) if "behind" in request.param else inner
+    yield store
+    store.close()
+
+
+def test_what_is_put_comes_back_to_the_bit_in_any_order(store):
+    for number in range(12):
+        given = level(number)
+        store.put(f"level-{number}", given)
+        for array in given.values():
+            array[...] = 0  # the store has copies
+    assert store.keys == [f"level-{number}" for number in range(12)]
+    for number in (*reversed(range(12)), 5, 0, 11):
+        assert same(store.get(f"level-{number}"), level(number))
+
+
+def test_what_is_put_again_replaces_what_was(store):
+    for number in range(3):
+        store.put("adjoint", level(number))
+    assert same(store.get("adjoint"), level(2))
+    assert store.keys == ["adjoint"]
+
+
+def test_what_is_dropped_is_gone_and_frees_its_room(store):
+    sizes = []
+    for number in range(3):
+        store.put(f"level-{number}", level(number))
+        sizes.append(store.bytes)
+    assert store.get("level-1") is not None
+    for number in reversed(range(3)):
+        assert store.bytes == sizes[number]
+        store.drop(f"level-{number}")
+    assert store.bytes == 0
+    for call in (store.get, store.drop):
+        with pytest.raises(KeyError):
+            call("level-1")
+
+
+def test_files_are_removed_with_their_keys(tmp_path):
+    store = FileStore(tmp_path / "kept")
+    for number in range(3):
+        store.put(f"level-{number}", level(number))
+    assert store.bytes == sum(path.stat().st_size for path in (tmp_path / "kept").iterdir())
+    for number in range(3):
+        store.drop(f"level-{number}")
+    assert not list((tmp_path / "kept").iterdir())
+    store.close()
+    assert not (tmp_path / "kept").exists()
+
+
+class TestMemoryThatIsUsedAgain:
+    def test_the_next_copy_lies_where_a_dropped_one_was(self):
+        store, large = MemoryStore(), np.zeros(LARGE // 8)
+        for number in range(4):
+            store.put("level", {"q": large + number, "air": np.arange(4.0) + number})
+            assert (store.get("level")["q"] == number).all()
+            assert (store.get("level")["air"] == np.arange(4.0) + number).all()
+        store.put("first", {"q": large})
+        places = {address(store.get(key)["q"]) for key in store.keys}
+        for key in ("first", "level"):
+            store.drop(key)
+        assert store.bytes == 0
+        store.put("next", {"q": large + 5, "also": large + 6})
+        assert {address(each) for each in store.get("next").values()} == places
+        assert same(store.get("next"), {"q": large + 5, "also": large + 6})
+
+    @pytest.mark.parametrize("other", [np.zeros(LARGE // 4), np.zeros(LARGE // 8, np.int64), np.zeros((2, LARGE))])
+    def test_where_nothing_fits_all_that_is_free_goes_back(self, other):
+        store = MemoryStore()
+        store.put("level", {"q": np.zeros(LARGE // 8)})
+        free = weakref.ref(store.get("level")["q"])
+        store.drop("level")
+        assert free() is not None
+        store.put("restart", {"q": other})
+        assert free() is None
+
+    def test_little_arrays_are_left_to_the_library(self):
+        store = MemoryStore()
+        store.put("level", level(1))
+        gone = weakref.ref(store.get("level")["q"])
+        store.drop("level")
+        assert gone() is None
+
+
+@given(arrays_of.arrays(np.float64, st.integers(1, 8), elements=st.floats(-1e38, 1e38)))
+def test_single_precision_errs_by_half_a_unit(values):
+    store = RoundedStore(MemoryStore())
+    store.put("level", {"q": values, "count": np.arange(3)})
+    kept = store.get("level")
+    assert kept["q"].dtype == np.float64
+    assert (np.abs(kept["q"] - values) <= np.maximum(2.0**-24 * np.abs(values), 2.0**-150)).all()
+    assert same({"count": kept["count"]}, {"count": np.arange(3)})
+    assert store.bytes == values.nbytes // 2 + np.arange(3).nbytes
+
+
+def test_single_precision_refuses_what_it_cannot_hold():
+    with pytest.raises(NumericalError, match=r"q exceeds the range .*\.rounding"):
+        RoundedStore(MemoryStore()).put("level", {"q": np.array([1e39])})
+
+
+@pytest.mark.parametrize("shape", [(7, 5, 4), (1, 9, 8), (2, 3, 90), (0, 4), (40,), ()])
+def test_a_large_array_is_several_chunks_of_a_group(tmp_path, monkeypatch, shape):
+    monkeypatch.setattr(zarr_arrays, "LARGEST", 400)
+    store, given = GroupStore(tmp_path), {"q": np.random.default_rng(0).random(shape)}
+    store.put("level-0", given)
+    assert same(store.get("level-0"), given)
+    chunks = json.loads((tmp_path / "level-0.1.zarr" / "q" / "zarr.json").read_text())["chunk_grid"]["configuration"]
+    assert 8 * np.prod(chunks["chunk_shape"]) <= 400
+
+
+def test_a_file_that_is_read_in_short_pieces_is_whole(tmp_path, monkeypatch):
+    store = SharedStore(BlockFile(tmp_path / "checkpoints", Alone(), block=512))
+    store.put("level-0", level(0))
+    read = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda file, buffers, at: read(file, [buffers[0][:100]], at))
+    assert same(store.get("level-0"), level(0))
+    store.close()
+
+
+def test_blocks_of_ranks_take_turns_in_one_file_and_are_used_again(tmp_path):
+    stores = [SharedStore(BlockFile(tmp_path / "checkpoints", Rank(rank), block=64)) for rank in range(3)]
+    for turn in range(4):
+        for rank, store in enumerate(stores):
+            store.put(f"level-{turn}", {"q": np.full(10 + 20 * rank, turn + 10.0 * rank)})
+            if turn > 1:
+                store.drop(f"level-{turn - 2}")
+    for rank, store in enumerate(stores):
+        for turn in (2, 3):
+            assert (store.get(f"level-{turn}")["q"] == np.full(10 + 20 * rank, turn + 10.0 * rank)).all()
+        assert store.bytes == 2 * 64 * -(-(8 * (10 + 20 * rank)) // 64)
+    assert (tmp_path / "checkpoints").stat().st_size <= 3 * 64 * 21
+    for store in stores:
+        store.close()
+    assert not list(tmp_path.iterdir())
+
+
+class Rank(Alone):
+    """One of three ranks in this process."""
+
+    size = 3
+
+    def __init__(self, rank):
+        self.rank = rank
+
+
+def test_behind_a_run_errors_come_with_the_next_call_and_waiting_copies_are_bounded():
+    gate, store = threading.Event(), MemoryStore()
+    put = store.put
+
+    def slow(key, arrays):
+        gate.wait()
+        if key == "bad":
+            raise OutputError("the disk is full")
+        put(key, arrays)
+
+    store.put = slow
+    behind = BehindStore(store, limit=2 * 800)
+    for number in range(2):
+        behind.put(f"level-{number}", {"q": np.ones(100)})
+    third = threading.Thread(target=behind.put, args=("level-2", {"q": np.ones(100)}))
+    third.start()
+    third.join(0.2)
+    assert third.is_alive()
+    gate.set()
+    third.join()
+    behind.put("bad", {"q": np.ones(100)})
+    with pytest.raises(OutputError, match="the disk is full"):
+        behind.wait()
+    behind.close()
+
+
+def test_behind_a_run_copies_use_memory_again_but_none_that_still_waits():
+    gate, store, seen = threading.Event(), MemoryStore(), []
+
+    def slow(key, arrays):
+        gate.wait()
+        seen.append((address(arrays["q"]), float(arrays["q"][0])))
+
+    store.put = slow
+    behind = BehindStore(store)
+    for number in range(2):
+        behind.put(f"level-{number}", {"q": np.full(200_000, number)})
+    gate.set()
+    behind.wait()
+    behind.put("level-2", {"q": np.full(200_000, 2)})
+    behind.wait()
+    (first, _), (second, _), (third, _) = seen
+    assert [value for _, value in seen] == [0.0, 1.0, 2.0]
+    assert first != second
+    assert third in (first, second)
+    behind.close()
+
+
+def test_a_slow_store_takes_as_long_as_its_disk(tmp_path):
+    store = SlowStore(MemoryStore(), bandwidth=8e5)
+    began = time.monotonic()
+    store.put("level-0", {"q": np.zeros(5000)})
+    assert time.monotonic() - began >= 0.05
+    assert same(store.get("level-0"), {"q": np.zeros(5000)})
+    assert time.monotonic() - began >= 0.1
+    store.drop("level-0")
+    assert (store.keys, store.bytes) == ([], 0)
+    store.close()
+
+
+def test_behind_a_run_the_levels_before_are_read_ahead(tmp_path):
+    files, read = FileStore(tmp_path), []
+    get = files.get
+    files.get = lambda key: read.append(key) or get(key)
+    for number in range(5):
+        files.put(f"level-{number}", level(number))
+    behind = BehindStore(files)
+    assert same(behind.get("level-4"), level(4))
+    behind.wait()
+    assert read == ["level-4", "level-3", "level-2"]
+    assert same(behind.get("level-3"), level(3))
+    behind.wait()
+    assert read == ["level-4", "level-3", "level-2", "level-1"]
+    behind.close()
+
+
+@pytest.mark.parametrize("rounding", ["none", "single"])
+@pytest.mark.parametrize("kind", get_args(AdjointSection.model_fields["store"].annotation))
+def test_a_case_says_which_stores_there_are(tmp_path, kind, rounding):
+    stores = make_stores(AdjointSection(store=kind, disk="1 MB", rounding=rounding), tmp_path)
+    for place in ("memory", "disk"):
+        stores.restarts[place].put("restart-0", level(0))
+        stores.levels[place].put("level-1", level(1))
+        assert same(stores.restarts[place].get("restart-0"), level(0))
+        kept = stores.levels[place].get("level-1")
+        assert same(kept, level(1)) == (rounding == "none")
+        assert np.allclose(kept["q"], level(1)["q"], rtol=2.0**-24, atol=0.0)
+    assert stores.notices == ()
+    stores.close()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("kind", ["mpiio", "zarr"])
+def test_a_folder_of_the_first_rank_that_another_machine_has_not_got_is_told(tmp_path, kind):
+    with pytest.raises(OutputError, match=r"rank 1 cannot see .*/private/first, .*; set TMPDIR to a folder"):
+        make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path / "private" / "first", Rank(1))
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_is_told_that_nothing_is_written_behind_a_run_where_mpi_has_no_threads(tmp_path, monkeypatch):
+    class WithoutThreads(BlockFile):
+        def __init__(self, *given):
+            super().__init__(*given)
+            self.has_threads = False
+
+    monkeypatch.setattr(choice, "BlockFile", WithoutThreads)
+    stores = make_stores(AdjointSection(store="mpiio:async", disk="1 MB"), tmp_path)
+    (line,) = stores.notices
+    assert line.startswith("adjoint.store = 'mpiio:async': this MPI serves one thread at a time")
+    assert isinstance(stores.levels["disk"], SharedStore)
+    stores.close()

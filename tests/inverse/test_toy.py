@@ -1,0 +1,117 @@
+"""A two-step scheme with a tendency of its own, reversed by every plan from every store: the same bits."""
+
+import numpy as np
+import pytest
+
+from airshed.inverse.actions import Advance, DiscardLevels, DiscardRestart, Restore, Reverse, Sizes
+from airshed.inverse.choice import Stores, make_plan, make_stores
+from airshed.inverse.online import OnlinePlan, as_executed
+from airshed.inverse.room import Room
+from airshed.models.air.case.sections import AdjointSection
+
+STEPS, SIZES = 60, Sizes(3, 1)
+
+
+class Toy:
+    """x(n+1) = 1.2 x(n) - 0.2 x(n-1) + 0.1 (2 T(n) - T(n-1)), T(n) = sin(x(n)); a restart has x, x before and T."""
+
+    def __init__(self):
+        x = np.linspace(0.1, 2.0, 5)
+        self.state = {"x": x, "before": x, "tendency": np.zeros(5)}
+        self.adjoint, self.adjoint_before = np.ones(5), np.zeros(5)
+        self.tendency_adjoint = np.zeros(5)
+
+    def step(self):
+        x, before, old = (self.state[name] for name in ("x", "before", "tendency"))
+        new = np.sin(x)
+        self.state = {"x": 1.2 * x - 0.2 * before + 0.1 * (2.0 * new - old), "before": x, "tendency": new}
+
+    def reverse(self, x, before, old, after):
+        """Take a step back, whose result is looked at as a limiter does, so that no level goes unused."""
+        assert np.array_equal(1.2 * x - 0.2 * before + 0.1 * (2.0 * np.sin(x) - old), after)
+        bar = self.adjoint
+        tendency = 0.2 * bar + self.tendency_adjoint
+        self.adjoint = self.adjoint_before + 1.2 * bar + np.cos(x) * tendency
+        self.adjoint_before, self.tendency_adjoint = -0.2 * bar, -0.1 * bar
+
+
+def execute(plan, stores: Stores):
+    """Do what a plan says; return the adjoints of x at the start and of x before."""
+    toy = Toy()
+    for action in plan.actions:
+        match action:
+            case Advance():
+                advance(toy, action, stores)
+            case Restore(step, store):
+                toy.state = dict(stores.restarts[store].get(f"restart-{step}"))
+            case Reverse(first, last):
+                for step in reversed(range(first, last)):
+                    toy.reverse(*needed(step, stores))
+            case DiscardRestart(step, store):
+                stores.restarts[store].drop(f"restart-{step}")
+            case DiscardLevels(first, last, store):
+                for level in range(first + 1, last + 1):
+                    stores.levels[store].drop(f"level-{level}")
+    assert sum(len(store.keys) for store in stores.restarts.values()) == 0
+    return np.array([toy.adjoint, toy.adjoint_before])
+
+
+def advance(toy, action, stores):
+    for step in range(action.first, action.last + 1):
+        if step in action.restarts:
+            stores.restarts[action.store].put(f"restart-{step}", toy.state)
+        if step < action.last:
+            toy.step()
+            if action.save_levels:
+                stores.levels[action.store].put(f"level-{step + 1}", {"x": toy.state["x"]})
+
+
+def needed(step, stores):
+    """Return x, x before, the tendency before, and x after a step, by the rules in the head of the actions."""
+    after = kept(stores.levels, f"level-{step + 1}")["x"]
+    restart = kept(stores.restarts, f"restart-{step}")
+    if restart is not None:
+        return restart["x"], restart["before"], restart["tendency"], after
+    earlier = kept(stores.restarts, f"restart-{step - 1}") or kept(stores.levels, f"level-{step - 1}")
+    return kept(stores.levels, f"level-{step}")["x"], earlier["x"], np.sin(earlier["x"]), after
+
+
+def kept(places, key):
+    return next((store.get(key) for store in places.values() if key in store.keys), None)
+
+
+def plans():
+    for name, memory, disk in [
+        ("all", 70, 0), ("all", 5, 70), ("two-level", 30, 0), ("auto", 12, 0), ("auto", 8, 0), ("auto", 12, 9),
+    ]:  # fmt: skip
+        yield f"{name} {memory} {disk}", make_plan(name, STEPS, Room(SIZES, memory, disk))
+    for memory, disk in [(40, 0), (15, 0), (12, 20)]:
+        yield f"online {memory} {disk}", as_executed(OnlinePlan(Room(SIZES, memory, disk), 50), STEPS)
+
+
+@pytest.fixture
+def reference(tmp_path):
+    stores = make_stores(AdjointSection(), tmp_path / "reference")
+    return execute(make_plan("all", STEPS, Room(SIZES, 100)), stores)
+
+
+@pytest.mark.parametrize("kind", ["memory", "files:async", "mpiio", "zarr:async"])
+@pytest.mark.parametrize("plan", [pytest.param(plan, id=name) for name, plan in plans()])
+def test_every_plan_gives_the_same_gradient(tmp_path, plan, kind, reference):
+    stores = make_stores(AdjointSection(store=kind, disk="1 GB"), tmp_path)
+    assert execute(plan, stores).tobytes() == reference.tobytes()
+    stores.close()
+
+
+def test_the_gradient_is_that_of_the_steps(reference):
+    def last(x):
+        toy = Toy()
+        toy.state |= {"x": x, "before": x}
+        for _ in range(STEPS):
+            toy.step()
+        return toy.state["x"]
+
+    start, small = Toy().state["x"], 1e-6
+    difference = (last(start + small) - last(start - small)) / (2.0 * small)
+    assert reference.sum(axis=0) == pytest.approx(difference, rel=1e-6)
+    assert reference[0] != pytest.approx(difference, rel=1e-3)

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airshed.grid import Grid
+from airshed.models.air.emissions.biogenic import STANDARD_EMISSION, BiogenicIsoprene, light_factor, temperature_factor
+from airshed.models.air.landcover import land_fraction
+from airshed.models.air.solar import cos_zenith
+from airshed.models.air.weather import MetState
+from airshed.models.air.weather.state import state_shapes
+
+GRID = Grid.regular((0.0, 10.0), (45.0, 55.0), 0.5, [20.0, 50.0])
+FLAT = GRID.shape[1:]
+
+
+def weather(surface_temperature: float, cloud_cover: float = 0.0) -> MetState:
+    fields = {name: np.zeros(shape) for name, shape in state_shapes(GRID).items()}
+    fields["surface_temperature"] += surface_temperature
+    fields["cloud_cover"] += cloud_cover
+    return MetState(**fields)
+
+
+def test_factors_are_one_at_standard_conditions() -> None:
+    assert light_factor(np.array(1000.0)) == pytest.approx(1.0, abs=2e-3)
+    assert temperature_factor(np.array(303.0)) == pytest.approx(1.0, abs=0.05)
+
+
+def test_published_shape_of_the_temperature_factor() -> None:
+    """Guenther et al. 1993: doubles about every 6 K below 303 K, peaks near 312 K, falls off beyond."""
+    temperature = np.arange(280.0, 325.0, 0.1)
+    factor = temperature_factor(temperature)
+    assert 310.0 < temperature[np.argmax(factor)] < 313.0
+    assert temperature_factor(np.array(299.0)) / temperature_factor(np.array(293.0)) == pytest.approx(2.1, abs=0.15)
+    assert factor[-1] < 0.3 * factor.max()
+
+
+@given(st.floats(0.0, 2500.0), st.floats(0.0, 2500.0))
+def test_more_light_more_isoprene_until_saturation(one: float, other: float) -> None:
+    low, high = light_factor(np.sort([one, other]))
+    assert 0.0 <= low <= high < 1.066
+
+
+def test_one_square_metre_at_standard_conditions() -> None:
+    """Emission per area is the standard one when light and temperature factors are; C_L reaches 1 at Q = 1000."""
+    source = BiogenicIsoprene(GRID, {"ISOPRE": 1.0})
+    cosine = np.full(FLAT, (1000.0 / (4.57 * 0.45) + 30.0) / 910.0)
+    rate = source.rate(weather(303.0), cosine, np.ones(FLAT))
+    per_area = rate * 68.117e-3 / (GRID.cell_area * np.ones(FLAT))
+    assert per_area == pytest.approx(STANDARD_EMISSION, rel=0.05)
+
+
+def test_nothing_at_night_or_from_the_sea() -> None:
+    source = BiogenicIsoprene(GRID, {"ISOPRE": 1.0})
+    day, night = np.full(FLAT, 0.7), np.full(FLAT, -0.1)
+    assert np.all(source.rate(weather(295.0), night, np.ones(FLAT)) == 0.0)
+    assert np.all(source.rate(weather(295.0), day, np.zeros(FLAT)) == 0.0)
+    assert np.all(source.rate(weather(295.0), day, np.ones(FLAT)) > 0.0)
+
+
+def test_clouds_dim_and_warmth_drives() -> None:
+    source, day, land = BiogenicIsoprene(GRID, {"ISOPRE": 1.0}), np.full(FLAT, 0.7), np.ones(FLAT)
+    clear = source.rate(weather(295.0), day, land)
+    assert np.all(source.rate(weather(295.0, cloud_cover=1.0), day, land) < 0.7 * clear)
+    assert np.all(source.rate(weather(300.0), day, land) > 1.5 * clear)
+
+
+def day_total(mean_temperature: float) -> float:
+    """Isoprene of western Europe on 31 August 2022 [Gg], for a daily temperature wave of 5 K."""
+    source, land = BiogenicIsoprene(GRID, {"ISOPRE": 1.0}), land_fraction(GRID)
+    total = 0.0
+    for hour in range(24):
+        sun = cos_zenith(np.datetime64("2022-08-31T00", "h") + hour, GRID.lon, GRID.lat[:, None])
+        temperature = mean_temperature + 5.0 * np.sin((hour - 9.0) * np.pi / 12.0)
+        total += 3600.0 * float(source.rate(weather(temperature, 0.3), sun, land).sum())
+    return total * 68.117e-3 / 1e6
+
+
+def test_a_late_summer_day_of_western_europe() -> None:
+    """Inventories give western Europe 0.5 to 3 Gg a day per million km2 in late summer; the box has 0.79 million."""
+    assert 0.5 * 0.79 < day_total(290.0) < 3.0 * 0.79
+
+
+def test_a_winter_day_is_out_of_that_range() -> None:
+    assert day_total(275.0) < 0.5 * 0.79
+
+
+def test_isoprene_becomes_what_the_species_map_says() -> None:
+    source = BiogenicIsoprene(GRID, {"OLE": 2.0, "PAR": 1.0})
+    assert source.species == ("OLE", "PAR")
+    assert source.factors.tolist() == [2.0, 1.0]

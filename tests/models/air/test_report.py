@@ -1,0 +1,72 @@
+"""The summary's advice: what to set otherwise where the iteration drifts, or clipping adds mass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from airshed.mechanism import ReactionNetwork, load_mechanism
+from airshed.models.air.case import Case
+from airshed.models.air.report import BudgetTable, _advice
+
+NAMES = ("nitrogen", "sulphur")
+
+
+@dataclass
+class Parts:
+    case: Case
+    network: ReactionNetwork
+
+
+@dataclass
+class Model:
+    """Stands in for a model: as much of each species as makes 100 mol of nitrogen and of sulphur, all as NO and SO2."""
+
+    parts: Parts
+    families: tuple[str, ...] = ("N", "S")
+    held: dict[str, float] = field(default_factory=lambda: {"NO": 100.0, "SO2": 100.0})
+
+    def amounts(self) -> NDArray[np.float64]:
+        return np.array([self.held.get(name, 0.0) for name in self.parts.network.names])
+
+
+def advice(
+    *settings: str, drift: Sequence[float] = (0.0, 0.0), clipped: Sequence[float] = (0.0, 0.0), emitted: float = 1000.0
+) -> str:
+    model = Model(Parts(Case.load("west-europe", settings), load_mechanism("emep")))
+    terms = {"drift": drift, "clipped": clipped, "emitted": [emitted, emitted], "throughput": [200.0, 200.0]}
+    budget = BudgetTable(NAMES, {name: np.array(values) for name, values in terms.items()})
+    return _advice(model, budget)  # type: ignore[arg-type]
+
+
+def test_below_the_limits_there_is_none() -> None:
+    assert advice() == ""
+    assert advice(drift=(4.9, -4.9), clipped=(0.009, 0.009)) == ""
+    assert advice(drift=(7.0, 7.0), emitted=0.0) == "", "nothing emitted to compare the drift with"
+
+
+def test_a_drift_asks_for_sweeps_shorter_steps_or_a_spin_up() -> None:
+    said = "the iteration drifts by 0.7 % of the sulphur emitted; take chemistry.sweeps = 4, a shorter time.longest"
+    assert advice(drift=(6.0, -7.0)) == said
+    assert advice("time.spinup=0 h", drift=(6.0, -7.0)) == f"{said}, or a time.spinup"
+    assert advice("time.step=60 s", drift=(6.0, -7.0)).endswith("a shorter time.step")
+
+
+def test_clipping_asks_for_a_smaller_courant_number() -> None:
+    said = "clipping of negative values made 0.2 % of the nitrogen there is; take a smaller time.courant, or a shorter"
+    assert advice(clipped=(0.2, 0.11)) == f"{said} time.longest"
+    assert advice("time.step=60 s", clipped=(0.2, 0.11)).endswith("there is; take a shorter time.step")
+    assert advice(drift=(6.0, 0.0), clipped=(0.2, 0.0)).count("; take") == 2
+
+
+@pytest.mark.parametrize(("clipped", "says"), [(0.0011, "0.011 % of the TRACER2"), (0.0009, "")])
+def test_where_nothing_reacts_tracers_are_looked_at(clipped: float, says: str) -> None:
+    network = load_mechanism("tracer")
+    model = Model(Parts(Case.load("tracer-rotation"), network), (), {"TRACER": 100.0, "TRACER2": 10.0})
+    terms = {"drift": [0.0, 0.0], "clipped": [0.0, clipped], "emitted": [0.0, 0.0], "throughput": [200.0, 20.0]}
+    budget = BudgetTable(tuple(network.names), {name: np.array(values) for name, values in terms.items()})
+    said = _advice(model, budget)  # type: ignore[arg-type]
+    assert says in said
+    assert bool(said) == bool(says)
