@@ -14,7 +14,6 @@ SHORT = {
     "__main__.py": "an entry point",
     "cli/main.py": "an entry point",
     "cli/doctor_check.py": "both halves of the doctor speak of it, and one uses the other",
-    "cli/commands/installation.py": "two commands that only ask others",
     "core/every.py": "files and the runtime ask it when something is due",
     "core/version.py": "the build reads it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",

@@ -1,28 +1,20 @@
-"""What checkpoints cost on any number of ranks: a few numbers that measured gradients determine, and what follows.
+"""Cost of checkpoints on some numbers of ranks, by two numbers that are fitted to measured gradients.
 
-To keep a level of b bytes of a rank and to read it again takes, beside what it takes in memory,
+A rank writes a level of b bytes and reads it again in the time (beyond that of a store in memory)
 
     t = (alpha + beta b) max(1, P / cores)
 
-with all ranks at work at once; where there are more ranks than cores, they take turns. alpha and beta are fitted as
-the numbers of :mod:`benchmarks.scaling.model` are; one number of ranks determines beta alone. Beyond this machine
-there is a core for each rank, computing is shared evenly, and the file system of
-:mod:`benchmarks.scaling.predictions` takes what all ranks write and read.
+with all P ranks at work at once; where there are more ranks than cores, they take turns. alpha and beta are fitted as
+the numbers of :mod:`benchmarks.scaling.model` are; one number of ranks determines beta alone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final, Self
+from typing import Self
 
-from benchmarks.adjoint_io.experiment import CHECKPOINTS, NOTHING, Found
-from benchmarks.scaling.model import Disk, fit
-from benchmarks.scaling.predictions import FILE_SYSTEM
-
-AREA: Final = (1024, 1024, 20)
-"""Of the runs that are predicted: columns along both directions, and levels; Europe at 3 km."""
-
-RANKS: Final = (1, 16, 132, 1024, 8192)
+from benchmarks.adjoint_io.experiment import CHECKPOINTS, Found
+from benchmarks.scaling.model import fit
 
 
 @dataclass(frozen=True)
@@ -47,40 +39,3 @@ class Cost:
         beta, alpha = fit(features, times)
         errors = [abs(beta * many + alpha * one - t) / t for (many, one), t in zip(features, times, strict=True)]
         return cls(alpha, beta, max(errors))
-
-    def time(self, level: float) -> float:
-        """Return what a level of so many bytes takes [s]."""
-        return self.alpha + self.beta * level
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Times of a step of a gradient, forward and back [s]: computing, and computing with levels kept on disk.
-
-    serial  one rank writes and reads all;  sync, behind  each rank its own, before or behind the computing
-    """
-
-    ranks: int
-    compute: float
-    serial: float
-    sync: float
-    behind: float
-
-
-def predictions(found: Found, cost: Cost, hidden: float) -> list[Prediction]:
-    """Return runs on a larger area and on more ranks.
-
-    found   on one rank;  hidden  share of the time of the store that hides behind computing [1]
-    """
-    cells = AREA[0] * AREA[1] * AREA[2]
-    alone = median(found.walls[CHECKPOINTS][NOTHING]) / found.steps * cells / found.cells
-    per_cell = found.level / found.cells
-    system = Disk(2.0 * per_cell, FILE_SYSTEM)
-    told = []
-    for ranks in RANKS:
-        compute = alone / ranks
-        own = max(cost.time(per_cell * cells / ranks), system.wait(cells, 0.0, behind=False))
-        serial = ranks * cost.alpha + cost.beta * per_cell * cells
-        left = max(own - compute, (1.0 - min(max(hidden, 0.0), 1.0)) * own)
-        told.append(Prediction(ranks, compute, compute + serial, compute + own, compute + left))
-    return told

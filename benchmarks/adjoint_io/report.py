@@ -11,9 +11,8 @@ from airshed.core.report import Cell, Table
 from airshed.kernels.host import processor, usable_cores
 from benchmarks.adjoint import AdjointReport
 from benchmarks.adjoint_io.experiment import CHECKPOINTS, NOTHING, OUTPUT, Experiment, Found
-from benchmarks.adjoint_io.model import AREA, RANKS, Cost, predictions
+from benchmarks.adjoint_io.model import Cost
 from benchmarks.median import FEWEST, Median, median_of
-from benchmarks.scaling.predictions import FILE_SYSTEM
 from benchmarks.started import answer_of
 
 
@@ -33,7 +32,7 @@ def run(
 
 
 def report(asked: Experiment, found: Sequence[Found], cores: int | None = None) -> AdjointReport:
-    """Return the wall times, what is hidden of them, and what they would be elsewhere."""
+    """Return the wall times, the share of them that is hidden, and the fitted cost of a level."""
     cores = cores or usable_cores()
     fitted = {name: Cost.fitted(found, name, cores) for name in asked.stores}
     costs = {name: cost for name, cost in fitted.items() if cost is not None}
@@ -45,7 +44,7 @@ def report(asked: Experiment, found: Sequence[Found], cores: int | None = None) 
     }  # fmt: skip
     tables = [_walls(found), _hidden(asked, found)]
     if costs:
-        tables += [_costs(costs), *(_predicted(name, cost, found) for name, cost in costs.items())]
+        tables.append(_costs(costs))
     ratios = {"walls": [asdict(each) for each in found], "hidden": _shares(asked, found), "costs": _numbers(fitted)}
     return AdjointReport(f"Checkpoints and output of {asked.case}", tables, facts, ratios=ratios)
 
@@ -106,26 +105,6 @@ def _costs(costs: dict[str, Cost]) -> Table:
     return Table("Model of the cost of a level", ("store", "alpha [ms]", "rate [GB/s]", "error [%]"), rows, note)
 
 
-def _predicted(name: str, cost: Cost, found: Sequence[Found]) -> Table:
-    share = _share(found[0], CHECKPOINTS, name) or 0.0
-    rows = [
-        (each.ranks, each.compute, each.serial, each.sync, each.behind, each.compute / each.sync,
-         each.compute / each.behind)
-        for each in predictions(found[0], cost, share)
-    ]  # fmt: skip
-    area = " x ".join(map(str, AREA))
-    note = (
-        f"Predicted, not measured: a step, forward and back, of {area} cells on up to {max(RANKS)} ranks. Assumed: a "
-        "core for each rank; computing is shared evenly and messages cost nothing; each rank takes alpha + bytes / "
-        f"rate; a file system takes {FILE_SYSTEM / 1e9:g} GB/s of all ranks; async hides {100 * share:.0f} %, and no "
-        "more than there is computing; one rank takes what all would, one after the other."
-    )
-    columns = (
-        "ranks", "compute [s]", "one rank writes [s]", "sync [s]", "async [s]", "efficiency sync", "efficiency async",
-    )  # fmt: skip
-    return Table(f"Beyond this machine: {name}", columns, rows, note)
-
-
 def _named(asked: Experiment) -> list[tuple[str, str]]:
     return [*((CHECKPOINTS, name) for name in asked.stores), *((OUTPUT, name) for name in asked.outputs)]
 
@@ -136,11 +115,6 @@ def _shares(asked: Experiment, found: Sequence[Found]) -> list[dict[str, Any]]:
         for each in found
         for what, name in _named(asked)
     ]
-
-
-def _share(found: Found, what: str, name: str) -> float | None:
-    share = hidden(found, what, name)
-    return None if share is None else share.median
 
 
 def _median(share: Median | None) -> dict[str, float | None]:

@@ -1,7 +1,6 @@
-"""How the model scales over ranks, and what that predicts; see docs/scaling.md."""
+"""Scaling over ranks: measured, and fitted by a model of the cost of a step (docs/scaling.md)."""
 
-from benchmarks.scaling.predictions import Prediction
 from benchmarks.scaling.study import CASE, HOURS, RANKS, ROUNDS, Scaling, run
 from benchmarks.scaling.tables import report
 
-__all__ = ["CASE", "HOURS", "RANKS", "ROUNDS", "Prediction", "Scaling", "report", "run"]
+__all__ = ["CASE", "HOURS", "RANKS", "ROUNDS", "Scaling", "report", "run"]

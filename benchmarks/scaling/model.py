@@ -1,4 +1,4 @@
-"""What a step costs on any number of ranks: a few numbers that measured runs determine, and what follows from them.
+"""Cost of a step on some number of ranks, by a few numbers that are fitted to measured runs.
 
 The busiest rank holds n cells in m columns, sends k messages of b bytes in all, and takes for a step
 
@@ -6,15 +6,13 @@ The busiest rank holds n cells in m columns, sends k messages of b bytes in all,
          compute             control         halo          sums
 
 with f(P) = 1 + spread sqrt(2 ln P), the greatest of P numbers that scatter by `spread`. All numbers but the spread are
-least-squares fits of relative errors to what was measured of each part, none below zero. On a network the cost of
-handing messages over stays what it was inside this machine; to it comes what latency and bandwidth take beyond the time
-that the interior hides, and log2 P latencies for each collective call.
+non-negative least-squares fits to the measured times of each part, by relative error.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import ceil, log, log2, sqrt
+from math import log, log2, sqrt
 from typing import Self
 
 import numpy as np
@@ -25,23 +23,16 @@ from airshed.parallel.decomposition import Decomposition
 
 Array = NDArray[np.float64]
 
-_CALLS = 2
-"""Collective calls in each step: the greatest magnitude, and the sums."""
-
 
 @dataclass(frozen=True)
 class Load:
-    """What the busiest rank of a decomposition holds and sends in a step.
-
-    interior  part of its cells that can be computed before the neighbours' edges are there
-    """
+    """What the busiest rank of a decomposition holds and sends in a step."""
 
     ranks: int
     columns: int
     levels: int
     messages: int
     bytes: int
-    interior: float
 
     @property
     def cells(self) -> int:
@@ -52,15 +43,13 @@ class Load:
     def of(cls, cut: Decomposition, levels: int, species: int, itemsize: int = 8) -> Self:
         """Return the load of a decomposition: the most that any rank has of each."""
         columns = messages = volume = 0
-        interior = 1.0
         for tile in cut.tiles():
             rows, across = tile.window.shape
             open_to = [side for side in SIDES if cut.neighbour(tile.rank, side) is not None]
             halo = sum(across if side in ("south", "north") else rows for side in open_to) * REACH
             columns, messages = max(columns, rows * across), max(messages, len(open_to))
             volume = max(volume, halo * levels * species * itemsize)
-            interior = min(interior, max(1.0 - halo / (rows * across), 0.0))
-        return cls(cut.ranks, columns, levels, messages, volume, interior)
+        return cls(cut.ranks, columns, levels, messages, volume)
 
 
 @dataclass(frozen=True)
@@ -92,14 +81,6 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Network:
-    """Assumed of the machine that a prediction is for; latency [s], bandwidth of a rank [byte/s]."""
-
-    latency: float
-    bandwidth: float
-
-
-@dataclass(frozen=True)
 class Machine:
     """The numbers of the model [s]: a, a'; c, c'; h, h'; s, s'; and the spread [1]."""
 
@@ -128,36 +109,15 @@ class Machine:
             float(np.median(spreads)) if spreads else 0.0,
         )  # fmt: skip
 
-    def step(self, load: Load, network: Network | None = None) -> Parts:
-        """Return what a step takes with one rank on each core, inside a machine like this one or over a network."""
+    def step(self, load: Load) -> Parts:
+        """Return the times of a step with one rank on each core of one machine."""
         compute = self.cell * load.cells + self.column * load.columns
         control = self.control + self.control_column * load.columns
         imbalance = self.spread * extreme(load.ranks) * (compute + control)
         if load.ranks == 1:
             return Parts(compute, control, 0.0, 0.0)
         halo = self.message * load.messages + self.byte * load.bytes
-        if network is None:
-            return Parts(compute, control, halo, self.sums + self.sums_round * log2(load.ranks), imbalance)
-        travel = load.messages * network.latency + load.bytes / network.bandwidth
-        halo += max(travel - load.interior * compute, 0.0)
-        rounds = ceil(log2(load.ranks))
-        return Parts(compute, control, halo, self.sums + _CALLS * rounds * network.latency, imbalance)
-
-
-@dataclass(frozen=True)
-class Disk:
-    """How results get to disk: bytes of a record for each cell, and the rate [byte/s] at which they are written."""
-
-    bytes_per_cell: float
-    bandwidth: float
-
-    def wait(self, cells: int, computing: float, *, behind: bool) -> float:
-        """Return how long ranks wait for one record [s] that comes after so much computing [s].
-
-        behind  whether writing overlaps with the next interval
-        """
-        writing = self.bytes_per_cell * cells / self.bandwidth
-        return max(writing - computing, 0.0) if behind else writing
+        return Parts(compute, control, halo, self.sums + self.sums_round * log2(load.ranks), imbalance)
 
 
 def extreme(ranks: int) -> float:

@@ -1,9 +1,8 @@
-"""What the study found, as tables."""
+"""Tables of the study."""
 
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
 from benchmarks.scaling.measure import SHARES, median, ratio
-from benchmarks.scaling.predictions import CLUSTER, FILE_SYSTEM, MOST
 from benchmarks.scaling.setups import LARGE, SMALL, halves
 from benchmarks.scaling.study import Scaling, load_of
 
@@ -16,16 +15,11 @@ def report(scaling: Scaling) -> Report:
         _shares(scaling),
         _fit(scaling),
         _check(scaling),
-        _future(scaling),
         scaling.region,
     ]
     facts: dict[str, Cell] = {
         "processor": processor().model, "cores": usable_cores(),
         "rounds, each with all setups in turn": len(next(iter(scaling.runs.values()))),
-        "results written at [MB/s]": scaling.written / 1e6,
-        "assumed of a cluster: latency [us]": CLUSTER.latency * 1e6,
-        "bandwidth of a rank [GB/s]": CLUSTER.bandwidth / 1e9,
-        "parallel file system, all ranks together [GB/s]": FILE_SYSTEM / 1e9,
     }  # fmt: skip
     return Report(f"Scaling of {scaling.case}", [table for table in tables if table.rows], facts)
 
@@ -104,28 +98,3 @@ def _check(scaling: Scaling) -> Table:
         rows.append((setup.size, setup.ranks, 1e3 * taken, 1e3 * expected, expected / taken - 1.0, used))
     columns = ("grid", "ranks", "undisturbed [ms]", "model [ms]", "relative error", "point")
     return Table("The model against what was measured with messages between all ranks", columns, rows)
-
-
-def _future(scaling: Scaling) -> Table:
-    columns = (
-        "grid", "ranks", "columns of a rank", "step [ms]", "speed-up", "efficiency", "communication",
-        "hour, no output [s]", "gathered, waited for [s]", "by all ranks, behind [s]",
-    )  # fmt: skip
-    rows = [
-        (
-            p.grid,
-            p.ranks,
-            p.columns,
-            1e3 * p.step,
-            p.speedup,
-            p.speedup / p.ranks,
-            p.communication,
-            p.hour,
-            p.gathered,
-            p.behind,
-        )
-        for p in scaling.predictions
-        if p.ranks in (1, 16, 64, 256, 1024, 4096, 8192, MOST)
-    ]
-    note = "simulated with the fitted costs and the assumed network; a record holds all species, each hour"
-    return Table("Predicted: a cluster, one rank for each core", columns, rows, note)

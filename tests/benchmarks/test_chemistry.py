@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import app
 from benchmarks.chemistry import comparison as comparisons
 from benchmarks.chemistry import report as reports
 from benchmarks.chemistry import sweep as sweeps
@@ -19,7 +20,6 @@ from benchmarks.chemistry.step_cells import StepCells
 from benchmarks.chemistry.sweep import Entry, fastest, finalists, sweep
 from typer.testing import CliRunner
 
-from airshed.cli.program import app
 from airshed.core.errors import CaseError, MechanismError
 from airshed.kernels.chemistry import method
 from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
@@ -244,6 +244,6 @@ def test_a_mechanism_of_musica_needs_it(monkeypatch):
 
 
 def test_the_command_names_its_mechanisms():
-    answer = CliRunner().invoke(app, ["bench", "chemistry", "--mechanism", "emp"])
+    answer = CliRunner().invoke(app, ["chemistry", "--mechanism", "emp"])
     assert answer.exit_code != 0
-    assert all(name in CliRunner().invoke(app, ["bench", "chemistry", "--help"]).output for name in PROBLEMS)
+    assert all(name in CliRunner().invoke(app, ["chemistry", "--help"]).output for name in PROBLEMS)

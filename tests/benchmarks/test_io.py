@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from benchmarks.io import experiment
 from benchmarks.io.load import Load
+from benchmarks.io.picture import save_strategies
 
 from airshed.core.errors import CaseError
 from airshed.io.output import OutputWriter
 from airshed.io.results import open_run
 from airshed.parallel.communicator import Alone
-from airshed.plot.strategies import save_strategies
 from benchmarks import io as bench_io
 
 STEPS = 4

@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from benchmarks.__main__ import app
 from benchmarks.redistribution import report, run
 from typer.testing import CliRunner
 
-from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 
 
@@ -30,7 +30,7 @@ def test_every_strategy_and_transport_is_predicted_and_measured():
 def test_one_rank_is_no_two_groups():
     with pytest.raises(AirshedError, match="two ranks or more"):
         run(1)
-    answer = CliRunner().invoke(app, ["bench", "redistribution", "-n", "1"])
+    answer = CliRunner().invoke(app, ["redistribution", "-n", "1"])
     assert answer.exit_code == 2
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import typer
+from benchmarks.__main__ import app as benchmarks
 from typer.testing import CliRunner, Result
 
 from airshed import __version__
@@ -53,7 +54,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, **contents: object) -> 
 def test_version_and_help() -> None:
     assert airshed("--version").output == f"airshed {__version__}\n"
     listed = airshed("--help").output
-    for command in ("run", "adjoint", "assimilate", "show", "box", "plot", "bench", "verify", "doctor", "kernel"):
+    for command in ("run", "adjoint", "assimilate", "show", "box", "plot", "verify", "doctor", "kernel"):
         assert re.search(rf"\b{command}\b", listed)
         assert airshed(command, "--help").exit_code == 0
 
@@ -163,11 +164,14 @@ def test_each_part_of_the_work_counts(less: str) -> None:
 def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("Speed", ("process", "share [1]"), [("chemistry", 0.7), ("[transport]", None)], note="one core")
     stand_in(monkeypatch, "benchmarks.speed", run=lambda: Report("Bench", [table], {"cores": 2}))
-    shown = airshed("bench")
+    shown = CliRunner().invoke(benchmarks, [])
     assert shown.exit_code == 0, shown.output
     for part in ("Bench", "cores", "share [1]", "[transport]", "0.7", "one core"):
         assert part in shown.stdout
-    assert json.loads(airshed("bench", "--json").stdout) == Report("Bench", [table], {"cores": 2}).to_dict()
+    assert (
+        json.loads(CliRunner().invoke(benchmarks, ["--json"]).stdout)
+        == Report("Bench", [table], {"cores": 2}).to_dict()
+    )
 
     for ok, code in ((True, 0), (False, 1)):
         stand_in(monkeypatch, "airshed.verify.checks", run=lambda ok=ok, **options: Report("Verify", ok=ok))
@@ -175,12 +179,21 @@ def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatc
         assert (result.exit_code, json.loads(result.stdout)["ok"]) == (code, ok)
 
 
-@pytest.mark.parametrize("bench", ["io", "scaling"])
-def test_a_picture_that_could_not_be_written_is_told_before_measuring(bench: str, tmp_path: Path) -> None:
+def test_a_picture_that_cannot_be_written_is_refused_before_measuring(tmp_path: Path) -> None:
     for picture, reason in ((tmp_path / "x.svg", "ends with .png"), (tmp_path / "no" / "x.png", "there is no folder")):
-        result = airshed("bench", bench, "--picture", str(picture))
+        result = CliRunner().invoke(benchmarks, ["io", "--picture", str(picture)])
         assert result.exit_code != 0
         assert reason in result.output
+
+
+def test_bench_runs_the_benchmarks_of_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "airshed", "bench", "io", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "--strategies" in answer.stdout
+    monkeypatch.setattr("airshed.__file__", str(tmp_path / "lib/airshed/__init__.py"))
+    result = airshed("bench")
+    assert (result.exit_code, "clone its repository" in result.output) == (2, True)
 
 
 def test_numbers_are_not_broken_in_a_table_that_is_too_wide(capsys: pytest.CaptureFixture[str]) -> None:

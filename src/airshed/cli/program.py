@@ -7,22 +7,9 @@ import typer
 from airshed import __version__
 from airshed.cli.commands.adjoint import adjoint
 from airshed.cli.commands.assimilate import assimilate
-from airshed.cli.commands.bench import (
-    bench,
-    bench_adjoint,
-    bench_adjoint_io,
-    bench_chemistry,
-    bench_io,
-    bench_output,
-    bench_pasture,
-    bench_ranks,
-    bench_redistribution,
-    bench_scaling,
-    bench_serve,
-)
 from airshed.cli.commands.box import box
 from airshed.cli.commands.evaluate import evaluate
-from airshed.cli.commands.installation import doctor, verify
+from airshed.cli.commands.installation import bench, doctor, verify
 from airshed.cli.commands.kernel import show_kernel
 from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
 from airshed.cli.commands.pasture import point, prepare
@@ -40,7 +27,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
-benchmarks = typer.Typer(invoke_without_command=True)
 pasture = typer.Typer(no_args_is_help=True, help="Soil water and pasture growth: inputs, and runs at a station.")
 mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
 
@@ -48,20 +34,7 @@ for command in (run, sweep, serve, adjoint, assimilate, evaluate, show, box, plo
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
-benchmarks.callback()(bench)
-adjoints = typer.Typer(invoke_without_command=True)
-adjoints.callback()(bench_adjoint)
-adjoints.command("io")(bench_adjoint_io)
-benchmarks.add_typer(adjoints, name="adjoint")
-benchmarks.command("chemistry")(bench_chemistry)
-benchmarks.command("io")(bench_io)
-benchmarks.command("output")(bench_output)
-benchmarks.command("pasture")(bench_pasture)
-benchmarks.command("redistribution")(bench_redistribution)
-benchmarks.command("scaling")(bench_scaling)
-benchmarks.command("serve")(bench_serve)
-benchmarks.command("ranks")(bench_ranks)
-app.add_typer(benchmarks, name="bench")
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})(bench)
 mechanism.command("show")(show_mechanism)
 mechanism.command("check")(check_mechanism)
 mechanism.command("convert")(convert_mechanism)

@@ -1,10 +1,14 @@
 """`airshed doctor` and `airshed verify`: what this machine has of what Airshed needs, and what it computes with it."""
 
 import json
+import os
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import airshed
 from airshed.cli.options import AsJson
 
 
@@ -37,3 +41,18 @@ def verify(
     show(report, as_json=as_json)
     if not report.ok:
         raise typer.Exit(1)
+
+
+def bench(context: typer.Context) -> None:
+    """Measure speed with the benchmarks of a checkout (`python -m benchmarks`); --help lists them.
+
+    Raises AirshedError in an installation without them.
+    """
+    from airshed.core.errors import AirshedError
+
+    root = Path(airshed.__file__).resolve().parents[2]
+    if not (root / "benchmarks/__main__.py").is_file():
+        raise AirshedError("benchmarks are no part of an installed Airshed; clone its repository, and run them there")
+    path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "benchmarks", *context.args]
+    os.execve(sys.executable, command, os.environ | {"PYTHONPATH": path})

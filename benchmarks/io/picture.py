@@ -3,13 +3,12 @@
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.io.experiment import COMPUTE, MODES, Measured
-from benchmarks.io.hiding import hiding
-
 from airshed.core.atomic import write_whole
 from airshed.core.text import counted
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, LINES, PALE, SIZE, axes_at, look, new_figure
+from benchmarks.io.experiment import COMPUTE, MODES, Measured
+from benchmarks.io.hiding import hiding
 
 _WIDTH, _HEIGHT = 6.4, 3.6
 _LEFT, _BELOW, _ABOVE, _RIGHT = 0.8, 0.9, 1.15, 0.35

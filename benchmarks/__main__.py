@@ -1,11 +1,14 @@
-"""`airshed bench`: how fast this machine computes."""
+"""The benchmarks of a checkout: ``python -m benchmarks [NAME] [OPTIONS]``, or ``airshed bench`` there."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from airshed.cli.errors import Guarded
 from airshed.cli.options import AsJson, Overrides
+from airshed.cli.render import show
 
 Mechanisms = Annotated[
     list[str] | None,
@@ -19,24 +22,30 @@ Rounds = Annotated[int, typer.Option(min=1, help="Rounds in which every setup ru
 Picture = Annotated[Path | None, typer.Option(metavar="FILE.png", help="Also draw the result.")]
 
 
-def bench(context: typer.Context, as_json: AsJson = False) -> None:
+app = typer.Typer(
+    cls=Guarded, invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+adjoints = typer.Typer(invoke_without_command=True)
+app.add_typer(adjoints, name="adjoint")
+
+
+@app.callback()
+def speed(context: typer.Context, as_json: AsJson = False) -> None:
     """Measure speed, the share of each process, and how close it comes to what the machine can do."""
     if context.invoked_subcommand is not None:
         return
-    from airshed.cli.render import show
     from benchmarks import speed
 
     show(speed.run(), as_json=as_json)
 
 
-def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json: AsJson = False) -> None:
+@app.command("chemistry")
+def chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json: AsJson = False) -> None:
     """Measure the solvers of chemistry, and MICM beside them where the package musica is installed; some minutes.
 
     Exit code 1 when the two do not solve the same problem.
     """
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from benchmarks import chemistry
 
     with Console(stderr=True).status("bench") as status:
@@ -50,7 +59,8 @@ def bench_chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json:
         raise typer.Exit(1)
 
 
-def bench_adjoint(
+@adjoints.callback()
+def adjoint(
     context: typer.Context,
     hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case whose gradient is taken.")] = 24.0,
     rounds: Rounds = 5, overrides: Overrides = None, as_json: AsJson = False,
@@ -58,9 +68,6 @@ def bench_adjoint(
     """Measure a step in reverse over a step, and a gradient over a run of west-europe; some minutes."""
     if context.invoked_subcommand is not None:
         return
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from benchmarks import adjoint
 
     with Console(stderr=True).status("bench adjoint") as status:
@@ -68,7 +75,8 @@ def bench_adjoint(
     show(report, as_json=as_json)
 
 
-def bench_adjoint_io(
+@adjoints.command("io")
+def adjoint_io(
     case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
     ranks: RankCounts = "1,2,4",
     minutes: Annotated[float, typer.Option(min=1.0, help="Minutes of the case that each run simulates.")] = 60.0,
@@ -80,9 +88,6 @@ def bench_adjoint_io(
     overrides: Overrides = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure what checkpoints and output cost a gradient and a run, sync and async, on several numbers of ranks."""
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from benchmarks import adjoint_io
 
     asked = adjoint_io.Experiment(
@@ -96,11 +101,9 @@ def bench_adjoint_io(
     show(adjoint_io.report(asked, found), as_json=as_json)
 
 
-def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
+@app.command("redistribution")
+def redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
     """Measure how fast arrays move between two groups of ranks, by each strategy and transport; a minute."""
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from benchmarks import redistribution
 
     with Console(stderr=True).status("bench redistribution"):
@@ -108,39 +111,30 @@ def bench_redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
     show(report, as_json=as_json)
 
 
-def bench_scaling(
+@app.command("scaling")
+def scaling(
     case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "aqm-benchmark",
-    ranks: RankCounts = "1,2,4", hours: Hours = 1.0, rounds: Rounds = 5, picture: Picture = None,
+    ranks: RankCounts = "1,2,4", hours: Hours = 1.0, rounds: Rounds = 5,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure a case on several numbers of ranks, fit what each part costs, and predict larger runs; some minutes."""
-    from rich.console import Console
-
-    from airshed.cli.render import show
+    """Measure a case on several numbers of ranks, and fit the cost of each part of a step; some minutes."""
     from benchmarks import scaling
 
-    _check_picture(picture)
     with Console(stderr=True).status("bench") as status:
         measured = scaling.run(
             case, _numbers(ranks), hours, rounds, progress=lambda what: status.update(f"bench: {what}")
         )
     show(scaling.report(measured), as_json=as_json)
-    if picture is not None:
-        from airshed.plot.scaling import save_scaling
-
-        typer.echo(save_scaling(measured, picture), err=as_json)
 
 
-def bench_ranks(
+@app.command("ranks")
+def ranks(
     case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
     ranks: Annotated[int, typer.Option("-n", min=2, metavar="RANKS", help="How many ranks.")] = 2,
     hours: Hours = 12.0, rounds: Rounds = 8, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure how much of several cores a case on as many ranks makes use of, and how much the machine gives at all."""
     from benchmarks.scaling import efficiency
-    from rich.console import Console
-
-    from airshed.cli.render import show
 
     with Console(stderr=True).status("bench") as status:
         found = efficiency.efficiency(case, ranks, hours, rounds, progress=lambda what: status.update(f"bench: {what}"))
@@ -167,7 +161,8 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def bench_io(
+@app.command("io")
+def io(
     strategies: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="All that are there without it.")] = "",
     grid: Annotated[str, typer.Option(metavar="LONxLATxLEVEL", help="Size of the grid.")] = "64x64x32",
     ranks: Annotated[int, typer.Option("-n", min=1, metavar="RANKS", help="How many ranks write.")] = 1,
@@ -179,9 +174,6 @@ def bench_io(
     picture: Picture = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure the strategies of output: wall time of each, and how much of it the asynchronous ones hide."""
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from benchmarks import io
 
     _check_picture(picture)
@@ -193,12 +185,13 @@ def bench_io(
         measured = io.run(asked, ranks, folder)
     show(io.report(measured), as_json=as_json)
     if picture is not None:
-        from airshed.plot.strategies import save_strategies
+        from benchmarks.io.picture import save_strategies
 
         typer.echo(save_strategies(measured, picture), err=as_json)
 
 
-def bench_output(
+@app.command("output")
+def output(
     case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
     hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case that each run simulates.")] = 8.0,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of runs, with and without output.")] = 16,
@@ -206,9 +199,6 @@ def bench_output(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure what the output of a case costs: whole runs with and without it, in turn; some minutes."""
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from benchmarks import output
 
     with Console(stderr=True).status("bench output") as status:
@@ -216,16 +206,14 @@ def bench_output(
     show(report, as_json=as_json)
 
 
-def bench_pasture(
+@app.command("pasture")
+def pasture(
     days: Annotated[int, typer.Option(min=128, help="Days of Australia; 36525 are the whole century.")] = 384,
     rounds: Rounds = 5,
     folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure a year of pasture over Queensland, and a century of Australia at 5 km, extrapolated; a minute or two."""
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from benchmarks import pasture
 
     with Console(stderr=True).status("bench pasture") as status:
@@ -233,7 +221,8 @@ def bench_pasture(
     show(report, as_json=as_json)
 
 
-def bench_serve(
+@app.command("serve")
+def serve(
     days: Annotated[int, typer.Option(min=1, max=366, help="Days of Queensland, each a step and an image.")] = 365,
     readers: Annotated[
         int | None, typer.Option(min=1, help="Instead, that many readers of west-europe at 10 Hz while it runs.")
@@ -250,9 +239,6 @@ def bench_serve(
 
     With --readers: how much they slow the model, what the slowest of them gets, and the server's memory.
     """
-    from rich.console import Console
-
-    from airshed.cli.render import show
     from airshed.core.units import to
     from airshed.serve import load, timing
 
@@ -264,3 +250,7 @@ def bench_serve(
         else:
             report = timing.run(days)
     show(report, as_json=as_json)
+
+
+if __name__ == "__main__":
+    app(prog_name="airshed bench")
