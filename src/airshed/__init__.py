@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from airshed.io.results import open_run as open_run
     from airshed.models.air.boundary.field import face_cells as face_cells
     from airshed.models.air.case import Case as Case
-    from airshed.models.air.groups import only_transports as only_transports
-    from airshed.models.air.groups import transport_for_others as transport_for_others
+    from airshed.models.air.kind import only_transports as only_transports
+    from airshed.models.air.kind import transport_for_others as transport_for_others
     from airshed.models.box.run import box as box
     from airshed.runtime.registry import load_case as load_case
     from airshed.runtime.simulation import Simulation as Simulation
@@ -31,7 +31,7 @@ _LAZY = {
     "Case": "airshed.models.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.models.box.run",
     "face_cells": "airshed.models.air.boundary.field", "connect": "airshed.serve.client",
     "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
-    "only_transports": "airshed.models.air.groups", "transport_for_others": "airshed.models.air.groups",
+    "only_transports": "airshed.models.air.kind", "transport_for_others": "airshed.models.air.kind",
 }  # fmt: skip
 _PACKAGES = ("evaluate", "inverse", "mechanism")
 

@@ -23,7 +23,7 @@ from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, shown
 from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
-from airshed.models.air.estimate import estimate, stage_estimate, step_estimate
+from airshed.models.air.case.estimate import estimate, stage_estimate, step_estimate
 from airshed.parallel.launch import TERMINALS
 
 START = datetime(2022, 8, 31, tzinfo=UTC)

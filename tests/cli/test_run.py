@@ -18,7 +18,7 @@ from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.core.report import Report, Table
 from airshed.kernels.cpu.pipeline import WIDTH
-from airshed.models.air.stepping import LARGEST_BATCH
+from airshed.models.air.programs.context import LARGEST_BATCH
 
 HOUR = 3600.0
 

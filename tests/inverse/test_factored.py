@@ -7,7 +7,7 @@ from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.grid import Grid
 from airshed.inverse.factored import Factors, factored
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import Inventory, InventorySettings, build_inventory
 from airshed.models.air.species_map import EmissionMap
 from airshed.parallel.subdomain import Subdomain

@@ -46,9 +46,10 @@ from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
 from airshed.kernels.cpu.reverse.reverser import Reverser
 from airshed.kernels.step.operators import Kind, Shape
-from airshed.models.air import processes, repeated_chemistry
+from airshed.models.air import processes
 from airshed.models.air.assembly import assemble
 from airshed.models.air.case.sections import ChemistrySection, TransportSection
+from airshed.models.air.programs import cell_chemistry
 from airshed.process.discovery import processes_of
 from airshed.program.stage import HALF, STATE, Program, add, cells, move
 
@@ -342,7 +343,7 @@ def test_a_wrong_share_of_a_sum(concurrent: Recording, monkeypatch: pytest.Monke
 def test_other_steps_of_chemistry_in_the_repetition_are_refused(
     strang: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    again = repeated_chemistry.integrate_again
+    again = cell_chemistry.integrate_again
 
     def off(chemistry: Any, done: Any, air: Any, q: Any, *others: Any) -> Any:
         q *= 1.5

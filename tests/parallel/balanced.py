@@ -14,8 +14,8 @@ from mpi4py import MPI
 from worlds import digest, group, wait_for_all
 
 import airshed
-from airshed.models.air import stepping
 from airshed.models.air.case import Case
+from airshed.models.air.programs import context as stepping
 from airshed.models.box import ChemistryFailure
 from airshed.parallel.redistribution.costs import FREE, Line
 

@@ -135,7 +135,7 @@ def many_groups(ranks: Communicator) -> None:
     from mpi4py import MPI
 
     from airshed.models.air.case import Case
-    from airshed.models.air.groups import only_transports, transport_for_others
+    from airshed.models.air.kind import only_transports, transport_for_others
     from airshed.parallel.groups import Groups
     from airshed.runtime.simulation import Simulation
 

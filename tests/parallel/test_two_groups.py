@@ -16,8 +16,8 @@ import airshed
 from airshed.core.errors import CaseError, ProgramError
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import State
-from airshed.models.air.estimate import describe
-from airshed.models.air.groups import make_groups, only_transports
+from airshed.models.air.case.estimate import describe
+from airshed.models.air.kind import make_groups, only_transports
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.one_step import OneStepRunner
 from airshed.models.air.programs.records import MoveRecord

@@ -9,7 +9,7 @@ import xarray as xr
 
 import airshed
 from airshed.core.errors import AirshedError, CaseError, NumericalError, OutputError
-from airshed.models.air import air_check
+from airshed.models.air.programs import air_check
 from airshed.runtime.simulation import StepInfo
 
 DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")

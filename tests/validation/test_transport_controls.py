@@ -8,7 +8,7 @@ import pytest
 from airshed.grid import Grid
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
-from airshed.models.air import air_check
+from airshed.models.air.programs import air_check
 from airshed.program.weights import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned
 

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import airshed.models.air.forcing
-import airshed.models.air.stepping
+import airshed.models.air.programs.context
 from airshed.kernels.cpu import template
 from airshed.kernels.cpu.stepper import Stepper
-from airshed.models.air import air_check
 from airshed.models.air.budget import Budget
 from airshed.models.air.processes import vertical_mixing
-from airshed.models.air.programs import two_step
+from airshed.models.air.programs import air_check, two_step
 from airshed.models.air.sources import PackedSources
 from airshed.program.weights import two_step_weights
 from airshed.verify import carried, chemistry, column, flow, real, sameness
@@ -108,7 +107,7 @@ def test_a_leak_is_seen(after_step):
 def test_the_order_falls_without_the_weights_of_unequal_layers(monkeypatch):
     equal = np.tile([1.0 / 3.0, 1.0 / 6.0] * 2, (1, 1))
     monkeypatch.setattr(
-        airshed.models.air.stepping, "parabola_weights", lambda thickness: equal.repeat(thickness.size, axis=0)
+        airshed.models.air.programs.context, "parabola_weights", lambda thickness: equal.repeat(thickness.size, axis=0)
     )
     assert {"l1 of a smooth front", "order of l1, 40 to 80"} <= missed(column.check())
 

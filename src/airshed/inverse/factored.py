@@ -11,7 +11,7 @@ import numpy.typing as npt
 from airshed.core.constants import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import Inventory
 from airshed.parallel.subdomain import Subdomain
 from airshed.process.release import Source

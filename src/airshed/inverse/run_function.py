@@ -19,9 +19,9 @@ from airshed.inverse.repeated import RepeatedRun, ReversibleRun, See
 from airshed.inverse.run_inputs import BoundaryAir, EmissionFactors, InitialAir, Inputs, ReactionRates, TopAir
 from airshed.inverse.run_options import Outputs, asked_inputs, asked_outputs, with_countries_apart
 from airshed.models.air.case import Case
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.model import AirModel
-from airshed.models.air.rate_factors import RateFactors
+from airshed.models.air.rates import RateFactors
 from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
 

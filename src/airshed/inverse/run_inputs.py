@@ -14,9 +14,9 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.factored import Factors, factored, gradient_by_factors
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.model import AirModel
-from airshed.models.air.rate_factors import RateFactors
+from airshed.models.air.rates import RateFactors
 
 Array = npt.NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.core.units import to
 from airshed.models.air.case import Case
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 
 Outputs = dict[str, tuple[float, ...]]
 """Times [s] since the start of the case, by species."""

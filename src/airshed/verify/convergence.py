@@ -25,6 +25,7 @@ from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, Transpor
 from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import Reaction, Species
+from airshed.models.air.programs.cell_chemistry import Integrated
 from airshed.models.air.programs.records import (
     CellsRecord,
     CellWeather,
@@ -35,7 +36,6 @@ from airshed.models.air.programs.records import (
     SumRecord,
 )
 from airshed.models.air.programs.reference import ReferenceChemistry, ReferenceExecutor
-from airshed.models.air.repeated_chemistry import Integrated
 from airshed.program.integrators import SPLITTINGS, imex
 from airshed.program.stage import CELLS, Program, Stage
 from airshed.program.weights import FORMULAS

@@ -10,7 +10,7 @@ from airshed.core.errors import CaseError
 from airshed.inverse.fourdvar.initial import InitialControls
 from airshed.inverse.fourdvar.results import outcome_report
 from airshed.inverse.fourdvar.study import Seen, opened
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 
 from .air_cases import case
 

@@ -17,7 +17,7 @@ from airshed.grid import Grid
 from airshed.kernels.layout import Layout
 from airshed.models.air.assembly import assemble
 from airshed.models.air.boundary.field import face_cells, lateral_boundary
-from airshed.models.air.face_budget import FaceBudget
+from airshed.models.air.budget import FaceBudget
 
 pytestmark = pytest.mark.standard
 

@@ -10,8 +10,7 @@ from airshed.core.errors import KernelError
 from airshed.kernels.cpu.pipeline import compile_mechanism
 from airshed.kernels.layout import Layout
 from airshed.mechanism import load_mechanism
-from airshed.models.air.light import Light, PackedLight
-from airshed.models.air.photolysis import cloud_factor, daylight, effective_secant
+from airshed.models.air.light import Light, PackedLight, cloud_factor, daylight, effective_secant
 from airshed.models.air.solar import cos_zenith, global_radiation, photon_flux
 
 cosines = st.floats(-1.0, 1.0)

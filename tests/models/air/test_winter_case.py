@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import airshed
-from airshed.models.air.case.idle import idle_settings
+from airshed.models.air.case.estimate import idle_settings
 
 PART = ["grid.area.lon=[7, 9]", "grid.area.lat=[46, 48]", "time.spinup=0 h", "run.threads=1"]
 

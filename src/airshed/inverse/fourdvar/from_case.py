@@ -14,7 +14,7 @@ from airshed.inverse.fourdvar.covariance import Covariance
 from airshed.inverse.fourdvar.minimise import FourDVar, Stop
 from airshed.inverse.fourdvar.seam import Observed
 from airshed.models.air.case import Case
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 from airshed.observations.column_file import read_columns
 from airshed.observations.file_summary import FileSummary
 from airshed.observations.layouts import FileOptions

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.inverse.fourdvar.seam import Controls
-from airshed.models.air.case.assimilation import ControlSection
+from airshed.models.air.case.inverse import ControlSection
 
 Array = npt.NDArray[np.float64]
 

@@ -16,9 +16,8 @@ from airshed.inverse.programs.steps import Observer
 from airshed.kernels.chemistry import AIR_INPUTS, AcceptedSteps
 from airshed.kernels.memory import AnyArray, aligned_copy, aligned_zeros
 from airshed.kernels.step.data import State, StateAndChanges
-from airshed.models.air.cell_chemistry import Air, CellChemistry
+from airshed.models.air.programs.cell_chemistry import Air, CellChemistry, integrate_again
 from airshed.models.air.programs.records import CellsRecord
-from airshed.models.air.repeated_chemistry import integrate_again
 from airshed.program.stage import Stage
 
 Array = npt.NDArray[np.float64]

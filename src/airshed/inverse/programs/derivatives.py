@@ -24,10 +24,10 @@ from airshed.kernels.step.operator_fields import Member, members
 from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case import Case
-from airshed.models.air.cell_chemistry import CellChemistry
 from airshed.models.air.model import AirModel
+from airshed.models.air.programs.cell_chemistry import CellChemistry
 from airshed.models.air.programs.cells import CellsRunner
-from airshed.models.air.stepping import number_per_mole
+from airshed.models.air.programs.context import number_per_mole
 from airshed.program.stage import Program
 from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation

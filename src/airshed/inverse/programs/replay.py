@@ -17,7 +17,7 @@ from airshed.kernels.backend import Stepper
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Level, State, StateAndChanges
 from airshed.kernels.step.operator_fields import Member
-from airshed.models.air.cell_chemistry import CellChemistry
+from airshed.models.air.programs.cell_chemistry import CellChemistry
 from airshed.models.air.programs.records import StepRecord
 from airshed.program.execute import walk_forwards
 

@@ -1,14 +1,16 @@
 """From a case to the parts of the air-quality model: one function for each section of the case."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.process_files import Asked, OwnFiles, check_weather_unit
 from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldRegistry, FieldSpec
@@ -20,10 +22,11 @@ from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import StepKernel, backend
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
+from airshed.mechanism.reaction import Species
+from airshed.models.air import processes
 from airshed.models.air.attribution import data_attributes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
 from airshed.models.air.case import Case, check_species
-from airshed.models.air.case_weather import Given, weather_of
 from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
 from airshed.models.air.emissions.settings import InventorySettings
 from airshed.models.air.emissions.split import Split, split_of
@@ -31,35 +34,26 @@ from airshed.models.air.fields import VOLUME, air_registry
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.models.air.light import Light
 from airshed.models.air.phases import Phase, phases, with_particles
-from airshed.models.air.processes_of_case import (
-    fields_of_processes,
-    own_processes,
-    place_of,
-    processes_in,
-    weather_needs,
-    with_transported,
-)
-from airshed.models.air.species_map import (
-    Needs,
-    SpeciesMap,
-    find_species_map,
-    fit,
-    left_out,
-    translated,
-    without_air,
-)
+from airshed.models.air.species_map import Needs, SpeciesMap, find_species_map, fit, left_out, translated, without_air
 from airshed.models.air.species_map.doubts import doubts
 from airshed.models.air.species_map.parts import ISOPRENE
 from airshed.models.air.species_map.rates import air_notes, bind_rates
+from airshed.models.air.weather.case_weather import Given, weather_of
+from airshed.models.air.weather.extra import KNOWN, WeatherField, WeatherNeeds
+from airshed.models.air.weather.state import UNITS, MetState, state_shapes
 from airshed.models.air.weather.wrapped import OneAtATime
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.subdomain import Subdomain
-from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates
+from airshed.process.bound import Bound, identifier, refuse_idle
+from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates, own_fields
+from airshed.process.discovery import processes_of
+from airshed.process.place import MARGIN, Place
 from airshed.process.processes import Processes
 from airshed.process.release import Source, SourceOfAll
 
 if TYPE_CHECKING:
     import xarray as xr
+
 
 Array = npt.NDArray[np.float64]
 
@@ -288,3 +282,98 @@ def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> Bo
 def _name_or_path(case: Case, name: str) -> str | Path:
     """A shipped thing has a plain name; whatever ends in a suffix or lies in a folder is a file of the case."""
     return case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name
+
+
+def own_processes(case: Case) -> tuple[Asked, ...]:
+    """Return the processes in files of the case, which run only where the user lets them; raises CaseError."""
+    asked = tuple(OwnFiles(case.process, case.base, case.allow_code, "Case.allowing_code()").asked())
+    _check_weather(asked)
+    _check_names(asked)
+    return asked
+
+
+def fields_of_processes(asked: Sequence[Asked]) -> tuple[OwnField, ...]:
+    """Return the fields that processes of the package, and those of a case, add to the model."""
+    return own_fields([*processes_of(processes), *(each.process for each in asked)])
+
+
+def with_transported(network: ReactionNetwork, fields: Sequence[OwnField]) -> ReactionNetwork:
+    """Return a mechanism with the fields that the air carries as further species, without reactions."""
+    known = {name.casefold() for name in network.names}
+    for each in fields:
+        if each.name.casefold() in known:
+            raise CaseError(f"process {each.owner}: its field {each.name} is also a species of the case; rename it")
+        known |= {each.name.casefold()} if each.field.transported else set()
+    carried = tuple(
+        Species(each.name, each.field.atoms, each.field.text.rstrip(".")) for each in fields if each.is_species
+    )
+    return replace(network, species=(*network.species, *carried)) if carried else network
+
+
+def processes_in(case: Case, place: Place, asked: Sequence[Asked]) -> Processes:
+    """Return the processes that are on; raises CaseError for settings that do not fit the mechanism.
+
+    asked  those in files of the case
+    """
+    built_in = [(each.section, each(getattr(case, each.section), place)) for each in processes_of(processes)]
+    own = [(each.where, each.at(place, case.chemistry.mechanism)) for each in asked]
+    for where, each in (*built_in, *own):
+        refuse_idle(where, each)
+    return Processes(Bound(each) for _, each in (*built_in, *own) if each.is_on())
+
+
+def _check_weather(asked: Sequence[Asked]) -> None:
+    """Refuse a process that declares a field of the weather in another unit than it has."""
+    units = {**UNITS, **{each.name: each.unit for each in KNOWN}}
+    for each in asked:
+        for weather in each.process.declaration.weather.values():
+            check_weather_unit(each.where, weather, units)
+
+
+def _check_names(asked: Sequence[Asked]) -> None:
+    """Refuse two processes of one name, by which their fields, numbers and settings are known."""
+    classes = {identifier(each.__name__): "the package" for each in processes_of(processes)}
+    sections = {each.section: "the package" for each in processes_of(processes)}
+    for each in asked:
+        for name, known, what in (
+            (identifier(each.process.__name__), classes, "class name"), (each.process.section, sections, "section"),
+        ):  # fmt: skip
+            if name in known:
+                raise CaseError(f"{each.where} has the same {what} as a process of {known[name]}: {name}; rename it")
+            known[name] = each.where
+
+
+def place_of(
+    case: Case, network: ReactionNetwork, whole: Grid, subdomain: Subdomain, land: Array, light: Light,
+    about: Mapping[str, Any],
+) -> Place:  # fmt: skip
+    """Return what processes are told of a case.
+
+    whole      the grid of the case;  subdomain  this rank's part of it;  land  (lat, lon) land fraction there
+    about      see :class:`airshed.process.place.Place`
+    """
+    window = subdomain.window
+    grid, wider = whole.part(window), window.grown(MARGIN, *whole.shape[1:])
+    shapes = state_shapes(grid) | {each.name: each.shape(grid) for each in KNOWN}
+    return Place(
+        network.names, grid, whole, land, light.cos_zenith, case.start,
+        {name: shape[0] if len(shape) == 3 else 1 for name, shape in shapes.items()},
+        whole.part(wider), window.within(wider),
+        {species.name: species.molar_mass for species in network.species},
+        about, case.files, subdomain.total_over_columns,
+    )  # fmt: skip
+
+
+def weather_needs(processes: Processes) -> WeatherNeeds:
+    """Return what processes want of the weather besides what every state holds; DataError where two differ."""
+    always, known = set(MetState.__dataclass_fields__), {each.name: each for each in KNOWN}
+    wanted = [
+        known.get(each.field) or WeatherField(each.field, each.cf_name, each.unit, -inf, inf, each.shape)
+        for each in processes.weather
+        if each.field not in always
+    ]
+    return (
+        WeatherNeeds.together(WeatherNeeds((each,), processes.margin) for each in wanted)
+        if wanted
+        else (WeatherNeeds((), processes.margin))
+    )

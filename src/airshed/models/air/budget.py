@@ -11,14 +11,22 @@ balance are followed in the same way; the rest of what chemistry does to a famil
 iteration.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.models.air.face_budget import FaceBudget
+from airshed.grid import Grid
+from airshed.kernels.backend import Stepper
+from airshed.kernels.boundary import FaceCells
+from airshed.kernels.layout import Layout
+from airshed.kernels.step.data import SIDES, Pair, Side, State, StepConstants, StepForcing, TransportForcing
+from airshed.kernels.step.shape import MechanismShape
+from airshed.models.air.boundary.field import face_cells
+from airshed.parallel.subdomain import Subdomain
 from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +60,7 @@ class Budget:
     faces       inflow and outflow by face of the boundary; None where they are not asked for
     """
 
-    faces: FaceBudget | None = None
+    faces: "FaceBudget | None" = None
 
     def __init__(self, species: int, families: int, further: Mapping[str, float] | None = None) -> None:
         """Begin with nothing; `further` are terms of processes, each with its sign."""
@@ -144,3 +152,145 @@ class Budget:
         )
         if self.faces is not None:
             self.faces.restore(arrays)
+
+
+_SAVED = ("amounts", "previous", "explicit", "baseline")
+
+
+class FaceBudget:
+    """Inflow and outflow [mol] by face, of the columns that a rank holds.
+
+    Arrays are (2, species, face): inflow and outflow, through the lateral faces of each level in the order of
+    :class:`airshed.kernels.boundary.FaceCells`, then through the top of each column.
+
+    constants  returns the profile at the sides and above, for steps without boundary concentrations of their own
+    """
+
+    def __init__(self, layout: Layout, subdomain: Subdomain, constants: Callable[[], StepConstants]) -> None:
+        self._layout, self._subdomain, self._constants = layout, subdomain, constants
+        species, self._levels = constants().profile.shape
+        decomposition, rank = subdomain.decomposition, subdomain.tile.rank
+        self._sides = [side for side in SIDES if decomposition.neighbour(rank, side) is None]
+        self._cells = FaceCells(layout.rows, layout.columns)
+        self._lateral = self._levels * self._cells.count
+        self.amounts: Array = np.zeros((2, species, self._lateral + layout.rows * layout.columns))
+        self.previous, self.explicit, self.baseline = (np.zeros_like(self.amounts) for _ in range(3))
+        self._rates: list[tuple[StageWeights, Array]] = []  # of steps that :meth:`add` has not followed yet
+
+    def watch(self, steppers: Sequence[Stepper]) -> None:
+        """Compute the rates of each step of steppers from now on, from the state that it starts from."""
+        for stepper in steppers:
+            stepper.observer = partial(self._observe, stepper.kernel.shape)
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self.baseline = self.amounts.copy()
+
+    def _observe(self, shape: MechanismShape, step: StepForcing, state: State) -> None:
+        outward = np.zeros(self.amounts.shape[1:])
+        if shape.horizontal:
+            sides = {side: self._lateral_flux(side, step.transport, state) for side in self._sides}
+            outward[:, : self._lateral] = self._joined(sides).reshape(len(outward), -1)
+        if shape.vertical:
+            outward[:, self._lateral :] = self._top_flux(step.transport, state)
+        self._rates.append((step.weights, np.stack([np.maximum(-outward, 0.0), np.maximum(outward, 0.0)])))
+
+    def add(self, weights: StageWeights) -> None:
+        """Follow a step by its weights; a step before it was repeated with others, and does not count."""
+        number = next((n for n, (each, _) in enumerate(self._rates) if each is weights), None)
+        rates = np.zeros_like(self.amounts) if number is None else self._rates[number][1]
+        del self._rates[: 0 if number is None else number + 1]
+        w = weights
+        new = w.c0 * self.amounts + w.c1 * self.previous + w.t0 * rates + w.t1 * self.explicit
+        self.previous, self.amounts, self.explicit = self.amounts, new, rates
+
+    def save(self) -> dict[str, Array]:
+        """Return what :meth:`restore` needs, of the whole area; all ranks together."""
+        found: dict[str, Array] = {}
+        for name in _SAVED:
+            lateral, top = self._whole(getattr(self, name))
+            found |= {f"faces.{name}.lateral": lateral, f"faces.{name}.top": top}
+        return found
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Restore what any ranks saved; where they saved nothing, count from now on."""
+        self._rates.clear()
+        if f"faces.{_SAVED[0]}.top" not in saved:
+            self.begin()
+            return
+        window, whole = self._subdomain.window, self._subdomain.decomposition
+        around = FaceCells(whole.rows, whole.columns)
+        for name in _SAVED:
+            lateral = around.part(saved[f"faces.{name}.lateral"], window.rows, window.columns)
+            parts = [lateral, window.of(saved[f"faces.{name}.top"])]
+            setattr(self, name, np.concatenate([each.reshape(*self.amounts.shape[:2], -1) for each in parts], axis=-1))
+
+    def variables(self, grid: Grid, weights: Array) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the variables and coordinates of a dataset, since budgets began; all ranks together.
+
+        weights  (row, species), of sums of species
+        """
+        lateral, top = self._whole(self.amounts - self.baseline)
+        found: dict[str, Any] = {}
+        for number, name in enumerate(("inflow", "outflow")):
+            found[f"{name}_faces"] = ("species", "level", "face"), np.tensordot(weights, lateral[number], 1)
+            found[f"{name}_top"] = ("species", "lat", "lon"), np.tensordot(weights, top[number], 1)
+        cells = {f"face_{name}": each.variable for name, each in face_cells(grid).coords.items()}
+        places = {"level": grid.level, "lat": grid.lat, "lon": grid.lon}
+        return {name: (*each, {"units": "mol"}) for name, each in found.items()}, cells | places
+
+    def _whole(self, amounts: Array) -> tuple[Array, Array]:
+        """Return (2, species, level, face cell) and (2, species, lat, lon) of the whole area."""
+        shape = amounts.shape[:2]
+        lateral = amounts[..., : self._lateral].reshape(*shape, self._levels, -1)
+        top = amounts[..., self._lateral :].reshape(*shape, self._layout.rows, self._layout.columns)
+        return self._subdomain.whole_faces(lateral), self._subdomain.whole(top)
+
+    def _joined(self, sides: Mapping[Side, Array]) -> Array:
+        """Return what lies along open sides as a field (species, level, face cell), zero along the others."""
+        field = np.zeros((self.amounts.shape[1], self._levels, self._cells.count))
+        for side, values in sides.items():
+            field[..., self._cells.places[side]] = values
+        return field
+
+    def _lateral_flux(self, side: Side, transport: TransportForcing, state: State) -> Array:
+        """Return what flows out through the faces of a side [mol/s], (species, level, face cell)."""
+        layout = self._layout
+        last, lane = divmod(layout.columns, layout.width)
+        inner, inner_lane = divmod(layout.columns - 1, layout.width)
+        if side in ("west", "east"):
+            face, cell = ((0, 0), (0, 0)) if side == "west" else ((last, lane), (inner, inner_lane))
+            air = _between(transport.flux_x, transport.weight, (slice(None), face[0], slice(None), face[1])).T
+            inside = np.moveaxis(state.q[:, cell[0], :, :, cell[1]].astype(np.float64), 0, -1)
+        else:
+            row = 0 if side == "south" else -1
+            air = self._along(_between(transport.flux_y, transport.weight, (row,)))
+            inside = self._along(state.q[row].astype(np.float64))
+        outward = air if side in ("east", "north") else -air
+        return np.asarray(outward * np.where(outward > 0.0, inside, self._concentration(side, transport)))
+
+    def _concentration(self, side: Side, transport: TransportForcing) -> Array:
+        """Return the boundary concentrations along a side (species, level, face cell)."""
+        if transport.boundary is None:
+            return np.asarray(self._constants().profile)[..., None]
+        given = transport.boundary
+        values = _between((given.start.sides[side], given.end.sides[side]), given.weight, ())
+        return np.moveaxis(values, 0, -1) if side in ("west", "east") else self._along(values)
+
+    def _along(self, blocks: Array) -> Array:
+        """Return [block][...][W] as (..., lon)."""
+        lanes = np.moveaxis(blocks, 0, -2)
+        return lanes.reshape(*lanes.shape[:-2], -1)[..., : self._layout.columns]
+
+    def _top_flux(self, transport: TransportForcing, state: State) -> Array:
+        """Return what flows out through the top [mol/s], (species, column)."""
+        unpack, top = self._layout.unpack, np.asarray(self._constants().top)[:, None, None]
+        air = unpack(_between(transport.flux_z, transport.weight_z, (slice(None), slice(None), -1)))
+        outward = air * np.where(air > 0.0, unpack(state.q[:, :, :, -1]), top)
+        return outward.reshape(len(outward), -1)
+
+
+def _between(pair: Pair, weight: float, place: tuple[Any, ...]) -> Array:
+    """Return a place of a packed field between the ends of its interval, in double."""
+    start, end = (each[place].astype(np.float64) for each in pair)
+    return np.asarray(start + weight * (end - start))

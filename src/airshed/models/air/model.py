@@ -20,25 +20,23 @@ from airshed.kernels.layout import PackedView
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import OtherRanks
 from airshed.mechanism.network import ReactionNetwork
-from airshed.models.air.air_check import AirCheck
 from airshed.models.air.assembly import Parts, assemble, initial_state
 from airshed.models.air.budget import FAMILIES, Baseline, Budget
 from airshed.models.air.case import Case
-from airshed.models.air.case_weather import Given
-from airshed.models.air.cell_chemistry import CellCounts
 from airshed.models.air.fields import WEATHER, cell_values_of
 from airshed.models.air.forcing import Forcing, StepNeeds
 from airshed.models.air.light import PackedLight
-from airshed.models.air.open_rates import open_rates
-from airshed.models.air.programs.context import AirContext
+from airshed.models.air.programs.air_check import AirCheck
+from airshed.models.air.programs.cell_chemistry import CellCounts
+from airshed.models.air.programs.context import AirContext, batch_size, make_halo, step_constants
 from airshed.models.air.programs.forward import WAITING, directions_of, make_executor
 from airshed.models.air.programs.groups import transport_remotely
 from airshed.models.air.programs.one_step import without_reactions
-from airshed.models.air.rate_factors import RateFactors
+from airshed.models.air.rates import RateFactors, open_rates
 from airshed.models.air.report import summary
 from airshed.models.air.sources import BiogenicSource, PackedSources
-from airshed.models.air.stepping import batch_size, make_halo, step_constants
 from airshed.models.air.weather import MetState
+from airshed.models.air.weather.case_weather import Given
 from airshed.models.air.weather.state import WINDS, winds
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain

@@ -11,9 +11,15 @@ from airshed.mechanism.balance import atom_counts
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import FAMILIES, Baseline, Budget
 from airshed.models.air.case import case_notices
-from airshed.models.air.cell_chemistry import CellCounts
-from airshed.models.air.emission_report import country_table, emission_notes, emission_rows, sector_matrix, sector_table
 from airshed.models.air.emissions.inventory import SectorAmount
+from airshed.models.air.emissions.report import (
+    country_table,
+    emission_notes,
+    emission_rows,
+    sector_matrix,
+    sector_table,
+)
+from airshed.models.air.programs.cell_chemistry import CellCounts
 
 if TYPE_CHECKING:
     import xarray as xr

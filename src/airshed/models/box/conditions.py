@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, create_model, field_validator, model_validator
 
 from airshed.case.case import RunCase
+from airshed.case.process_files import ProcessSection
 from airshed.case.sections import Due, OutputSection, RestartSection
 from airshed.case.toml import read_toml, write_toml
 from airshed.core.constants import SECONDS_PER_DAY
@@ -21,7 +22,6 @@ from airshed.core.text import shown
 from airshed.core.units import Quantity
 from airshed.formula.given import Given
 from airshed.models.air import processes
-from airshed.models.air.asked import ProcessSection
 from airshed.models.box.values import (
     CONCENTRATION,
     MOST_HUMIDITY,

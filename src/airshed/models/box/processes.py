@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.process_files import Asked, OwnFiles, check_weather_unit
 from airshed.core.constants import AVOGADRO
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -23,7 +24,6 @@ from airshed.formula import evaluate
 from airshed.formula.tree import symbols
 from airshed.kernels.step.operators import AIR, Kind
 from airshed.mechanism.network import ReactionNetwork
-from airshed.models.air.asked import Asked, OwnFiles, check_weather_unit
 from airshed.models.air.fields import WEATHER
 from airshed.models.air.phases import with_particles
 from airshed.models.box.conditions import PROCESSES, BoxConditions, BoxEnvironment

@@ -7,8 +7,8 @@ import xarray as xr
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
 from airshed.models.air.case import Case
-from airshed.models.air.emission_report import emission_notes, emission_notices
 from airshed.models.air.emissions import AreaEmissions, AreaSource, GriddedEmissions, PointEmissions, PointSource
+from airshed.models.air.emissions.report import emission_notes, emission_notices
 
 GRID = Grid.regular((1.0, 9.0), (46.0, 54.0), 1.0, [20.0])
 START = np.datetime64("2022-08-31T00:00:00")

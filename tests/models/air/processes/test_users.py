@@ -12,8 +12,8 @@ import airshed
 from airshed.core.errors import CaseError, DataError
 from airshed.mechanism import load_mechanism
 from airshed.models.air import processes
+from airshed.models.air.assembly import own_processes, processes_in
 from airshed.models.air.processes.settling import settling_velocity
-from airshed.models.air.processes_of_case import own_processes, processes_in
 from airshed.process.discovery import processes_of
 from airshed.verify.process import check_operators
 

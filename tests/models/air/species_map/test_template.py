@@ -9,7 +9,7 @@ import pytest
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.models.air.boundary.sources import read_profile
+from airshed.models.air.boundary.profiles import read_profile
 from airshed.models.air.deposition.tables import depositing_species
 from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
 from airshed.models.air.emissions.split import read_split

@@ -11,6 +11,7 @@ from pydantic import Field, create_model, model_validator
 
 from airshed.case.case import RunCase
 from airshed.case.messages import faults_in_words
+from airshed.case.process_files import ProcessSection
 from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError, UnknownMechanismError
@@ -22,11 +23,9 @@ from airshed.mechanism import inspect_mechanism, load_mechanism
 from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air import processes
-from airshed.models.air.asked import ProcessSection
 from airshed.models.air.case import sections
-from airshed.models.air.case.assimilation import AssimilationSection
-from airshed.models.air.case.receptor import ReceptorSection
-from airshed.models.air.case.space_and_time import GridSection, TimeSection
+from airshed.models.air.case.inverse import AssimilationSection, ReceptorSection
+from airshed.models.air.case.sections import GridSection, TimeSection
 from airshed.models.air.fields import WEATHER
 from airshed.process.discovery import processes_of, sections_of
 from airshed.program.integrators import integrator, with_updates

@@ -1,48 +1,94 @@
-"""The sections of an air-quality case: every setting with its unit, default and text.
+"""The values that settings of an air case hold: quantities in their ranges, factors, places.
 
-This is the registry from which the case file is validated, shown and documented, with :mod:`space_and_time` beside it.
+A range is what a case can mean at all: its ends lie beyond any weather, and before overflow and endless runs.
 """
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from airshed.case import sections as general
-from airshed.case.values import YEARS, Interval, Length, PathText, Text
-from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, refuse, setting
+from airshed.case.values import YEARS, Interval, Length, PathText, Text, some
+from airshed.core.errors import CaseError
+from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
-from airshed.models.air.case.values import (
-    CloudWater,
-    DepositionVelocity,
-    Diffusivity,
-    Disk,
-    EmissionFlux,
-    EmissionRate,
-    Factor,
-    Height,
-    Latitude,
-    Latitudes,
-    Levels,
-    Longitude,
-    Longitudes,
-    Memory,
-    MixingRatio,
-    Moment,
-    Pause,
-    Pressure,
-    Rain,
-    Ranks,
-    Release,
-    Speed,
-    Temperature,
-    Tiles,
-    Tolerance,
-    Turn,
-    Vapour,
-)
+from airshed.grid.layers import check_layer_tops, default_layers
 from airshed.program.integrators import SPLITTINGS as _SPLITTINGS
+
+Pause = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
+
+Moment = Annotated[Quantity, measured("s", least="-1000 year", most="1000 year")]
+
+SpinUp = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
+
+Step = Annotated[Quantity, measured("s", least="1 ms", most="1 day")]
+
+Turn = Annotated[Quantity, measured("s", least="1 min", most="1000 year", or_negative=True)]
+
+Height = Annotated[Quantity, measured("m", least="0.1 m", most="100 km")]
+
+Release = Annotated[Quantity, measured("m", least=0.0, most="100 km")]
+
+Angle = Annotated[Quantity, measured("deg", least="1e-5 deg", most="360 deg")]
+
+Speed = Annotated[Quantity, measured("m/s", least="-1000 m/s", most="1000 m/s")]
+
+Temperature = Annotated[Quantity, measured("K", least="150 K", most="500 K")]
+
+Pressure = Annotated[Quantity, measured("Pa", least="200 hPa", most="1500 hPa")]
+
+Diffusivity = Annotated[Quantity, measured("m2/s", least=0.0, most="5e4 m2/s")]
+
+DepositionVelocity = Annotated[Quantity, measured("m/s", least=0.0, most="10 m/s")]
+
+MixingRatio = Annotated[Quantity, measured("mol/mol", least=0.0, most=1.0)]
+
+Vapour = Annotated[Quantity, measured("mol/mol", least=0.0, most="0.1 mol/mol")]
+
+Rain = Annotated[Quantity, measured("m/s", least=0.0, most="1 m/h")]
+
+CloudWater = Annotated[Quantity, measured("kg/kg", least=0.0, most="0.05 kg/kg")]
+
+EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0, most=("1e8 kg/s", "1e10 mol/s"))]
+
+EmissionFlux = Annotated[Quantity, measured("kg/m2/s", "mol/m2/s", least=0.0, most=("1 kg/m2/s", "100 mol/m2/s"))]
+
+Tolerance = Annotated[Quantity, measured("molecules/cm3", least="1e-30 molecules/cm3", most="1e20 molecules/cm3")]
+
+Memory = Annotated[Quantity, measured("B", least="1 MiB", most="1e6 TiB")]
+
+Disk = Annotated[Quantity, measured("B", least=0.0, most="1e6 TiB")]
+
+Factor = Annotated[Number, Field(ge=0.0, le=1e6)]
+
+Longitude = Annotated[Number, Field(ge=-180.0, le=540.0)]
+"""A place has the same longitude a turn further; areas that cross 180 or 360 are 175 to 190 or 350 to 370."""
+
+Latitude = Annotated[Number, Field(ge=-90.0, le=90.0)]
+
+Layer = Annotated[Whole, Field(ge=0, le=999)]
+
+Ranks = Annotated[Whole, Field(ge=0, le=1_000_000)]
+
+Tiles = Annotated[Whole, Field(ge=1, le=1_000_000)]
+
+MOST_CELLS: Final = 1e9
+"""Cells of a grid: of 66 species they are half a terabyte, more than any machine holds."""
+
+
+def _range(value: tuple[float, float]) -> tuple[float, float]:
+    if value[0] >= value[1]:
+        raise refuse(f"{KEY} = {list(value)} must run from the smaller to the larger: [west, east] or [south, north]")
+    return value
+
+
+Longitudes = Annotated[tuple[Longitude, Longitude], AfterValidator(_range)]
+
+Latitudes = Annotated[tuple[Latitude, Latitude], AfterValidator(_range)]
+
+Levels = Annotated[tuple[Layer, ...], AfterValidator(some)]
 
 SPLITTINGS = tuple(_SPLITTINGS)
 """Integrators with chemistry in stages of its own."""
@@ -333,3 +379,94 @@ class AdjointSection(Section):
         if self.plan == "disk-revolve" and self.disk.value == 0.0:
             raise refuse(f'{KEY}.plan = "disk-revolve" needs room on disk: give {KEY}.disk, or take "revolve"')
         return self
+
+
+def _spacing(value: Any) -> Any:
+    return {"lon": value, "lat": value} if isinstance(value, str | int | float | Quantity) else value
+
+
+class Area(Section):
+    """The box of the case, on the sphere."""
+
+    lon: Longitudes = setting(..., "Western and eastern edge.", unit="deg")
+    lat: Latitudes = setting(..., "Southern and northern edge.", unit="deg")
+
+    @model_validator(mode="after")
+    def _on_the_sphere(self) -> Self:
+        if self.lon[1] - self.lon[0] > 360.0:
+            raise refuse(f"{KEY}.lon = {list(self.lon)} goes more than once around the sphere")
+        return self
+
+
+class Spacing(Section):
+    """The size of a cell."""
+
+    lon: Angle = setting(..., "West to east size of a cell; `spacing` itself may be one angle for both.")
+    lat: Angle = setting(..., "South to north size of a cell.")
+
+
+def _default_layers() -> tuple[str, ...]:
+    return tuple(f"{top:g} m" for top in default_layers())
+
+
+class GridSection(Section):
+    """Where: the box and its cells."""
+
+    area: Area
+    spacing: Annotated[Spacing, BeforeValidator(_spacing)]
+    layers: tuple[Height, ...] = setting(_default_layers, "Tops of the layers, above ground, lowest first.")
+
+    @model_validator(mode="after")
+    def _cells(self) -> Self:
+        try:
+            check_layer_tops(tuple(top.value for top in self.layers))
+        except CaseError as error:
+            raise refuse(f"{KEY}.layers: {error}") from error
+        count = float(len(self.layers))
+        for axis in ("lon", "lat"):
+            edges, size = getattr(self.area, axis), getattr(self.spacing, axis)
+            cells = (edges[1] - edges[0]) / size.value
+            count *= cells
+            if cells < 0.5 or abs(cells - round(cells)) > 1e-6 * cells:
+                extent = f"{edges[1] - edges[0]:g} degrees of {KEY}.area.{axis}"
+                raise refuse(f"{KEY}.spacing.{axis} = {size.text!r} does not divide the {extent} into whole cells")
+        if count > MOST_CELLS:
+            raise refuse(f"{KEY} has {count:.3g} cells, more than {MOST_CELLS:.0e}; take a larger {KEY}.spacing")
+        return self
+
+
+class TimeSection(general.TimeSection):
+    """When, and in what steps."""
+
+    step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Step)] = setting(
+        "auto",
+        "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `longest` allow.",
+    )
+    longest: Step = setting(
+        "5 min",
+        'Longest step for `step = "auto"` with chemistry or deposition, however weak the wind.',
+        validate_default=True,
+    )
+    spinup: SpinUp = setting(
+        "0 h",
+        "Time simulated before `start` to settle the chemistry, with the forcing of the first day.",
+        validate_default=True,
+    )
+    courant: Number = setting(
+        0.4,
+        'Largest sum of the Courant numbers over the three directions, for `step = "auto"`; with splittings '
+        "that of the pieces into which transport is divided, for any step.",
+        unit="1",
+        ge=0.001,
+        le=0.5,
+    )
+
+    @property
+    def whole(self) -> float:
+        """How long is simulated in all [s], with the spin-up."""
+        return self.length.value + self.spinup.value
+
+    @property
+    def parts(self) -> str:
+        """The settings that :attr:`whole` is the sum of, in words."""
+        return "time.length and time.spinup"

@@ -8,12 +8,24 @@ import numpy.typing as npt
 
 from airshed.grid.box import Box
 from airshed.kernels.memory import AnyArray, aligned_copy
-from airshed.models.air.cell_chemistry import Air, CellChemistry, CellCounts
-from airshed.models.air.programs.context import AirContext, RunnerState, Span, StageRunner, StoredRunnerState
+from airshed.models.air.programs.cell_chemistry import (
+    Air,
+    CellChemistry,
+    CellCounts,
+    Integrated,
+    integrate_again,
+    without_states,
+)
+from airshed.models.air.programs.context import (
+    AirContext,
+    RunnerState,
+    Span,
+    StageRunner,
+    StoredRunnerState,
+    number_per_mole,
+)
 from airshed.models.air.programs.one_step import sums_of, used_lanes
 from airshed.models.air.programs.records import CellsRecord, CellWeather, StageRecord
-from airshed.models.air.repeated_chemistry import Integrated, integrate_again, without_states
-from airshed.models.air.stepping import number_per_mole
 from airshed.program.stage import Program, Stage
 
 Array = npt.NDArray[np.float64]

@@ -13,14 +13,20 @@ from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper, backend
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Directions, OtherRanks, State
-from airshed.models.air.cell_chemistry import CellCounts
+from airshed.models.air.programs.cell_chemistry import CellCounts
 from airshed.models.air.programs.cells import CellsRunner
-from airshed.models.air.programs.context import AirContext, RunnerState, StageRunner, StoredRunnerState
+from airshed.models.air.programs.context import (
+    AirContext,
+    RunnerState,
+    StageRunner,
+    StoredRunnerState,
+    make_chemistry,
+    step_constants,
+)
 from airshed.models.air.programs.one_step import OneStepRunner, sums_of, used_lanes, without_reactions
 from airshed.models.air.programs.records import OnStep, StepRecord, SumRecord
 from airshed.models.air.programs.two_step import TwoStepRunner
 from airshed.models.air.programs.updates import UpdatesRunner
-from airshed.models.air.stepping import make_chemistry, step_constants
 from airshed.parallel.balance import Balance
 from airshed.program.check import check
 from airshed.program.execute import walk_forwards

@@ -20,16 +20,15 @@ from airshed.kernels.step.operator_fields import of_some_species
 from airshed.models.air.assembly import Parts, assemble
 from airshed.models.air.budget import FAMILIES, Budget
 from airshed.models.air.case import Case
-from airshed.models.air.case_weather import Given
 from airshed.models.air.emissions.source import CombinedEmissions
 from airshed.models.air.forcing import StepNeeds
 from airshed.models.air.light import PackedLight
-from airshed.models.air.programs.context import AirContext, Span, StageRunner
+from airshed.models.air.programs.context import AirContext, Span, StageRunner, step_constants
 from airshed.models.air.programs.forward import ELSEWHERE, ForwardExecutor, PackedValues
 from airshed.models.air.programs.gathered import GatheredFields, GatheredForcing, GatheredSources
 from airshed.models.air.programs.one_step import OneStepRunner, without_reactions
 from airshed.models.air.programs.records import FormulaStep, StageRecord
-from airshed.models.air.stepping import step_constants
+from airshed.models.air.weather.case_weather import Given
 from airshed.parallel.allgather import Allgather, Wanted
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.exchange import Exchange

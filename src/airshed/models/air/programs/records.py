@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from airshed.kernels.memory import AnyArray, aligned_copy
 from airshed.kernels.step.data import Pair, StepForcing
-from airshed.models.air.cell_chemistry import Air
-from airshed.models.air.repeated_chemistry import Integrated
+from airshed.models.air.programs.cell_chemistry import Air, Integrated
 from airshed.program.stage import Program
 
 Array = npt.NDArray[np.float64]
@@ -40,7 +39,7 @@ class CellWeather:
     """Air of cells without its density: fields at both ends of an interval of the forcing.
 
     weight  position of the instant between the ends, 0 to 1
-    sun     at the instant, see :class:`airshed.models.air.cell_chemistry.Air`
+    sun     at the instant, see :class:`airshed.models.air.programs.cell_chemistry.Air`
     """
 
     temperature: Pair

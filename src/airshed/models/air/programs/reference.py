@@ -24,8 +24,8 @@ from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, Transpor
 from airshed.kernels.step.operator_fields import acting, members, own_terms
 from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.mechanism.network import ReactionNetwork, rates
-from airshed.models.air.open_rates import rate_environment
 from airshed.models.air.programs.records import CellsRecord, MoveRecord, StepRecord, SumRecord
+from airshed.models.air.rates import rate_environment
 from airshed.program.execute import walk_forwards
 from airshed.program.stage import CELLS, Program, Stage
 

@@ -10,7 +10,7 @@ from typing import Final
 from airshed.core.files import resource
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.network import ReactionNetwork
-from airshed.models.air.boundary.sources import read_profile
+from airshed.models.air.boundary.profiles import read_profile
 from airshed.models.air.emissions.split import read_split
 from airshed.models.air.species_map.families import Meanings, meanings_elsewhere, meanings_of, substances
 from airshed.models.air.species_map.find import SUFFIX, shipped_species_map

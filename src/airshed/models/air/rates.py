@@ -1,15 +1,19 @@
-"""The air by the names that rates know it, and what a mechanism's functions in Python compute of it at one instant.
+"""The rates of a mechanism in the air of a case: names of the air, functions in Python, factors on reactions."""
 
-Names are those of :data:`airshed.mechanism.expressions.SYMBOLS`. All rate constants are looked at then: none may be
-negative.
-"""
-
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import AVOGADRO, BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+from airshed.formula.tree import Binary, Number
+from airshed.mechanism.expressions import Environment, Parameter, Value
+from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air.light import Light
 from airshed.models.air.weather import MetState
@@ -57,3 +61,36 @@ def open_rates(check: RateCheck, light: Light, met: MetState, seconds: float) ->
     if not network.parameters:
         return np.zeros((0, *shape))
     return np.stack([np.broadcast_to(values[each.name], shape) for each in network.parameters])
+
+
+_OPEN: Final = "change of "
+
+
+class RateFactors:
+    """Factors on the rate constants of reactions, by their labels; 1 at first.
+
+    values  what they are from the next instant of the forcing that is made (``Forcing.renew``)
+    """
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        self.values = dict.fromkeys(labels, 1.0)
+
+    def of(self, network: ReactionNetwork) -> ReactionNetwork:
+        """Return a mechanism with these factors; raises CaseError for a reaction that it does not have."""
+        known = [each.label for each in network.reactions]
+        for label in self.values:
+            if label not in known:
+                raise CaseError(f"mechanism {network.name}: {label!r} is no reaction; {suggestion(label, known)}")
+        reactions = tuple(
+            replace(each, rate=Binary("*", each.rate, Binary("+", Number(1.0), Parameter(_OPEN + each.label))))
+            if each.label in self.values else each
+            for each in network.reactions
+        )  # fmt: skip
+        return replace(
+            network,
+            reactions=reactions,
+            callables={**network.callables, **{_OPEN + n: partial(self._above_one, n) for n in self.values}},
+        )
+
+    def _above_one(self, label: str, environment: Environment) -> Value:
+        return self.values[label] - 1.0

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from airshed.core.errors import NumericalError
 from airshed.kernels.backend import Stepper
 from airshed.models.air.assembly import Parts
-from airshed.models.air.emission_report import kind_of
+from airshed.models.air.emissions.report import kind_of
+from airshed.models.air.programs.context import words_for_cell
 from airshed.models.air.sources import PackedSources
-from airshed.models.air.stepping import words_for_cell
 from airshed.process.release import Source
 
 Array = npt.NDArray[np.float64]

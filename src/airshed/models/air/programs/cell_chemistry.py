@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import NumericalError
 from airshed.kernels.cell_backend import CellSolver
 from airshed.kernels.chemistry import (
     AIR_INPUTS,
@@ -23,7 +24,7 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.network import ReactionNetwork
-from airshed.models.air.open_rates import rate_environment
+from airshed.models.air.rates import rate_environment
 from airshed.models.box import ChemistryFailure, FailureState, replay_conditions
 from airshed.parallel.balance import Balance, Columns
 
@@ -259,3 +260,46 @@ class CellChemistry:
             conditions,
             remedy="shorten time.step",
         )
+
+
+@dataclass(frozen=True)
+class Integrated:
+    """What an integration of all cells from `begin` to `end` [s] took.
+
+    slot      number of the stage among those of chemistry
+    first     (pack, width) [s] step to be tried first in each cell, 0 where none was known
+    accepted  (pack, width) how many steps counted
+    lengths   the steps that counted, without the states between them; None where that was not asked for
+    """
+
+    begin: float
+    end: float
+    slot: int
+    first: Array
+    accepted: npt.NDArray[np.int32]
+    lengths: AcceptedSteps | None = None
+
+
+def integrate_again(
+    chemistry: CellChemistry, done: Integrated, air: Air, q: AnyArray, result: AnyArray, clipped: AnyArray
+) -> AcceptedSteps:
+    """Integrate mixing ratios q once more into `result`; return the steps that counted.
+
+    Raises NumericalError where others come out than the first time.
+    """
+    species = len(chemistry.solver.kernel.network.species)
+    record = AcceptedSteps.room_for(done.accepted, species, chemistry.solver.kernel.dtype)
+    counts, chemistry.counts, chemistry.record = chemistry.counts, CellCounts(), record
+    chemistry.first[done.slot] = done.first
+    try:
+        chemistry.advance(q, result, clipped, air, done.begin, done.end, slot=done.slot)
+    finally:
+        chemistry.counts, chemistry.record = counts, None
+    if not np.array_equal(chemistry.steps.accepted, done.accepted):
+        raise NumericalError("chemistry takes other steps the second time: there is no adjoint of the first ones")
+    return record
+
+
+def without_states(steps: AcceptedSteps) -> AcceptedSteps:
+    """Return the times and lengths of steps alone."""
+    return replace(steps, y=steps.y[:, :0], clipped=steps.clipped[:, :0])
