@@ -239,6 +239,14 @@ def bucket() -> None:
 
 
 @build
+def layers_of_points() -> None:
+    """A model of points whose fields have an axis."""
+    from tests.process.layered import model
+
+    model().close()
+
+
+@build
 def toy_boxes() -> None:
     """Boxes of a mechanism with open rates, by Rosenbrock methods and by Gauss-Seidel."""
     from tempfile import TemporaryDirectory

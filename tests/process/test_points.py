@@ -186,7 +186,6 @@ WRONG = [
     (of("water", acts=lambda water: (water, 1.0)), r"acts\(\) returns 2 values, and is to return water, in this order"),
     (of("water", "made", acts=lambda water: water, **MADE), r"acts\(\) returns 1 value, and is to return water, made"),
     (of("water", acts=lambda water: 1.0 if water > 0 else 2.0), r"acts\(\) cannot become code: a formula does"),
-    (of("water", acts=lambda water: len(water)), r"acts\(\) cannot become code: object of type 'Tracer'"),
     (of("water", acts=lambda self: 1.0), r"acts\(\) cannot have self"),
     (of("water", acts=lambda *water: 1.0), r"acts\(\) cannot have the argument \*water"),
     (of(acts=lambda water: 1.0), r"acts\(\) is to name the fields that it returns"),
@@ -210,6 +209,12 @@ DOES_NOT_FIT = [
     (of("capacity", acts=lambda water: water), r"acts\(\) returns 'capacity', which is no field of the state"),
     (of("water", acts=lambda later: later), r"acts\(\) asks for 'later', which Later makes later in the step"),
     (of("water", acts=lambda water: water, capacity=number(1.0, "C.")), "it declares capacity, which is also a field"),
+    (of("water", acts=lambda water: len(water)), r"acts\(\) cannot become code: a formula takes the length of a val"),
+    (of("water", acts=lambda water: water[0]), r"acts\(\) cannot become code: a formula takes an element of a value"),
+    (
+        of("made", acts=lambda water: water, made=flux("mm", "Made.", axis="layer")),
+        "made has the axis 'layer', which the model does not have; there are none to choose from",
+    ),
     (of("water", acts=lambda snow: snow, snow=weather("snow", "mm")), r"snow asks for snow \[mm\], which the model's"),
     (of("water", acts=lambda r: r, r=weather("rain", "K")), "r asks for rain in K, which is in mm"),
 ]

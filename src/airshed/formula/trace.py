@@ -10,7 +10,7 @@ NumPy). It has no ``if`` on what it is given: where() chooses.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -65,12 +65,16 @@ class Tracer(NDArrayOperatorsMixin):
     def __init__(self, expression: Expression) -> None:
         self.expression = expression
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> "Tracer":
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(each, TracedArray) for each in inputs):
+            return NotImplemented
         if ufunc not in _UFUNCS or method != "__call__" or options:
             raise FormulaError(f"a formula cannot have {ufunc.__name__}{'' if method == '__call__' else f'.{method}'}")
         return Tracer(_UFUNCS[ufunc](*map(expression_of, inputs)))
 
-    def __array_function__(self, function: Callable[..., Any], types: Any, inputs: Any, options: Any) -> "Tracer":
+    def __array_function__(self, function: Callable[..., Any], types: Any, inputs: Any, options: Any) -> Any:
+        if TracedArray in types:
+            return NotImplemented
         if function not in _FUNCTIONS or options:
             raise FormulaError(f"a formula cannot have {function.__name__}")
         return Tracer(_FUNCTIONS[function](*map(expression_of, inputs)))
@@ -85,6 +89,58 @@ class Tracer(NDArrayOperatorsMixin):
         raise FormulaError("a formula has no number yet: use the functions of airshed.formula, not those of math")
 
     __int__ = __index__ = __complex__ = __float__
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise NoAxisError("a formula takes an element of a value that has no axis")
+
+    def __len__(self) -> NoReturn:
+        raise NoAxisError("a formula takes the length of a value that has no axis")
+
+
+class NoAxisError(FormulaError):
+    """A function indexes, unpacks or loops over a value without an axis."""
+
+
+class TracedArray(NDArrayOperatorsMixin):
+    """Traced values along an axis, such as layers of soil: arithmetic acts element by element, a loop is unrolled.
+
+    elements  Tracers or numbers. Arithmetic combines it with arrays of the same length and with single values.
+    """
+
+    def __init__(self, elements: Sequence[Any]) -> None:
+        self._elements = list(elements)
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._elements)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an element, or the array of a slice."""
+        found = self._elements[index]
+        return TracedArray(found) if isinstance(index, slice) else found
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> "TracedArray":
+        if method != "__call__" or options:
+            raise FormulaError(f"a formula cannot have {ufunc.__name__}.{method}")
+        return _element_by_element(ufunc, inputs)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, inputs: Any, options: Any) -> "TracedArray":
+        if function not in _FUNCTIONS or options:
+            raise FormulaError(f"a formula cannot have {function.__name__}; write a loop over the elements")
+        return _element_by_element(function, inputs)
+
+    def __bool__(self) -> NoReturn:
+        raise FormulaError("a formula does not know yet which way an `if` goes: write where(condition, a, b)")
+
+
+def _element_by_element(function: Callable[..., Any], inputs: Sequence[Any]) -> TracedArray:
+    lengths = {len(each) for each in inputs if isinstance(each, TracedArray | list | tuple)}
+    if len(lengths) > 1:
+        raise FormulaError(f"a formula combines arrays of {' and '.join(map(str, sorted(lengths)))} elements")
+    rows = [each if isinstance(each, TracedArray | list | tuple) else [each] * next(iter(lengths)) for each in inputs]
+    return TracedArray([function(*values) for values in zip(*rows, strict=True)])
 
 
 def expression_of(value: Any) -> Expression:

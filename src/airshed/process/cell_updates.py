@@ -88,6 +88,8 @@ def own_fields(processes: Iterable[type[Process]]) -> tuple[OwnField, ...]:
     found: list[OwnField] = []
     for each in processes:
         own, names = each.declaration, (each.section, each.__name__)
+        for name in (name for name, flux in own.fluxes.items() if flux.axis):
+            raise CaseError(f"process {each.__name__}: {name} has an axis; in models of the air no field can have one")
         found += [OwnField(name, *names, state) for name, state in own.states.items()]
         found += [
             OwnField(name, *names, CellField(flux.unit, flux.text, 0.0, flux.valid), is_flux=True)

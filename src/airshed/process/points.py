@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
+from airshed.core.text import suggestion
 from airshed.formula import derivative, evaluate_all
 from airshed.formula.trace import Traced
 from airshed.kernels.cells import CellFormulas, Precision
@@ -30,8 +32,8 @@ Array = npt.NDArray[np.float64]
 class Points:
     """What processes do to the cells of a model in a step.
 
-    fields     of its cells
-    fluxes     that processes make, as fields
+    fields     of its cells, without axes
+    fluxes     that processes make, as fields without axes
     processes  sections of those that are on, in their order
     settable   numbers of them that can be changed between steps
     formulas   of a step: inputs are state, weather, parameters and settable numbers, as far as it needs them
@@ -47,14 +49,21 @@ class Points:
         acting = [each for each in everyone if each.is_on()]
         bound = Processes(map(Bound, acting))
         self.processes = tuple(each.process.section for each in bound)
-        self.fields, self.settable = fields, Settable(bound)
-        check_names(fields, everyone)
+        self.fields, self.settable = fields.flat, Settable(bound)
+        self.split = fields.split
+        """Returns values of fields with an axis by the names of their elements, see :meth:`CellFields.split`."""
+        specs = [_flux_specs(each, fields) for each in everyone]
+        check_names(fields, everyone, specs)
         self.fluxes = tuple(
-            FieldSpec(name, fields.state[0].dims, flux.unit, flux.text, valid=flux.valid, over_step=True)
-            for each in acting
-            for name, flux in each.declaration.fluxes.items()
+            one
+            for each, made in zip(everyone, specs, strict=True)
+            if each in acting
+            for spec in made
+            for one in fields.elements(spec)
         )
-        composition = Composition(fields, _fluxes(each for each in everyone if each not in acting), _fluxes(acting))
+        off = _fluxes(each for each in everyone if each not in acting)
+        arrays = fields.arrays_of(spec for made in specs for spec in made)
+        composition = Composition(fields, off, _fluxes(acting), arrays)
         for one in bound:
             composition.add(one)
         self.formulas, self.outputs = composition.traced()
@@ -98,6 +107,23 @@ class Points:
         fields = (*self.fields.state, *self.fields.parameters, *self.fields.weather, *self.settable.values())
         unread = {spec.name for spec in fields}.difference(self.inputs)
         return Traced((*self.inputs, *(name for name in wrt if name in unread)), self.formulas.outputs)
+
+
+def _flux_specs(process: Process, fields: CellFields) -> list[FieldSpec]:
+    """Return the fluxes of a process as fields; raises CaseError for an axis that the model does not have."""
+    dims = fields.flat.state[0].dims
+    for name, each in process.declaration.fluxes.items():
+        if each.axis and each.axis not in fields.axes:
+            raise CaseError(
+                f"process {type(process).__name__}: {name} has the axis {each.axis!r}, which the model does not have; "
+                f"{suggestion(each.axis, fields.axes)}"
+            )
+    return [
+        FieldSpec(
+            name, (each.axis, *dims) if each.axis else dims, each.unit, each.text, valid=each.valid, over_step=True
+        )
+        for name, each in process.declaration.fluxes.items()
+    ]  # fmt: skip
 
 
 def _fluxes(processes: Iterable[Process]) -> dict[str, str]:

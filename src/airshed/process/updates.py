@@ -14,9 +14,10 @@
 The function is given what its arguments name: fields of the state as earlier updates left them, fluxes of earlier
 updates, weather and numbers of its own process, and parameters of the cell. Words and switches of its process are
 given as they are set, so that it may choose by `if` what becomes code. It returns the values of what the declaration
-names, in that order. :class:`airshed.process.points.Points` makes one step of all of them for models of points,
-:mod:`airshed.process.cell_updates` the formulas of a stage of cells of the air. There the state is the species and
-fields that processes declare themselves:
+names, in that order. A field with an axis, such as the water of soil layers, is an array: arithmetic acts on all
+elements, `water[0]` is one, and loops are unrolled. :class:`airshed.process.points.Points` makes one step of all of
+them for models of points, :mod:`airshed.process.cell_updates` the formulas of a stage of cells of the air. There the
+state is the species and fields that processes declare themselves:
 
     dose = state("mol mol-1 h", "Ozone dose over 40 ppb.")
 
@@ -27,6 +28,7 @@ fields that processes declare themselves:
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Any, Final, TypeVar
@@ -34,7 +36,7 @@ from typing import Any, Final, TypeVar
 from airshed.core.errors import CaseError, FormulaError
 from airshed.core.text import counted
 from airshed.core.units import same_unit
-from airshed.formula.trace import Tracer, trace
+from airshed.formula.trace import NoAxisError, TracedArray, Tracer, expression_of
 from airshed.formula.tree import Expression, Node, Symbol, substitute
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,19 +48,20 @@ _PLAIN: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 @dataclass(frozen=True)
 class Flux:
-    """A field that a process makes anew in each step, such as what drains."""
+    """A field that a process computes in each step, such as what drains; `axis` of a model of points is its own."""
 
     unit: str
     text: str
     valid: tuple[float, float]
+    axis: str = ""
 
 
-def flux(unit: str, text: str, *, least: float = -inf, most: float = inf) -> Any:
+def flux(unit: str, text: str, *, least: float = -inf, most: float = inf, axis: str = "") -> Any:
     """Declare a flux: a field that an update of the process makes, for output and for later processes.
 
-    least, most  values that mean anything, for those who look at them
+    least, most  range of its values;  axis  of the model of points along which it has elements, such as "layer"
     """
-    return Flux(unit, text, (least, most))
+    return Flux(unit, text, (least, most), axis)
 
 
 @dataclass(frozen=True)
@@ -105,27 +108,50 @@ def update(*names: str) -> Callable[[F], Any]:
     return lambda function: Update(function, names)
 
 
-def formulas(where: str, each: Update, given: Given) -> tuple[Expression, ...]:
-    """Return what an update returns, as formulas of what it is given; raises CaseError where there are none.
+def formulas(where: str, each: Update, given: Given, sizes: Mapping[str, int] = {}) -> tuple[Expression, ...]:
+    """Return what an update returns, as formulas of what it is given, arrays element by element.
 
-    where  the process and the function, for messages
+    where  the process and the function, for messages;  sizes  elements of the arrays among what it returns
+    Raises CaseError for a function that cannot become formulas, NoAxisError where it takes elements of a single value.
     """
-    names = list(inspect.signature(each.function).parameters)
-    put_in = {name: given[name] for name in names if isinstance(given[name], Node)}
+    put_in: dict[str, Any] = {}
 
-    def called(*values: Tracer) -> Any:
-        by_name = {**given, **dict(zip(put_in, values, strict=True))}
-        return each.function(*(by_name[name] for name in names))
+    def traced(name: str, value: Any) -> Any:
+        if isinstance(value, TracedArray):
+            return TracedArray([traced(f"{name}[{place}]", element.expression) for place, element in enumerate(value)])
+        if not isinstance(value, Node):
+            return value
+        put_in[name] = value
+        return Tracer(Symbol(name))
 
     try:
-        found = trace(called, list(put_in)).outputs
-    except (FormulaError, TypeError) as error:
+        result = each.function(*(traced(name, given[name]) for name in inspect.signature(each.function).parameters))
+        results = result if isinstance(result, tuple | list) else [result]
+        if len(each.names) == 1 and len(results) == sizes.get(each.names[0]):
+            results = [results]
+        if len(results) != len(each.names):
+            raise CaseError(
+                f"{where} returns {counted(len(results), 'value')}, and is to return {', '.join(each.names)}, in this "
+                "order"
+            )
+        flat = [one for name, value in zip(each.names, results, strict=True) for one in _elements(name, value, sizes)]
+        found = [expression_of(value) for value in flat]
+    except NoAxisError:
+        raise
+    except (FormulaError, TypeError, IndexError, ValueError) as error:
         raise CaseError(f"{where} cannot become code: {error}") from error
-    if len(found) != len(each.names):
-        raise CaseError(
-            f"{where} returns {counted(len(found), 'value')}, and is to return {', '.join(each.names)}, in this order"
-        )
     return tuple(substitute(each, put_in) for each in found)
+
+
+def _elements(name: str, value: Any, sizes: Mapping[str, int]) -> Sequence[Any]:
+    """Return the elements of a result: those of an array, of which a single value fills all."""
+    size = sizes.get(name)
+    if size is None:
+        return [value]
+    found = list(value) if isinstance(value, TracedArray | list | tuple) else [value] * size
+    if len(found) != size:
+        raise FormulaError(f"{name} has {size} elements, and {len(found)} are returned")
+    return found
 
 
 def check_updates(
@@ -140,7 +166,9 @@ def check_updates(
         where = f"process {process}: {name}()"
         _check_names(where, each)
         _check_signature(where, name, each)
-        formulas(where, each, {key: words.get(key, Symbol(key)) for key in inspect.signature(each.function).parameters})
+        given = {key: words.get(key, Symbol(key)) for key in inspect.signature(each.function).parameters}
+        with suppress(NoAxisError):  # the model has the sizes of arrays
+            formulas(where, each, given)
     made = [name for each in updates.values() for name in each.names]
     for name in fluxes:
         if made.count(name) != 1:

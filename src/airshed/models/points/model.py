@@ -39,7 +39,7 @@ class PointValues:
     """Inputs of the cells of a rank, on the box of its domain; a number is the same for all cells.
 
     state       fields of the state at the start, by name, and optionally fluxes, which are 0 otherwise
-    parameters  constants of the run
+    parameters  constants of the run; of a field with an axis, here and in the state, (size, cells) or elements by name
     weather     returns the weather of the steps that begin at some times [s]: (steps, cells), (steps) for all cells, or
                 a number. Views of the weather call it again for a single earlier step.
     changes     fields of the state that are set at times [s], before the step that begins there
@@ -80,12 +80,15 @@ class PointModel(PlainModel):
         self.fields = FieldRegistry(
             [*points.fields.state, *points.fluxes, *self._weather.fields.values(), *points.settable.values()]
         )
-        start = {spec.name: values.state[spec.name] for spec in points.fields.state}
-        start |= {spec.name: values.state.get(spec.name, 0.0) for spec in points.fluxes}
+        given = points.split(values.state)
+        start = {spec.name: given[spec.name] for spec in points.fields.state}
+        start |= {spec.name: given.get(spec.name, 0.0) for spec in points.fluxes}
         self.state = CellValues({name: np.array(np.broadcast_to(each, shape), dtype) for name, each in start.items()})
         """The state and the fluxes of the last step, by the names of fields."""
         # contiguous once, and not in every step
-        self.parameters = {name: np.asarray(value, dtype, order="C") for name, value in values.parameters.items()}
+        self.parameters = {
+            name: np.asarray(value, dtype, order="C") for name, value in points.split(values.parameters).items()
+        }
         self.was_set: dict[str, AnyArray] = {}
         """What was set of fields of the state, more than there was: it counts as if it had been there at the start."""
         self._updates = Updates(formulas, self.state)
