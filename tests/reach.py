@@ -60,7 +60,7 @@ def import_graph() -> grimp.ImportGraph:
         if module.endswith(".processes"):  # discovery imports all modules of such a package
             for child in graph.find_children(module):
                 graph.add_import(importer=module, imported=child)
-    for module in ("airshed.models.air.kind", "airshed.models.pasture.kind"):
+    for module in ("airshed.models.air.kind", "airshed.models.pasture.model"):
         graph.add_import(importer="airshed.runtime.registry", imported=module)
     graph.add_import(importer="airshed.kernels.backend", imported="airshed.kernels.cpu.backend")
     for imported in graph.find_modules_directly_imported_by("airshed"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests import reach
 
-WATER, PICTURES, UNITS = "pasture/test_water.py", "plot/test_pictures.py", "core/test_units.py"
+WATER, PICTURES, UNITS = "models/pasture/test_water.py", "plot/test_pictures.py", "core/test_units.py"
 
 
 def affected(*changed: str) -> list[str]:
@@ -15,9 +15,9 @@ def affected(*changed: str) -> list[str]:
 @pytest.mark.parametrize(
     ("changed", "near", "spared"),
     [
-        ("src/airshed/models/pasture/evaporation.py", WATER, UNITS),
+        ("src/airshed/models/pasture/processes/soil_evaporation.py", WATER, UNITS),
         ("src/airshed/plot/style.py", PICTURES, "mechanism/test_kpp.py"),
-        ("src/airshed/models/pasture/processes/runoff.py", "pasture/test_plants.py", "mechanism/test_kpp.py"),
+        ("src/airshed/models/pasture/processes/runoff.py", "models/pasture/test_plants.py", "mechanism/test_kpp.py"),
         ("src/airshed/kernels/cpu/transport.hpp", "kernels/test_twin.py", "mechanism/test_kpp.py"),
         ("tests/kernels/kinds.py", "kernels/test_operators.py", PICTURES),
         ("tests/plot/conftest.py", PICTURES, UNITS),

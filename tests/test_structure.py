@@ -21,9 +21,6 @@ SHORT = {
     "kernels/cpu/backend.py": "every backend has this file",
     "kernels/rows.py": "weather, its ranks and kernels of cells hand it on",
     "mechanism/location.py": "all of the mechanism says by it where something stands",
-    "models/pasture/inputs/numbers.py": "what is stored, between those who read and who make it",
-    "models/pasture/inputs/opening.py": "chooses between two neighbours that know nothing of each other",
-    "models/pasture/case_document.py": "an entry point that writes a page, as air has one",
     "serve/document.py": "an entry point that writes a page",
     "serve/picture.py": "pictures are imported when somebody asks for one",
     "verify/figure.py": "every check returns it",
@@ -40,7 +37,6 @@ MANY = {
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",
-    "models/pasture/evaporation.py: rickert": "a formula of two layers: each parameter is a number of one of them",
 }
 """Functions of more parameters.
 

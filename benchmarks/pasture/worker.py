@@ -12,10 +12,9 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.models.pasture.fields import DAY
 from airshed.models.pasture.inputs import Inputs, open_inputs
-from airshed.models.pasture.inputs.prepare import save
+from airshed.models.pasture.inputs.store import save
 from airshed.models.pasture.inputs.synthetic import synthetic_inputs
-from airshed.models.pasture.kind import build
-from airshed.models.pasture.model import EXPORTS, PastureModel
+from airshed.models.pasture.model import EXPORTS, PastureModel, build
 from airshed.models.pasture.weather.calendar import Calendar
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.registry import load_case

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 register("air", "airshed.models.air.kind:KIND", default=True)
 register("box", "airshed.models.box.model:KIND")
-register("pasture", "airshed.models.pasture.kind:KIND")
+register("pasture", "airshed.models.pasture.model:KIND")
 
 _LAZY = {
     "Case": "airshed.models.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.models.box.run",

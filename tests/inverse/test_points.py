@@ -27,10 +27,8 @@ from airshed.inverse.point_sensitivity import ratio_of_units
 from airshed.inverse.points import PointChanges, PointOptions, point_gradient, point_tangent
 from airshed.kernels.reference.cells import ReferenceCells
 from airshed.kernels.rows import Rows
-from airshed.models.pasture.kind import build
-from airshed.models.pasture.model import PastureModel
-from airshed.models.pasture.point.case import point_case
-from airshed.models.pasture.point.simulate import StationModel, as_declared
+from airshed.models.pasture.model import PastureModel, build
+from airshed.models.pasture.point import StationModel, as_declared, point_case
 from airshed.models.points import derivatives
 from airshed.models.points.model import PointModel
 from airshed.models.points.sections import ReceptorSection

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from airshed.formula import evaluate_all
 from airshed.kernels.cells import Precision
-from airshed.models.pasture.balance import DRY_MATTER, WATER
 from airshed.models.pasture.fields import LAYERS, POOLS
+from airshed.models.pasture.summary import DRY_MATTER, WATER
 from airshed.process.points import Points
 from airshed.verify.figure import Figure
 from airshed.verify.pasture_cells import OPTIONS, SMOOTH, Cells, model, random_cells

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.models.pasture import processes
-from airshed.models.pasture.classes import Pasture, Soil, Trees
+from airshed.models.pasture.classes import Land, Pasture, Soil, Trees, cell_parameters
 from airshed.models.pasture.fields import LAYERS, PARAMETERS, POOLS, STATE, TOTALS, WEATHER, cell_fields
-from airshed.models.pasture.parameters import Land, cell_parameters
 from airshed.process.discovery import processes_of, section_of
 from airshed.process.points import Points
 

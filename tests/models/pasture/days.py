@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 import airshed.models.pasture.processes
-from airshed.models.pasture.classes import read_class
+from airshed.models.pasture.classes import Land, cell_parameters, read_class
 from airshed.models.pasture.fields import LAYERS, STATE, cell_fields
-from airshed.models.pasture.parameters import Land, cell_parameters
 from airshed.process.discovery import processes_of, section_of
 from airshed.process.points import Points
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from airshed.grid.land import LandGrid
 from airshed.models.pasture.classes import published
-from airshed.models.pasture.inputs.contents import Contents
-from airshed.models.pasture.inputs.packing import DAILY, PACKINGS
+from airshed.models.pasture.inputs.block import DAILY, PACKINGS
+from airshed.models.pasture.inputs.contents import Inputs
 from airshed.models.pasture.inputs.store import new_store
 from airshed.models.pasture.weather.calendar import Calendar
 
@@ -20,13 +20,13 @@ def small_grid() -> LandGrid:
     return LandGrid(-20.0 + 0.1 * np.arange(8), 140.0 + 0.1 * np.arange(6), mask)
 
 
-def contents(**changes) -> Contents:
+def contents(**changes) -> Inputs:
     grid = small_grid()
     cells = np.arange(grid.cells)
     given = {
         "grid": grid,
         "calendar": Calendar(np.datetime64("2019-11-20"), 150),
-        "weather": NAMES,
+        "names": NAMES,
         "soils": {name: dict(published("soil")[name]) for name in list(published("soil"))[:2]},
         "pastures": {name: dict(published("pasture")[name]) for name in list(published("pasture"))[:3]},
         "maps": {
@@ -37,14 +37,14 @@ def contents(**changes) -> Contents:
         "initial": {"water_1": 10.0 + cells, "litter": 500.0 - cells},
         "attributes": {"title": "Random cells", "source": "drawn at random", "license": "none needed"},
     }
-    return Contents(**{**given, **changes})
+    return Inputs(**{**given, **changes})
 
 
-def values_of(what: Contents) -> dict[str, np.ndarray]:
+def values_of(what: Inputs) -> dict[str, np.ndarray]:
     """Return weather at random that can be stored exactly."""
     random = np.random.default_rng(3)
-    rows = {name: what.calendar.days if name in DAILY else what.calendar.weeks for name in what.weather}
-    numbers = {name: random.integers(0, 255, (rows[name], what.grid.cells)) for name in what.weather}
+    rows = {name: what.calendar.days if name in DAILY else what.calendar.weeks for name in what.names}
+    numbers = {name: random.integers(0, 255, (rows[name], what.grid.cells)) for name in what.names}
     return {name: PACKINGS[name].unpacked(each, np.float64) for name, each in numbers.items()}
 
 

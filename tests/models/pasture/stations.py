@@ -6,8 +6,7 @@ import numpy as np
 
 from airshed.models.pasture.weather.calendar import day_of_year
 from airshed.models.pasture.weather.checks import extraterrestrial
-from airshed.models.pasture.weather.humidity import day_saturation, saturation
-from airshed.models.pasture.weather.station import UNITS, Column, Station
+from airshed.models.pasture.weather.station import UNITS, Column, Station, day_saturation, saturation
 
 
 def plausible(days: int = 1096, first: str = "2018-01-01", **changes) -> Station:

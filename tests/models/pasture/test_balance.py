@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airshed.models.pasture.balance import DRY_MATTER, WATER, Balance
+from airshed.models.pasture.summary import DRY_MATTER, WATER, Balance
 
 
 @pytest.mark.parametrize("balance", [WATER, DRY_MATTER])

@@ -11,8 +11,8 @@ from tests.models.pasture.inputs_small import save_small
 
 import airshed as package
 from airshed.core.errors import CaseError, DataError
-from airshed.models.pasture.balance import DRY_MATTER, WATER
 from airshed.models.pasture.model import EXPORTS
+from airshed.models.pasture.summary import DRY_MATTER, WATER
 
 Case = Callable[..., Path]
 

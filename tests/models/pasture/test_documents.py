@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import airshed
-from airshed.models.pasture.case_document import case_file_document
+from airshed.models.pasture.case import case_file_document
 from airshed.models.pasture.fields import PASTURE, SOIL
 from airshed.runtime.registry import case_report
 
@@ -13,9 +13,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_page_of_settings_is_up_to_date() -> None:
     written = (DOCS / "pasture-case-file.md").read_text(encoding="utf-8")
-    assert written == case_file_document(), (
-        "run: python -m airshed.models.pasture.case_document > docs/pasture-case-file.md"
-    )
+    assert written == case_file_document(), "run: python -m airshed.models.pasture.case > docs/pasture-case-file.md"
     for key in ("fire.N.date", "method", "stocking_rate", "strategy"):
         assert f"| `{key}` |" in written
 

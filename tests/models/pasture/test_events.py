@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from airshed.models.pasture.events import EventsSection, burnt_fraction
+from airshed.models.pasture.case import EventsSection, burnt_fraction
 
 YEARS = np.arange("1990-01-01", "1993-01-01", dtype="datetime64[D]")
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from airshed.grid.box import Box
 from airshed.models.pasture.inputs import open_inputs
-from airshed.models.pasture.inputs.recipe import Recipe, StationEntry, read_recipe
+from airshed.models.pasture.inputs.stations import Recipe, StationEntry, read_recipe
 from airshed.models.pasture.weather.checks import RULES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "pasture-inputs.md").read_text(encoding="utf-8")

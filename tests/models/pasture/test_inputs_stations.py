@@ -11,13 +11,24 @@ from airshed.core.errors import CaseError, DataError
 from airshed.grid.box import Box
 from airshed.grid.land import LandGrid
 from airshed.models.pasture.inputs import open_inputs
-from airshed.models.pasture.inputs.area import coast_distance, distance_to_coast, land_grid
-from airshed.models.pasture.inputs.gradients import GRADIENTS
-from airshed.models.pasture.inputs.interpolation import StationWeather, common_calendar
-from airshed.models.pasture.inputs.maps import initial_state, synthetic_maps
-from airshed.models.pasture.inputs.packing import DAILY, PACKINGS
-from airshed.models.pasture.inputs.prepare import save
-from airshed.models.pasture.inputs.recipe import Recipe, inputs_of_stations, recipe_of
+from airshed.models.pasture.inputs.block import DAILY, PACKINGS
+from airshed.models.pasture.inputs.land import (
+    NAMES,
+    SHIFTED,
+    coast_distance,
+    initial_state,
+    land_grid,
+    reference,
+    synthetic_maps,
+)
+from airshed.models.pasture.inputs.stations import (
+    Recipe,
+    StationWeather,
+    common_calendar,
+    inputs_of_stations,
+    recipe_of,
+)
+from airshed.models.pasture.inputs.store import check_contents, save
 from airshed.models.pasture.weather.calendar import Calendar
 from airshed.models.pasture.weather.met import read_met
 
@@ -71,14 +82,14 @@ def test_a_station_is_the_weather_of_its_own_cell():
 def test_weather_changes_by_the_stated_gradients():
     grid = land_grid("Queensland", 0.6)
     station, weather = of_one(grid)
-    away = coast_distance(grid)
-    there = distance_to_coast([-26.55], [148.77])
+    away = coast_distance(grid.cell_lat, grid.cell_lon)
+    there = coast_distance([-26.55], [148.77])
     block = weather.block(0, 7, (0, grid.cells))
-    for name, gradient in GRADIENTS.items():
+    for name in NAMES:
         values = block.daily[name][:7].mean(axis=0) if name in DAILY else block.weekly[name][0]
-        of_cell, of_station = gradient.reference(grid.cell_lat, away), gradient.reference(np.array([-26.55]), there)
+        of_cell, of_station = reference(name, grid.cell_lat, away), reference(name, np.array([-26.55]), there)
         mean = station[name][:7].mean()
-        expected = mean + of_cell - of_station if gradient.shifts else mean * of_cell / of_station
+        expected = mean + of_cell - of_station if name in SHIFTED else mean * of_cell / of_station
         assert np.abs(values - expected).max() <= PACKINGS[name].scale / 2 + 1e-9, name
 
 
@@ -99,7 +110,7 @@ def test_values_do_not_depend_on_what_else_is_asked_for():
     _, weather = of_one(grid)
     whole = weather.block(0, DAYS, (0, grid.cells)).dense()
     part = weather.block(37, 11, (100, 251)).dense()
-    for name in GRADIENTS:
+    for name in NAMES:
         assert np.array_equal(part[name], whole[name][37:48, 100:251]), name
 
 
@@ -136,8 +147,7 @@ def test_areas_that_there_are_not_are_refused(area, spacing, message):
 
 def test_maps_are_of_their_seed_and_have_all_classes_alike():
     grid = land_grid("Queensland", 0.2)
-    away = coast_distance(grid)
-    maps, again, other = (synthetic_maps(grid, away, seed) for seed in (1, 1, 2))
+    maps, again, other = (synthetic_maps(grid, seed) for seed in (1, 1, 2))
     assert np.array_equal(maps["soil_class"], again["soil_class"])
     assert (maps["soil_class"] != other["soil_class"]).mean() > 0.5
     assert np.ptp(np.bincount(maps["soil_class"])) <= 1
@@ -159,7 +169,7 @@ def test_a_folder_of_stations_is_inputs_and_prepared_they_are_the_same(folder, t
         assert made.attributes == stored.attributes
         assert "synthetic (seed 1994)" in stored.attributes["synthetic"]
         assert all(np.array_equal(made.initial[name], stored.initial[name]) for name in made.initial)
-        stored.check()
+        check_contents(tmp_path / layout)
 
 
 def test_bad_weather_is_refused_with_station_day_and_value(folder):

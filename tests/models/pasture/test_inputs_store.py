@@ -8,9 +8,8 @@ import pytest
 from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.grid.box import Box
 from airshed.models.pasture.inputs import open_inputs
-from airshed.models.pasture.inputs.manifest import MANIFEST
-from airshed.models.pasture.inputs.packing import DAILY, PACKINGS
-from airshed.models.pasture.inputs.store import FIELDS, new_store
+from airshed.models.pasture.inputs.block import DAILY, PACKINGS
+from airshed.models.pasture.inputs.store import FIELDS, MANIFEST, check_contents, new_store
 
 from .inputs_small import NAMES, contents, save_small, small_grid, values_of
 
@@ -54,7 +53,7 @@ def test_what_does_not_change_is_read(stored):
     assert [len(inputs.land.soils), len(inputs.land.pastures)] == [2, 3]
     assert inputs.humidity == "vapour_pressure"
     assert inputs.attributes["source"] == "drawn at random"
-    inputs.check()
+    check_contents(path)
 
 
 def test_a_day_has_its_date(stored):
@@ -167,7 +166,7 @@ def test_each_damaged_byte_of_rain_is_found(tmp_path):
         with pytest.raises(DataError):
             open_inputs(tmp_path / "small").weather(Box(((0, 40),)), 0, 150)
         with pytest.raises(DataError, match="is not as it was written"):
-            open_inputs(tmp_path / "small").check()
+            check_contents(tmp_path / "small")
         file.write_bytes(sound)
     open_inputs(tmp_path / "small").weather(Box(((0, 40),)), 0, 150)
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.models.pasture.classes import Trees, published, read_class
+from airshed.models.pasture.classes import Land, Trees, cell_parameters, published, read_class, runoff_weights
 from airshed.models.pasture.fields import PARAMETERS
-from airshed.models.pasture.parameters import Land, cell_parameters, runoff_weights
 
 SOILS = [read_class("soil", {"set": name}) for name in published("soil")]
 PASTURES = [read_class("pasture", {"set": name}) for name in published("pasture")]

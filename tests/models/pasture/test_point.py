@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError
-from airshed.models.pasture.balance import DRY_MATTER, WATER
 from airshed.models.pasture.fields import STATE
-from airshed.models.pasture.point import point_case, run_point, simulate
+from airshed.models.pasture.point import StationModel, as_declared, point_case, run_point, simulate
+from airshed.models.pasture.summary import DRY_MATTER, WATER
 
 CASE = """
 title = "Nowhere"
@@ -69,11 +69,10 @@ def test_a_run_is_the_twin_day_by_day() -> None:
         simulate(point_case(DATA), YEARS.between("2001-01-01", "2001-02-28")),
         model(("vapour_pressure",), humidity=DATA["humidity"], grazing=DATA["grazing"]),
     )
-    from airshed.models.pasture.point.simulate import _parameters, _start, _weather, as_declared
-
     case = point_case(DATA)
-    parameters = _parameters(case)
-    state, weather = _start(case, parameters), _weather(case, as_declared(case, YEARS), None)
+    station = StationModel(case, as_declared(case, YEARS), None)
+    parameters, weather = station.parameters, station.weather_of_days
+    state = {name: station.state[name] for name in station.start}
     for number in range(59):
         found = points.reference(
             {**points.numbers, **parameters, **state, **{name: each[number] for name, each in weather.items()}}

@@ -8,9 +8,8 @@ import pytest
 from tests.models.pasture import scalar_day
 from tests.models.pasture.days import PROCESSES
 
-from airshed.models.pasture.classes import Trees
+from airshed.models.pasture.classes import Land, Trees, cell_parameters
 from airshed.models.pasture.fields import LAYERS, TOTALS, cell_fields
-from airshed.models.pasture.parameters import Land, cell_parameters
 from airshed.process.discovery import section_of
 from airshed.process.points import Points
 from airshed.verify import pasture_cells

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from airshed.models.pasture.inputs.recipe import inputs_of_stations, recipe_of
+from airshed.models.pasture.inputs.stations import inputs_of_stations, recipe_of
 from airshed.models.pasture.weather.checks import check
-from airshed.models.pasture.weather.humidity import humidity_evidence
 from airshed.models.pasture.weather.met import read_met
-from airshed.models.pasture.weather.station import HUMIDITY
+from airshed.models.pasture.weather.station import HUMIDITY, humidity_evidence
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(os.environ.get("AIRSHED_SHARED") or ROOT.parent / "shared") / "data" / "qld_stations"

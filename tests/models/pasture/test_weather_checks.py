@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airshed.models.pasture.weather.checks import RULES, check, extraterrestrial, without_missing
-from airshed.models.pasture.weather.humidity import humidity_evidence, pressure_from_deficit, saturation
+from airshed.models.pasture.weather.station import humidity_evidence, pressure_from_deficit, saturation
 
 from .stations import deficit, plausible, with_values, without_days
 

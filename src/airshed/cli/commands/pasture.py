@@ -36,9 +36,8 @@ def prepare(
     the inputs. Errors in the weather are refused, warnings are told.
     """
     from airshed.cli.render import show
-    from airshed.models.pasture.inputs.prepare import save
-    from airshed.models.pasture.inputs.recipe import inputs_of_stations, recipe_of
-    from airshed.models.pasture.inputs.report import report
+    from airshed.models.pasture.inputs.stations import inputs_of_stations, recipe_of, report
+    from airshed.models.pasture.inputs.store import save
 
     asked = {"area": area, "spacing": spacing, "seed": seed}
     recipe = recipe_of(stations, declare, {name: each for name, each in asked.items() if each is not None}, years)

@@ -1,21 +1,75 @@
-"""The case of a pasture run: which inputs, which options of the processes, what is done on which days."""
+"""The case of a pasture run: which inputs, which options of the processes, what is done on which days.
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+It writes its page: ``python -m airshed.models.pasture.case > docs/pasture-case-file.md``.
+"""
 
-from pydantic import Field, create_model
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from airshed.case import sections
 from airshed.case.case import RunCase
+from airshed.case.document import sections_document
 from airshed.case.values import Interval, PathText, Text
-from airshed.core.settings import Section, setting
+from airshed.core.settings import KEY, Number, Section, refuse, setting
 from airshed.models.pasture import processes
-from airshed.models.pasture.events import EventsSection
 from airshed.models.points.sections import AdjointSection
 from airshed.models.points.sections import ReceptorSection as PointReceptorSection
 from airshed.process import Process
 from airshed.process.discovery import processes_of, section_of, sections_of
 
 PROCESSES: Final = processes_of(processes)
+
+Dates = npt.NDArray[np.datetime64]
+
+_LEAP_YEAR: Final = "2000"
+
+
+def _day(value: str) -> str:
+    """Return a day "09-01" of every year, or "1990-09-01" of one."""
+    try:
+        if re.fullmatch(r"(\d{4}-)?\d{2}-\d{2}", value, re.ASCII) is None:
+            raise ValueError
+        np.datetime64(value if len(value) > 5 else f"{_LEAP_YEAR}-{value}")
+    except ValueError as error:
+        raise refuse(f'{KEY} = {value!r} is no day; write "09-01" for each year, or "1990-09-01" for one') from error
+    return value
+
+
+def _written(value: object) -> object:
+    """A date of TOML as a text."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+DateText = Annotated[str, BeforeValidator(_written)]
+Day = Annotated[DateText, AfterValidator(_day)]
+"""A day of every year, or of one."""
+
+
+class Fire(Section):
+    """A fire."""
+
+    date: Day = setting(..., 'Its day: "09-01" in each year, "1990-09-01" in one.')
+    fraction: Number = setting(1.0, "What burns of the dry matter that stands or lies.", unit="1", ge=0.0, le=1.0)
+
+
+class EventsSection(Section):
+    """What is done on given days."""
+
+    fire: tuple[Fire, ...] = Field(default_factory=tuple)
+
+
+def burnt_fraction(events: EventsSection, dates: Dates) -> npt.NDArray[np.float64]:
+    """Return what burns on each of some days, 0 where nothing does; of two fires on a day each burns what is left."""
+    written = np.datetime_as_string(dates.astype("datetime64[D]"))
+    left = np.ones(dates.shape)
+    for fire in events.fire:
+        left[np.char.endswith(written, fire.date)] *= 1.0 - fire.fraction
+    return 1.0 - left
 
 
 class InputsSection(Section):
@@ -77,3 +131,28 @@ else:
 def processes_in(case: PastureCase) -> list[Process]:
     """Return the processes of a case, those that are off among them."""
     return [each(getattr(case, each.section, None) or section_of(each)()) for each in PROCESSES]
+
+
+_INTRODUCTION = """\
+# The case file of the pasture model
+
+<!-- Made by `python -m airshed.models.pasture.case > docs/pasture-case-file.md`; do not edit. -->
+
+A case is a folder with a `case.toml` whose first line is `model = "pasture"`:
+
+    airshed run cases/queensland --set grazing.stocking_rate=0.2
+
+Quantities, times, paths and `--set` are written as in [the case file of the air](case-file.md). A number that a process
+lets be changed while the model runs is set by its section and name, `simulation["grazing_stocking_rate"] = 0.2` where
+`grazing.on = true`.
+The smallest case has `model`, [time] `start` and `length`, and [inputs] `folder`.
+"""
+
+
+def case_file_document() -> str:
+    """Return the whole document in Markdown."""
+    return sections_document(PastureCase, _INTRODUCTION)
+
+
+if __name__ == "__main__":
+    print(case_file_document(), end="")

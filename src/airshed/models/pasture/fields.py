@@ -146,7 +146,7 @@ PARAMETERS: Final = (
     _field("tree_basal_area", "m2 ha-1", "Basal area of trees"),
     _field("stocking", "ha-1", "Animals on a hectare"),
 )
-"""What stays as it is in a cell; :mod:`airshed.models.pasture.parameters` makes it of classes of soil and pasture."""
+"""What stays as it is in a cell; :mod:`airshed.models.pasture.classes` makes it of classes of soil and pasture."""
 
 WEATHER: Final = (
     _field("rain", "mm", "Rain of the day", most=1200.0),

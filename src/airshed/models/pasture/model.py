@@ -2,24 +2,29 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import CaseError
 from airshed.core.fields import FieldRegistry
-from airshed.core.report import Report
+from airshed.core.report import Cell, Report, Table
+from airshed.core.settings import settings_of
 from airshed.grid.box import Box
-from airshed.models.pasture.case import PastureCase, processes_in
-from airshed.models.pasture.events import burnt_fraction
+from airshed.models.pasture.case import PastureCase, burnt_fraction, processes_in
+from airshed.models.pasture.classes import cell_parameters
 from airshed.models.pasture.fields import DAY, OPTIONAL_WEATHER, STATE, USUAL_START, cell_fields
-from airshed.models.pasture.inputs import Inputs
-from airshed.models.pasture.parameters import cell_parameters
+from airshed.models.pasture.inputs import Inputs, open_inputs
 from airshed.models.pasture.summary import summary
 from airshed.models.points.model import PointModel, PointValues
+from airshed.parallel.binding import cores_each
+from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.process.points import Points
 from airshed.program.stage import Program, cells
+from airshed.runtime.registry import Built, ModelKind
 
 Array = npt.NDArray[Any]
 Values = Mapping[str, npt.ArrayLike]
@@ -31,6 +36,9 @@ EXPORTS: Final = (
 )  # fmt: skip
 """Fields that are written unless a case names others."""
 
+_ATTRIBUTES: Final = ("source", "license", "comment", "synthetic")
+"""Attributes of inputs that results have too."""
+
 
 class PastureModel(PointModel):
     """Soil water and pasture of land cells."""
@@ -39,15 +47,19 @@ class PastureModel(PointModel):
 
     def __init__(self, case: PastureCase, inputs: Inputs, domain: Domain, *, threads: int) -> None:
         fires = ["burnt_fraction"] if case.events.fire else []
-        fields = cell_fields([name for name in OPTIONAL_WEATHER if name in (*inputs.source.names, *fires)])
+        fields = cell_fields([name for name in OPTIONAL_WEATHER if name in (*inputs.names, *fires)])
         points = Points(processes_in(case), fields)
         self._stream = inputs.stream(
             domain.box, domain.ranks, reading=case.inputs.strategy,
             dtype=np.float64 if case.precision == "double" else np.float32,
         )  # fmt: skip
         self._initial = _initial(inputs, domain.box)
-        values = PointValues(self._initial, _parameters(inputs, domain.box), self._weather_of(case, inputs))
-        batch = self._block_days = inputs.source.block_days
+        soil, pasture, trees = map(domain.box.of, (inputs.soil_class, inputs.pasture_class, inputs.tree_basal_area))
+        parameters = cell_parameters(
+            inputs.land, soil, pasture, np.zeros_like(soil), tree_basal_area=trees, stocking=np.zeros(soil.shape)
+        )
+        values = PointValues(self._initial, parameters, self._weather_of(case, inputs))
+        batch = self._block_days = inputs.readable.block_days
         self._first_day = inputs.calendar.number(case.start)
         super().__init__(points, domain, values, step=DAY, precision=case.precision, threads=threads, batch=batch)
         self.fields = FieldRegistry(
@@ -97,9 +109,73 @@ def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:
     return {**state, "green": green, "dead": dead, "standing_dry_matter": green + dead}
 
 
-def _parameters(inputs: Inputs, box: Box) -> Values:
-    """Return the parameters of cells."""
-    soil, pasture, trees = map(box.of, (inputs.soil_class, inputs.pasture_class, inputs.tree_basal_area))
-    return cell_parameters(
-        inputs.land, soil, pasture, np.zeros_like(soil), tree_basal_area=trees, stocking=np.zeros(box.shape)
+def build(
+    case: PastureCase, ranks: Communicator, check: Callable[[Communicator], None], inputs: Inputs | None = None
+) -> Built:
+    """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
+
+    inputs  in place of those in the case's folder
+    Raises CaseError for a case that begins within a day, or lasts longer than the weather.
+    """
+    check(ranks)
+    folder = case.path(case.inputs.folder)
+    inputs = inputs or open_inputs(folder)
+
+    # The case begins at midnight, and there is weather for all of its days.
+    start = case.start.astype("datetime64[D]")
+    if case.start != start:
+        raise CaseError(f"time.start = {case.start}: a pasture case begins at midnight; leave the hour out")
+    inputs.calendar.check(inputs.calendar.number(start), ceil(case.time.length.value / DAY), str(folder))
+
+    # Results state the source and the terms of their inputs.
+    attributes = {name: text for name, text in inputs.attributes.items() if name in _ATTRIBUTES}
+    domain = replace(Domain.even(inputs.grid.axes, ranks), attributes=attributes)
+    return Built(PastureModel(case, inputs, domain, threads=case.run.threads or cores_each(ranks)))
+
+
+def describe(case: PastureCase) -> Report:
+    """Return what `airshed show` prints of a case: its land, its classes with the sources of all numbers.
+
+    Raises DataError for inputs that are not there.
+    """
+    inputs = open_inputs(case.path(case.inputs.folder))
+    days = ceil(case.time.length.value / DAY)
+    value = 4 * inputs.grid.cells * (1.0 + days * DAY // case.output[0].every.value)
+    facts: dict[str, Cell] = {
+        "grid": f"{inputs.grid.lon.size} x {inputs.grid.lat.size} cells, {inputs.grid.cells} of them on land",
+        "weather": f"{inputs.calendar.first} to {inputs.calendar.last}: {', '.join(inputs.names)}",
+        "steps": f"{days} days",
+        "output": f"about {value * len(EXPORTS) / 1e6:.0f} MB for {len(EXPORTS)} fields",
+        "source": inputs.attributes.get("source", ""),
+        "license": inputs.attributes.get("license", ""),
+    }
+    program = PastureModel.program
+    columns = ("stage", "part of the step", "values", "formula", "runs on")
+    tables = [
+        Table(f"A step: {program.name}, order {program.order}", columns, [stage.columns for stage in program.stages]),
+        *_tables("soil", inputs.land.soils, inputs.soil_class),
+        *_tables("pasture", inputs.land.pastures, inputs.pasture_class),
+    ]
+    return Report(case.title, tables, facts)
+
+
+def _tables(kind: str, classes: Sequence[Any], of_cell: Array) -> tuple[Table, Table]:
+    """Return what the classes are, and their numbers, a column each."""
+    cells = np.bincount(of_cell, minlength=len(classes))
+    sources = [(number, each.text, each.source, int(cells[number])) for number, each in enumerate(classes)]
+    names = [setting for setting in settings_of(type(classes[0])) if setting.key not in ("text", "source")]
+    rows = [(each.key, each.unit, *(_cell(getattr(one, each.key)) for one in classes), each.text) for each in names]
+    columns = ("parameter", "unit", *map(str, range(len(classes))), "meaning")
+    return (
+        Table(f"Classes of {kind}", ("class", "what", "source of its numbers", "cells"), sources),
+        Table(f"Parameters of {kind}, by class", columns, rows),
     )
+
+
+def _cell(value: Any) -> Cell:
+    return ", ".join(f"{each:g}" for each in value) if isinstance(value, tuple) else value
+
+
+KIND = ModelKind(
+    PastureCase, build, describe=describe, info=PastureModel.info, gradients="airshed.inverse.point_sensitivity"
+)

@@ -1,38 +1,80 @@
-"""What a run of pasture has to say at its end: balances of water and dry matter, means over the land."""
+"""Balances of a cell, inputs less outputs against the change in store, and the summary of a run.
 
-from typing import Any, Final, Protocol
+rain - runoff - soil evaporation - transpiration - use by trees - drainage  =  change of the water in all layers
+growth - detachment - eaten - trampled - burnt                              =  change of standing dry matter
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.fields import FieldRegistry
 from airshed.core.report import Cell, Report, Table
-from airshed.models.pasture.balance import DRY_MATTER, WATER, Balance
+from airshed.models.pasture.fields import LAYERS, POOLS
 from airshed.parallel.domain import Domain
 
+if TYPE_CHECKING:
+    from airshed.models.pasture.model import PastureModel
+
+Values = Mapping[str, npt.ArrayLike]
 Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Balance:
+    """A balance of something in a unit.
+
+    stores  fields that hold it
+    signs   totals since the start: 1 for what came, -1 for what went
+    """
+
+    text: str
+    unit: str
+    stores: Sequence[str]
+    signs: Mapping[str, float]
+
+    def change(self, now: Values, start: Values) -> Array:
+        """Return what the stores of each cell hold more than at the start."""
+        return np.asarray(_sum(now, self.stores) - _sum(start, self.stores))
+
+    def residual(self, now: Values, start: Values) -> Array:
+        """Return what came less what went and what stays, in each cell; 0 but for rounding."""
+        moved = sum(sign * np.asarray(now[name], np.float64) for name, sign in self.signs.items())
+        return np.asarray(moved - self.change(now, start))
+
+    def relative_residual(self, now: Values, start: Values) -> Array:
+        """Return the size of the residual as part of all that moved and was there, 0 where nothing was."""
+        size = _sum(now, self.signs) + _sum(start, self.stores)
+        residual = np.abs(self.residual(now, start))
+        return np.divide(residual, size, out=np.zeros_like(residual), where=size > 0.0)
+
+
+def _sum(values: Values, names: Sequence[str] | Mapping[str, float]) -> Array:
+    return np.asarray(np.sum([np.asarray(values[name], np.float64) for name in names], axis=0))
+
+
+WATER: Final = Balance(
+    "water", "mm", tuple(f"water_{layer}" for layer in LAYERS),
+    {
+        "rain_total": 1.0, "runoff_total": -1.0, "soil_evaporation_total": -1.0, "transpiration_total": -1.0,
+        "tree_water_use_total": -1.0, "drainage_total": -1.0,
+    },
+)  # fmt: skip
+
+DRY_MATTER: Final = Balance(
+    "standing dry matter", "kg ha-1", POOLS,
+    {
+        "growth_total": 1.0, "detachment_total": -1.0, "eaten_total": -1.0, "trampled_total": -1.0,
+        "burnt_total": -1.0,
+    },
+)  # fmt: skip
 
 _SHOWN: Final = ("standing_dry_matter", "green", "dead", "litter", "total_cover", "soil_water_index", "nitrogen_index")
 
 
-class Summed(Protocol):
-    """What a summary asks of a model."""
-
-    steps: int
-    domain: Domain
-    fields: FieldRegistry
-
-    @property
-    def start(self) -> dict[str, Array]:
-        """The state that balances count from."""
-        ...
-
-    def view(self, name: str) -> Any:
-        """This rank's part of a field."""
-        ...
-
-
-def summary(model: Summed, area: Array, *, brief: bool = False) -> Report:
+def summary(model: "PastureModel", area: Array, *, brief: bool = False) -> Report:
     """Return the balances since the start, and unless it is brief fields at the end.
 
     area  of this rank's cells, in any unit
@@ -64,7 +106,7 @@ class _Means:
         return self._domain.greatest(float(field.max(initial=-np.inf)))
 
 
-def _balance(balance: Balance, model: Summed, means: _Means) -> Table:
+def _balance(balance: Balance, model: "PastureModel", means: _Means) -> Table:
     """Came, went, stays: means over the land, and the worst cell's residual."""
     now = {name: model.view(name) for name in (*balance.stores, *balance.signs)}
     rows = [
@@ -79,7 +121,7 @@ def _balance(balance: Balance, model: Summed, means: _Means) -> Table:
     )  # fmt: skip
 
 
-def _row(model: Summed, means: _Means, name: str) -> tuple[str, str, float, float, float]:
+def _row(model: "PastureModel", means: _Means, name: str) -> tuple[str, str, float, float, float]:
     field = np.asarray(model.view(name), np.float64)
     low, high = -means.greatest(-field), means.greatest(field)
     return name.replace("_", " "), model.fields[name].unit, low, means(field), high

@@ -1,16 +1,74 @@
-"""Weather of some days and cells, and where it comes from."""
+"""Weather of some days and cells, where it comes from, and how it is stored.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+Stored weather is whole numbers, of which value = scale * number + offset.
+Rain of a day is in two bytes; all other weather is in one byte for each week, as the model feels it less. Scales are
+those that the first pasture server of Queensland must have had (Rezny 1994, ETH research report 94-10, section 3.1: two
+bytes and one byte; the scales themselves are inferred).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.errors import DataError
 from airshed.kernels.rows import Rows
 from airshed.models.pasture.weather.calendar import Calendar
 
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Numbers of a type that stand for values in a unit."""
+
+    dtype: type[np.integer[Any]]
+    unit: str
+    scale: float
+    offset: float = 0.0
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest value; rain is never below 0."""
+        most = int(np.iinfo(self.dtype).max)
+        return self.offset, self.offset + self.scale * most
+
+    def packed(self, values: Array, what: str) -> npt.NDArray[Any]:
+        """Return the numbers nearest to values; raises DataError, with `what`, for one that no number stands for."""
+        low, high = self.range
+        wrong = ~((values >= low - self.scale / 2) & (values <= high + self.scale / 2))
+        if wrong.any():
+            raise DataError(
+                f"{what} has the value {values[wrong][0]:g} {self.unit}; what can be stored is {low:g} to {high:g}"
+            )
+        return np.rint((values - self.offset) / self.scale).astype(self.dtype)
+
+    def unpacked(self, numbers: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Return values, as float32 or float64."""
+        scale, offset = np.array([self.scale, self.offset], dtype)
+        values: npt.NDArray[Any] = np.multiply(numbers, scale, dtype=dtype)
+        return np.add(values, offset, out=values) if self.offset else values
+
+
+DAILY: Final[Mapping[str, Packing]] = {"rain": Packing(np.int16, "mm", 0.1)}
+"""Weather with a value for each day."""
+
+WEEKLY: Final[Mapping[str, Packing]] = {
+    "pan_evaporation": Packing(np.uint8, "mm", 0.1),
+    "radiation": Packing(np.uint8, "MJ m-2", 0.2),
+    "vapour_pressure": Packing(np.uint8, "hPa", 0.2),
+    "vapour_pressure_deficit": Packing(np.uint8, "hPa", 0.4),
+    "min_temperature": Packing(np.uint8, "degC", 0.25, -10.0),
+    "max_temperature": Packing(np.uint8, "degC", 0.25, -10.0),
+}
+"""Weather with a value for each week, which is the mean of its days; a store has one of the two humidities."""
+
+PACKINGS: Final[Mapping[str, Packing]] = {**DAILY, **WEEKLY}
+
 AnyArray = npt.NDArray[Any]
+
 Day = dict[str, AnyArray]
 
 
@@ -28,63 +86,76 @@ class Block:
     daily: Mapping[str, AnyArray]
     weekly: Mapping[str, AnyArray]
 
-    def day(self, number: int) -> Day:
-        """Return the weather of a day: arrays (cells,), views; day_of_year and month are numbers of all cells.
-
-        A weekly field is the same array on all days of its week.
-        """
-        row, week = number - self.first, int(self._weeks(np.array([number]))[0])
-        numbers = {"day_of_year": self.calendar.day_of_year, "month": self.calendar.month}
-        return {
-            **{name: values[row] for name, values in self.daily.items()},
-            **{name: values[week] for name, values in self.weekly.items()},
-            **{name: np.asarray(of([number])[0], np.float64) for name, of in numbers.items()},
-        }
-
     def rows(self, first: int, count: int) -> dict[str, AnyArray | Rows]:
-        """Return the weather of some days without a copy: weekly fields as rows that days share, others (days, ...)."""
-        weeks = self._weeks(np.arange(first, first + count))
+        """Return the weather of some days without a copy: weekly fields as rows that days share, others (days, ...).
+
+        day_of_year and month are (days,).
+        """
+        days = np.arange(first, first + count)
+        weeks = self.calendar.week(days) - self.calendar.week([self.first])[0]
+        numbers = {"day_of_year": self.calendar.day_of_year(days), "month": self.calendar.month(days)}
         return {
             **{name: values[first - self.first : first - self.first + count] for name, values in self.daily.items()},
             **{name: Rows(values, weeks) for name, values in self.weekly.items()},
-            **self._numbers(first, count),
+            **{name: each.astype(np.float64) for name, each in numbers.items()},
         }
 
-    def dense(self, first: int | None = None, count: int | None = None) -> Day:
-        """Return arrays (days, cells) of some days, or of all; day_of_year and month are (days,)."""
-        rows = self.rows(self.first if first is None else first, self.days if count is None else count)
-        return {name: np.asarray(values) for name, values in rows.items()}
-
-    def _numbers(self, first: int, count: int) -> Day:
-        """Return the numbers of days that all cells have: (days,)."""
-        days = np.arange(first, first + count)
-        found = {"day_of_year": self.calendar.day_of_year(days), "month": self.calendar.month(days)}
-        return {name: values.astype(np.float64) for name, values in found.items()}
-
-    def _weeks(self, days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        weeks: npt.NDArray[np.int64] = self.calendar.week(days) - self.calendar.week([self.first])[0]
-        return weeks
+    def dense(self) -> Day:
+        """Return arrays (days, cells) of all days; day_of_year and month are (days,)."""
+        return {name: np.asarray(values) for name, values in self.rows(self.first, self.days).items()}
 
 
-class WeatherSource(Protocol):
-    """Weather of packed cells for the days of a calendar: a store's, or synthetic.
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Weather of a block as it is stored, in a quarter of the memory; `parts` are arrays (days or weeks, cells)."""
 
-    calendar     the days that there are
+    calendar: Calendar
+    first: int
+    days: int
+    parts: Mapping[str, AnyArray]
+
+    def parted(self, cells: Sequence[tuple[int, int]]) -> list["Numbers"]:
+        """Return the parts of several ranges of cells."""
+        return [
+            replace(
+                self, parts={name: np.ascontiguousarray(each[:, slice(*ends)]) for name, each in self.parts.items()}
+            )
+            for ends in cells
+        ]
+
+    def decoded(self, dtype: npt.DTypeLike) -> Block:
+        """Return the values."""
+        values = {name: PACKINGS[name].unpacked(numbers, dtype) for name, numbers in self.parts.items()}
+        daily = {name: array for name, array in values.items() if name in DAILY}
+        weekly = {name: array for name, array in values.items() if name not in DAILY}
+        return Block(self.calendar, self.first, self.days, daily, weekly)
+
+
+class WeatherSource:
+    """Weather of packed cells for the days of a calendar: a store's, that of stations, or synthetic.
+
+    calendar     the days that have weather
     cells        the number of cells
     names        of the weather: rain, pan_evaporation, radiation, min_temperature, max_temperature, and one of
                  vapour_pressure and vapour_pressure_deficit, or neither
     block_days   days of a block that costs least to read: blocks begin at multiples of it
+    has_numbers  whether :meth:`numbers` gives its weather as it is stored, which is small to send
     """
 
     calendar: Calendar
     cells: int
     names: tuple[str, ...]
     block_days: int
+    has_numbers = True
+
+    def numbers(self, first: int, days: int, cells: tuple[int, int]) -> Numbers:
+        """Return what :meth:`block` returns, as the numbers of a store."""
+        raise NotImplementedError
 
     def block(self, first: int, days: int, cells: tuple[int, int], dtype: npt.DTypeLike = np.float64) -> Block:
         """Return the weather of days first <= n < first + days in the packed cells first <= c < last.
 
-        The values of a cell and day do not depend on what else is asked for. Raises DataError for what cannot be read,
-        CaseError for days that there are not.
+        The values of a cell and day do not depend on what else is requested. Raises DataError for what cannot be read,
+        CaseError for days that have no weather.
         """
-        ...
+        return self.numbers(first, days, cells).decoded(dtype)

@@ -1,4 +1,4 @@
-"""Writes the inputs of the pasture model as a folder: two tables, and a Zarr group of maps, state and weather.
+"""Prepared inputs of the pasture model: a folder with two tables, and a Zarr group of maps, state and weather.
 
     soils.json, pastures.json        classes, as airshed.models.pasture.classes reads them
     fields.zarr                      attributes: title, source, license, first_day, days, layout, humidity ...
@@ -15,9 +15,13 @@ with a checksum each, and collected in shards with an index, so that any day and
 are those on land, packed ("land"), or all of the grid as (lat, lon) ("full"). Why so: docs/decisions/0025.
 """
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -25,12 +29,13 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.atomic import guarded
+from airshed.core.atomic import guarded, part_path, sync
+from airshed.core.errors import AirshedError, DataError, OutputError
+from airshed.core.files import note_input
 from airshed.grid.land import LandGrid
 from airshed.models.pasture.fields import STATE
-from airshed.models.pasture.inputs.contents import Contents
-from airshed.models.pasture.inputs.manifest import new_folder
-from airshed.models.pasture.inputs.packing import DAILY, PACKINGS, WEEKLY
+from airshed.models.pasture.inputs.block import DAILY, PACKINGS, AnyArray, Numbers, WeatherSource
+from airshed.models.pasture.inputs.contents import MAPS, Inputs
 from airshed.models.pasture.weather.calendar import Calendar
 
 Array = npt.NDArray[np.float64]
@@ -39,60 +44,59 @@ Layout = Literal["land", "full"]
 FIELDS: Final = "fields.zarr"
 """The Zarr group in the folder."""
 
+MANIFEST: Final = "manifest.json"
+FORMAT: Final = "airshed pasture inputs 1"
+_PREPARE: Final = "make it again by `airshed pasture prepare`"
+
 CHUNK_DAYS: Final = 64
 CHUNK_WEEKS: Final = 16
 CHUNK_CELLS: Final = 8192
 """A mebibyte of rain: a few chunks a rank, and little else is decompressed for a day of it."""
 
-OWN: Final = ("Conventions", "first_day", "layout", "humidity")
-"""Attributes that tell of the store itself."""
-
-_SHARD: Final = 6
-"""Chunks of days or weeks in a shard, about a year."""
-
+_SHARD: Final = 6  # chunks of days or weeks in a shard, about a year
 _SHARD_CELLS: Final = 8
 _LEVEL: Final = 5
+_OWN: Final = ("Conventions", "first_day", "layout", "humidity")
+"""Attributes of the store itself."""
 
 
 class Store:
     """A store that is being written: `put` fills the weather, in any order."""
 
-    def __init__(self, folder: Path, contents: Contents, layout: Layout) -> None:
+    def __init__(self, folder: Path, inputs: Inputs, layout: Layout) -> None:
         import zarr
 
-        self._contents, self._folder, self._layout = contents, folder, layout
-        self._group: Any = zarr.create_group(
-            folder / FIELDS, zarr_format=3, attributes={**_attributes(contents), "layout": layout}
-        )
-        self._add_tables()
+        self._inputs, self._layout = inputs, layout
+        attributes = {
+            "Conventions": "CF-1.11", **inputs.attributes, "first_day": str(inputs.calendar.first),
+            "days": inputs.calendar.days, "weather": [name for name in PACKINGS if name in inputs.names],
+            "humidity": inputs.humidity, "layout": layout,
+        }  # fmt: skip
+        self._group: Any = zarr.create_group(folder / FIELDS, zarr_format=3, attributes=attributes)
+        for name, classes in (("soils", inputs.soils), ("pastures", inputs.pastures)):
+            (folder / f"{name}.json").write_text(json.dumps(dict(classes), indent=1), encoding="utf-8")
         self._add_maps()
-        self._weather = {name: self._add_weather(name) for name in contents.weather}
+        self._weather = {name: self._add_weather(name) for name in inputs.names}
 
     def put(self, name: str, first: int, values: Array) -> None:
         """Write weather (days or weeks, cells) from a day or week on; raises DataError for what cannot be stored."""
         numbers = PACKINGS[name].packed(values, name)
         if self._layout == "full":
-            numbers = self._contents.grid.unpacked(numbers, 0)
+            numbers = self._inputs.grid.unpacked(numbers, 0)
         self._weather[name][first : first + len(numbers)] = numbers
 
-    def _add_tables(self) -> None:
-        for name, classes in (("soils", self._contents.soils), ("pastures", self._contents.pastures)):
-            text = json.dumps(dict(classes), indent=1)
-            (self._folder / f"{name}.json").write_text(text, encoding="utf-8")
-
     def _add_maps(self) -> None:
-        grid, contents = self._contents.grid, self._contents
-        degrees = {"lat": "degrees_north", "lon": "degrees_east"}
-        for name, values in (("lat", grid.lat), ("lon", grid.lon)):
-            self._add(name, values, (name,), {"units": degrees[name]})
+        grid, initial = self._inputs.grid, self._inputs.initial
+        self._add("lat", grid.lat, ("lat",), {"units": "degrees_north"})
+        self._add("lon", grid.lon, ("lon",), {"units": "degrees_east"})
         self._add("land", grid.mask.astype(np.uint8), ("lat", "lon"), {"units": "1", "long_name": "1 on land"})
-        for name, values in contents.maps.items():
+        for name, values in self._inputs.maps.items():
             units = "m2 ha-1" if name == "tree_basal_area" else "1"
             self._add(name, values, ("cell",), {"units": units})
-        state = np.stack([np.asarray(contents.initial[name], np.float64) for name in contents.initial])
         units_of = {spec.name: spec.unit for spec in STATE}
-        told = {"names": list(contents.initial), "units": [units_of[name] for name in contents.initial]}
-        self._add("initial", state, ("state", "cell"), told)
+        attributes = {"names": list(initial), "units": [units_of[name] for name in initial]}
+        state = np.stack([np.asarray(values, np.float64) for values in initial.values()])
+        self._add("initial", state, ("state", "cell"), attributes)
 
     def _add(self, name: str, values: npt.NDArray[Any], dims: tuple[str, ...], attributes: Mapping[str, Any]) -> None:
         made: Any = self._group.create_array(
@@ -102,46 +106,53 @@ class Store:
         made[...] = values
 
     def _add_weather(self, name: str) -> Any:
-        packing, contents = PACKINGS[name], self._contents
-        rows = contents.calendar.days if name in DAILY else contents.calendar.weeks
-        shape = cells_shape(contents.grid, self._layout)
-        chunk = (CHUNK_DAYS if name in DAILY else CHUNK_WEEKS, *chunk_of_cells(shape))
-        shard = (chunk[0] * min(_SHARD, -(-rows // chunk[0])), *_shard_of_cells(shape))
+        packing, calendar = PACKINGS[name], self._inputs.calendar
+        rows, of_rows = (calendar.days, CHUNK_DAYS) if name in DAILY else (calendar.weeks, CHUNK_WEEKS)
+        # Cells of a chunk: packed ones, or rows of the grid. Shards have several chunks both ways.
+        shape = _cells_shape(self._inputs.grid, self._layout)
+        width = 1 if len(shape) == 1 else shape[1]
+        cells = min(max(CHUNK_CELLS // width, 1), shape[0])
+        chunk = (of_rows, cells, *shape[1:])
+        shard = (
+            of_rows * min(_SHARD, -(-rows // of_rows)),
+            cells * min(_SHARD_CELLS, -(-shape[0] // cells)),
+            *shape[1:],
+        )
         mean = {} if name in DAILY else {"cell_methods": "time: mean (interval: 7 days)"}
         dims = ("day" if name in DAILY else "week", *(("cell",) if len(shape) == 1 else ("lat", "lon")))
-        told = {"units": packing.unit, "scale_factor": packing.scale, "add_offset": packing.offset, **mean}
+        attributes = {"units": packing.unit, "scale_factor": packing.scale, "add_offset": packing.offset, **mean}
         return self._group.create_array(
             name, shape=(rows, *shape), dtype=packing.dtype, chunks=chunk, shards=shard,
-            compressors=_codecs(np.dtype(packing.dtype)), dimension_names=dims, attributes=told,
+            compressors=_codecs(np.dtype(packing.dtype)), dimension_names=dims, attributes=attributes,
             config={"write_empty_chunks": True},
         )  # fmt: skip
 
 
 @contextmanager
-def new_store(path: Path, contents: Contents, *, layout: Layout = "land", replace: bool = False) -> Iterator[Store]:
+def new_store(path: Path, inputs: Inputs, *, layout: Layout = "land", replace: bool = False) -> Iterator[Store]:
     """Yield a store to fill with weather; it appears under `path` at the end of the block, whole or not at all.
 
-    Raises OutputError for what the system refuses, and where something else is there; see `manifest.new_folder`.
+    Raises OutputError for what the system refuses, and where something else is there; inputs that
+    `replace` does not allow to replace among them. When the block raises, nothing is left.
     """
-    with guarded(path), new_folder(path, replace=replace) as part:
-        yield Store(part, contents, layout)
+    with guarded(path):
+        if path.exists() and not (path / MANIFEST).is_file() and not _is_empty(path):
+            raise OutputError(f"{path} is there and is no pasture input; choose another folder")
+        if path.exists() and not replace and not _is_empty(path):
+            raise OutputError(f"{path} is there already; choose another folder, or replace it by --replace")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = part_path(path)
+        part.mkdir()
+        try:
+            yield Store(part, inputs, layout)
+            _seal(part)
+            _publish(part, path)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
 
-def cells_shape(grid: LandGrid, layout: Layout) -> tuple[int, ...]:
-    """Return the shape of the cells of a stored field."""
+def _cells_shape(grid: LandGrid, layout: Layout) -> tuple[int, ...]:
     return (grid.cells,) if layout == "land" else grid.mask.shape
-
-
-def chunk_of_cells(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the cells of a chunk: packed ones, or rows of the grid."""
-    if len(shape) == 1:
-        return (min(CHUNK_CELLS, shape[0]),)
-    return (min(max(CHUNK_CELLS // shape[1], 1), shape[0]), shape[1])
-
-
-def _shard_of_cells(shape: tuple[int, ...]) -> tuple[int, ...]:
-    first, *rest = chunk_of_cells(shape)
-    return (first * min(_SHARD_CELLS, -(-shape[0] // first)), *rest)
 
 
 def _codecs(dtype: np.dtype[Any]) -> list[Any]:
@@ -151,20 +162,187 @@ def _codecs(dtype: np.dtype[Any]) -> list[Any]:
     return [BloscCodec(typesize=dtype.itemsize, cname="zstd", clevel=_LEVEL, shuffle=shuffle), Crc32cCodec()]
 
 
-def _attributes(contents: Contents) -> dict[str, Any]:
-    humidity = [name for name in ("vapour_pressure", "vapour_pressure_deficit") if name in contents.weather]
-    return {
-        "Conventions": "CF-1.11",
-        **contents.attributes,
-        "first_day": str(contents.calendar.first),
-        "days": contents.calendar.days,
-        "weather": [name for name in (*DAILY, *WEEKLY) if name in contents.weather],
-        "humidity": humidity[0] if humidity else "none",
+@dataclass(frozen=True)
+class Written:
+    """A store that was written: its bytes, and those of its weather before compression."""
+
+    path: Path
+    bytes: int
+    uncompressed: int
+
+
+def save(
+    inputs: Inputs, path: Path, *, layout: Layout = "land", replace: bool = False,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Written:  # fmt: skip
+    """Write inputs to a store, whole or not at all, a year at a time; `progress` receives the share that is done.
+
+    Raises OutputError for what the system refuses, DataError for weather that cannot be made or stored.
+    """
+    calendar, cells, step = inputs.calendar, (0, inputs.grid.cells), _SHARD * CHUNK_DAYS
+    with new_store(path, inputs, layout=layout, replace=replace) as store:
+        for first in range(0, calendar.days, step):
+            block = inputs.readable.block(first, min(step, calendar.days - first), cells)
+            week = int(calendar.week([first])[0])
+            for row, fields in ((first, block.daily), (week, block.weekly)):
+                for name, values in fields.items():
+                    store.put(name, row, values)
+            progress(min((first + step) / calendar.days, 1.0))
+    size = sum(int(entry["bytes"]) for entry in check_folder(path)["files"].values())
+    numbers = {name: calendar.days if name in DAILY else calendar.weeks for name in inputs.names}
+    each = prod(_cells_shape(inputs.grid, layout))
+    return Written(path, size, sum(np.dtype(PACKINGS[name].dtype).itemsize * n * each for name, n in numbers.items()))
+
+
+class StoredWeather(WeatherSource):
+    """The weather of a store, by blocks; see `WeatherSource`."""
+
+    block_days = CHUNK_DAYS
+
+    def __init__(self, path: Path, grid: LandGrid, attributes: Mapping[str, Any]) -> None:
+        self.path, self.cells, self._grid = path / FIELDS, grid.cells, grid
+        with _reading(path, "its attributes"):
+            self.calendar = Calendar(np.datetime64(attributes["first_day"], "D"), int(attributes["days"]))
+            self.names = tuple(str(name) for name in attributes["weather"])
+            self._full = attributes["layout"] == "full"
+        self._arrays = {name: self._open(name) for name in self.names}
+
+    def numbers(self, first: int, days: int, cells: tuple[int, int]) -> Numbers:
+        """Return the numbers that are stored; see `WeatherSource`."""
+        self.calendar.check(first, days, str(self.path))
+        last_week = int(self.calendar.week([first + days - 1])[0]) + 1
+        of_days, of_weeks = (first, first + days), (int(self.calendar.week([first])[0]), last_week)
+        read = {name: self._read(name, of_days if name in DAILY else of_weeks, cells) for name in self.names}
+        return Numbers(self.calendar, first, days, read)
+
+    def _open(self, name: str) -> Any:
+        import zarr
+
+        with _reading(self.path, name):
+            array: Any = zarr.open_array(self.path / name, mode="r", zarr_format=3)
+            expected = self.calendar.days if name in DAILY else self.calendar.weeks
+            shape = (expected, *(self._grid.mask.shape if self._full else (self.cells,)))
+            if array.shape != shape or array.dtype != PACKINGS[name].dtype:
+                raise DataError(f"{self.path / name} is {array.dtype} {array.shape}, not {shape}; prepare it again")
+            return array
+
+    def _read(self, name: str, rows: tuple[int, int], cells: tuple[int, int]) -> AnyArray:
+        with _reading(self.path, f"{name}, days or weeks {rows[0]} to {rows[1] - 1}"):
+            if not self._full:
+                packed: AnyArray = self._arrays[name][slice(*rows), slice(*cells)]
+                return packed
+            index, width = self._grid.index[slice(*cells)], len(self._grid.lon)
+            south, north = int(index[0]) // width, int(index[-1]) // width + 1
+            values: AnyArray = self._arrays[name][slice(*rows), south:north]
+            return values.reshape(len(values), -1)[:, index - south * width]
+
+
+def open_store(path: Path) -> Inputs:
+    """Return the inputs in a prepared folder; the weather is read when it is requested.
+
+    Raises DataError, with the file and what to do, for what is missing, truncated, damaged or no such folder.
+    """
+    import zarr
+
+    check_folder(path)
+    with _reading(path, "fields.zarr"):
+        group: Any = zarr.open_group(path / FIELDS, mode="r", zarr_format=3)
+        attributes = dict(group.attrs)
+        texts = {name: value for name, value in attributes.items() if isinstance(value, str) and name not in _OWN}
+        states = [str(name) for name in group["initial"].attrs["names"]]
+    grid = LandGrid(_array(path, group, "lat"), _array(path, group, "lon"), _array(path, group, "land") > 0)
+    weather = StoredWeather(path, grid, attributes)
+    tables = {}
+    for name in ("soils", "pastures"):
+        with _reading(path, f"{name}.json"):
+            tables[name] = json.loads(note_input(path / f"{name}.json").read_text(encoding="utf-8"))
+    maps = {name: _array(path, group, name) for name in MAPS if name in group}
+    initial = dict(zip(states, _array(path, group, "initial"), strict=True))
+    with _reading(path, "its contents"):
+        return Inputs(
+            grid, weather.calendar, weather.names, tables["soils"], tables["pastures"], maps, initial, texts, weather,
+            str(path),
+        )  # fmt: skip
+
+
+def _array(path: Path, group: Any, name: str) -> AnyArray:
+    with _reading(path, name):
+        values: AnyArray = group[name][...]
+        return values
+
+
+@contextmanager
+def _reading(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever goes wrong where a store is read into DataError: damage leads to errors of any kind."""
+    try:
+        yield
+    except AirshedError:
+        raise
+    except Exception as error:
+        reason = " ".join((str(error) or type(error).__name__).split())[:160]
+        raise DataError(f"{path}: {what} cannot be read ({reason}); {_PREPARE}") from error
+
+
+def check_folder(path: Path) -> dict[str, Any]:
+    """Return the manifest of a folder whose files are all there, in the sizes that they had.
+
+    Raises DataError, which names the file, for what is missing, truncated or no such folder; contents are looked at by
+    :func:`check_contents`, and each block as it is read.
+    """
+    if not path.is_dir():
+        raise DataError(f"there is no folder {path}; make one by `airshed pasture prepare`")
+    try:
+        manifest: dict[str, Any] = json.loads(note_input(path / MANIFEST).read_text(encoding="utf-8"))
+        sizes = {str(name): int(entry["bytes"]) for name, entry in manifest["files"].items()}
+        made = manifest["format"]
+    except FileNotFoundError:
+        raise DataError(f"{path} is no pasture input: it has no {MANIFEST}; {_PREPARE}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path / MANIFEST} is damaged ({error}); {_PREPARE}") from None
+    if made != FORMAT:
+        raise DataError(f"{path} has the format {made!r}, and this version reads {FORMAT!r}; {_PREPARE}")
+    for name, size in sizes.items():
+        try:
+            there = (path / name).stat().st_size
+        except OSError:
+            raise DataError(f"{path} lacks its file {name}; {_PREPARE}") from None
+        if there != size:
+            raise DataError(f"{path / name} has {there} bytes of {size}; {_PREPARE}")
+    return manifest
+
+
+def check_contents(path: Path) -> None:
+    """Compare the checksums of all files with the manifest; raises DataError with the first that differs."""
+    for name, entry in check_folder(path)["files"].items():
+        if _checksum(path / name) != entry["sha256"]:
+            raise DataError(f"{path / name} is not as it was written; {_PREPARE}")
+
+
+def _seal(folder: Path) -> None:
+    """Write the manifest of all files, and bring everything to the disk."""
+    files = sorted(each for each in folder.rglob("*") if each.is_file())
+    entries = {
+        str(each.relative_to(folder)): {"bytes": each.stat().st_size, "sha256": _checksum(each)} for each in files
     }
+    text = json.dumps({"format": FORMAT, "files": entries}, indent=1)
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    for each in [*files, folder / MANIFEST, *(each for each in folder.rglob("*") if each.is_dir()), folder]:
+        sync(each)
 
 
-def stored_bytes(grid: LandGrid, calendar: Calendar, weather: Sequence[str], layout: Layout = "land") -> int:
-    """Return the bytes of weather before it is compressed."""
-    cells = prod(cells_shape(grid, layout))
-    rows = {name: calendar.days if name in DAILY else calendar.weeks for name in weather}
-    return sum(np.dtype(PACKINGS[name].dtype).itemsize * count * cells for name, count in rows.items())
+def _publish(part: Path, path: Path) -> None:
+    old = part_path(path)
+    if path.exists():
+        os.replace(path, old)
+    os.replace(part, path)
+    sync(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,7 +9,7 @@
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,22 +25,15 @@ AHEAD: Final = 1
 """Blocks that are read ahead: one is stepped through, and the next is made meanwhile."""
 
 
-@runtime_checkable
-class _Stored(Protocol):
-    """A source that has its weather as numbers, which are small to send."""
-
-    def numbers(self, first: int, days: int, cells: tuple[int, int]) -> Any: ...
-
-
 class Stream:
     """The weather of the days of a source, for the cells of a box; use it in a ``with`` block, or close it.
 
-    All ranks ask for the same days in the same order, as `root` sends what it has read. Days may go backwards or jump:
-    what is asked for is read then, and what follows it ahead.
+    All ranks request the same days in the same order, as `root` sends what it has read. Days may go backwards or jump:
+    what is requested is read then, and what follows it ahead.
 
     box      the cells of this rank;  ranks  all of those that share the domain
     reading  "every" or "root";  dtype  of values: float32 or float64
-    until    the last day that will be asked for, so that nothing is read beyond it; None for the calendar's
+    until    the last day that will be requested, so that nothing is read beyond it; None for the calendar's
     """
 
     def __init__(
@@ -50,7 +43,7 @@ class Stream:
         self.source, self._cells, self._ranks, self._dtype = source, box.ends[0], ranks or Alone(), dtype
         self._last = source.calendar.days - 1 if until is None else until
         root = reading == "root" and self._ranks.size > 1
-        if root and not isinstance(source, _Stored):
+        if root and not source.has_numbers:
             raise CaseError("synthetic weather is made where it is needed; take reading = every")
         self._boxes = self._ranks.gather_all(self._cells) if root else None
         self._pool = ThreadPoolExecutor(1, "airshed-weather")
@@ -58,16 +51,14 @@ class Stream:
         self._blocks: dict[int, Block] = {}
 
     def day(self, number: int) -> Day:
-        """Return the weather of a day, see `Block.day`; arrays are valid until the next call but one.
-
-        Raises DataError for what cannot be read, on all ranks alike with `root`; CaseError for a day that there is not.
-        """
-        return self._holding(number).day(number)
+        """Return the weather of a day (cells,); day_of_year and month are numbers. Raises as `days`."""
+        return {name: np.asarray(values)[0] for name, values in self.days(number, 1).items()}
 
     def days(self, first: int, count: int) -> dict[str, AnyArray | Rows]:
-        """Return the weather of days, see `Block.rows`; that of more than one block is a copy. Raises as `day`.
+        """Return the weather of days, see `Block.rows`; that of more than one block is a copy.
 
-        Arrays are valid until the next call but one.
+        Arrays are valid until the next call but one. Raises DataError for what cannot be read, on all ranks alike with
+        `root`; CaseError for days that have no weather.
         """
         parts = []
         while count > 0:
@@ -104,21 +95,17 @@ class Stream:
     def _fetched(self, index: int) -> Block:
         """Return a block by its number, and have the next ones read."""
         wanted = range(index, index + AHEAD + 1)
+        reads = self._boxes is None or self._ranks.rank == 0
         self._ahead = {key: future for key, future in self._ahead.items() if key in wanted}
         for key in wanted:
-            if key not in self._ahead and key * self.source.block_days <= self._last and self._reads:
+            if key not in self._ahead and key * self.source.block_days <= self._last and reads:
                 self._ahead[key] = self._pool.submit(self._read, key)
         future = self._ahead.pop(index, None)
-        return self._received(future) if self._boxes else self._result(future)
-
-    @property
-    def _reads(self) -> bool:
-        return self._boxes is None or self._ranks.rank == 0
-
-    @staticmethod
-    def _result(future: Future[Any] | None) -> Any:
+        if self._boxes:
+            return self._received(future)
         assert future is not None
-        return future.result()
+        block: Block = future.result()
+        return block
 
     def _read(self, index: int) -> Any:
         """Read a block; on another thread. The first of several ranks returns the numbers of all ranks, by rank."""
@@ -126,7 +113,6 @@ class Stream:
         days = min(self.source.block_days, self.source.calendar.days - first)
         if self._boxes is None:
             return self.source.block(first, days, self._cells, self._dtype)
-        assert isinstance(self.source, _Stored)
         return self.source.numbers(first, days, (0, self.source.cells)).parted(self._boxes)
 
     def _received(self, future: Future[Any] | None) -> Block:

@@ -19,13 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid.land import LandGrid
-from airshed.models.pasture.inputs import maps
-from airshed.models.pasture.inputs.area import coast_distance, land_grid
-from airshed.models.pasture.inputs.block import Block
-from airshed.models.pasture.inputs.contents import Contents, Inputs
-from airshed.models.pasture.inputs.gradients import GRADIENTS
+from airshed.models.pasture.inputs import land
+from airshed.models.pasture.inputs.block import Block, WeatherSource
+from airshed.models.pasture.inputs.contents import Inputs
 from airshed.models.pasture.weather.calendar import Calendar
-from airshed.models.pasture.weather.humidity import saturation
+from airshed.models.pasture.weather.station import saturation
 
 Single = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]
@@ -47,22 +45,15 @@ _WAVE: Final = {"radiation": -1.5, "pan_evaporation": -0.6, "min_temperature": 1
 """What a wave that brings rain does to it."""
 
 
-class SyntheticWeather:
+class SyntheticWeather(WeatherSource):
     """Synthetic weather of packed cells; see `WeatherSource`."""
 
-    block_days = DAYS
-    names: tuple[str, ...] = (
-        "rain",
-        "pan_evaporation",
-        "radiation",
-        "vapour_pressure",
-        "min_temperature",
-        "max_temperature",
-    )
+    block_days, has_numbers = DAYS, False
+    names = land.NAMES
 
     def __init__(self, grid: LandGrid, distance: Array, calendar: Calendar, seed: int = 1) -> None:
         self.calendar, self.cells, self._seed, self._lat = calendar, grid.cells, seed, grid.cell_lat
-        self._means = {name: each.reference(grid.cell_lat, distance) for name, each in GRADIENTS.items()}
+        self._means = {name: land.reference(name, grid.cell_lat, distance) for name in land.NAMES}
         east, north = np.radians(grid.cell_lon), np.radians(grid.cell_lat)
         waves = [np.cos(40.0 * east + 15.0 * north), np.sin(25.0 * north - 20.0 * east)]
         self._waves = np.stack(waves).astype(np.float32)
@@ -158,18 +149,17 @@ class SyntheticWeather:
 
 def synthetic_inputs(area: str, spacing: float, calendar: Calendar, seed: int = 1) -> Inputs:
     """Return inputs of an area on a grid [degrees] whose weather, maps and state at the start are synthetic."""
-    grid = land_grid(area, spacing)
-    distance = coast_distance(grid)
-    made = maps.synthetic_maps(grid, distance, seed)
-    soils, pastures = maps.classes("soil", maps.SOILS), maps.classes("pasture", maps.PASTURES)
-    told = {
+    grid = land.land_grid(area, spacing)
+    weather = SyntheticWeather(grid, land.coast_distance(grid.cell_lat, grid.cell_lon), calendar, seed)
+    attributes = {
         "title": f"Synthetic inputs of the pasture model: {area}, {spacing:g} degree",
         "source": "made by airshed.models.pasture.inputs.synthetic", "license": "none needed",
-        "synthetic": f"{TEXT.format(seed=seed)} {maps.TEXT.format(seed=seed)}",
+        "synthetic": f"{TEXT.format(seed=seed)} {land.MAP_TEXT.format(seed=seed)}",
     }  # fmt: skip
-    weather = SyntheticWeather(grid, distance, calendar, seed)
-    contents = Contents(grid, calendar, weather.names, soils, pastures, made, maps.initial_state(made), told)
-    return Inputs("synthetic inputs", contents, weather)
+    return Inputs(
+        grid, calendar, weather.names, **land.synthetic_land(grid, seed), attributes=attributes,
+        source=weather, where="synthetic inputs",
+    )  # fmt: skip
 
 
 def _least(name: str) -> float:

@@ -1,8 +1,8 @@
-"""Nitrogen of the pasture, from what it transpired and grew since nitrogen was reset."""
+"""Nitrogen of the pasture, from its transpiration and growth since the reset of nitrogen once a year."""
 
 from airshed.formula import minimum, where
 from airshed.models.pasture.forms import clamp, ratio
-from airshed.process import Process, flux, switch, update
+from airshed.process import Process, choice, flux, switch, update, weather
 
 
 class Nitrogen(Process, section="nitrogen", order=60):
@@ -26,3 +26,22 @@ class Nitrogen(Process, section="nitrogen", order=60):
         share = where(nitrogen_growth > 0.0, share, nitrogen_most)
         full = nitrogen_full_growth - nitrogen_no_growth
         return uptake, clamp(ratio(share - nitrogen_no_growth, full), 0.0, 1.0)
+
+
+class Resets(Process, section="resets", order=150):
+    """Sums for nitrogen, and their reset: to 0, or as in APSIM to the day's transpiration and minus its growth."""
+
+    nitrogen = choice("zero", ("zero", "coded"), "What sums are on the day of their reset.")
+    day = weather("day_of_year", "d")
+
+    @update("nitrogen_transpiration", "nitrogen_growth")
+    def adds(
+        nitrogen, day, nitrogen_reset, nitrogen_transpiration, nitrogen_growth, transpiration, growth
+    ):  # fmt: skip
+        """Sums, or what they are reset to."""
+        to = (transpiration, -growth) if nitrogen == "coded" else (0.0, 0.0)
+        is_reset = day == nitrogen_reset
+        return (
+            where(is_reset, to[0], nitrogen_transpiration + transpiration),
+            where(is_reset, to[1], nitrogen_growth + growth),
+        )

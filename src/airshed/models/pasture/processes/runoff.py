@@ -1,8 +1,11 @@
-"""Runoff by curve numbers that follow cover and wetness; the rest of the rain goes into the first layer."""
+"""Runoff by curve numbers that follow cover and wetness, and the soil that it carries away.
+
+The rest of the rain goes into the first layer.
+"""
 
 from airshed.formula import maximum, minimum, where
 from airshed.models.pasture.forms import clamp, ratio
-from airshed.process import Process, choice, flux, number, update, weather
+from airshed.process import Process, choice, flux, number, switch, update, weather
 
 
 class Runoff(Process, section="runoff", order=30):
@@ -54,3 +57,26 @@ class Runoff(Process, section="runoff", order=30):
         # Where all runs off, rounding must not make it more than the rain.
         runoff = minimum(ratio(excess * excess, rain + 0.8 * retention), rain)
         return runoff, rain - runoff, water_1 + rain - runoff
+
+
+class Erosion(Process, section="erosion", order=180):
+    """Loss of soil in t/ha: 0.1 q LS K P of runoff, q = 16.52 - 0.46 c + 0.0031 c^2 at a cover c below 50 %.
+
+    Above it is 2.54 - 0.0254 c. Source: Freebairn and Wockner (1986), Aust. J. Soil Res. 24, 135-158; Freebairn et al.
+    (1989) for the form with factors of slope.
+    """
+
+    on = switch(False, "Whether the loss of soil is computed.")
+    soil_loss = flux("t ha-1", "Loss of soil", least=0.0)
+
+    def is_on(self) -> bool:
+        """Whether the loss of soil is computed."""
+        return bool(self.on)
+
+    @update("soil_loss")
+    def erodes(runoff, surface_cover, erosion_factor):
+        """Of the sediment in runoff, by cover."""
+        cover = 100.0 * surface_cover
+        sparse = 16.52 - 0.46 * cover + 0.0031 * cover * cover
+        sediment = where(cover < 50.0, sparse, maximum(2.54 - 0.0254 * cover, 0.0))
+        return 0.1 * sediment * erosion_factor * runoff

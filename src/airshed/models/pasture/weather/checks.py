@@ -14,8 +14,7 @@ import numpy.typing as npt
 from airshed.core.text import counted
 from airshed.models.pasture.fields import WEATHER
 from airshed.models.pasture.weather.calendar import day_of_year
-from airshed.models.pasture.weather.humidity import humidity_evidence, saturation
-from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Array, Station
+from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Array, Station, humidity_evidence, saturation
 
 Mask = npt.NDArray[np.bool_]
 

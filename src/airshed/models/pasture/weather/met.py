@@ -24,8 +24,7 @@ from airshed.core.data import conversion
 from airshed.core.errors import DataError
 from airshed.core.files import plain_file
 from airshed.core.text import quoted
-from airshed.models.pasture.weather.place import degrees
-from airshed.models.pasture.weather.station import UNITS, Array, Column, Dates, Humidity, Station
+from airshed.models.pasture.weather.station import UNITS, Array, Column, Dates, Humidity, Station, degrees
 
 _LABELS: Final = {
     "rain": "rain", "pan": "pan_evaporation", "evap": "pan_evaporation", "radn": "radiation",

@@ -1,5 +1,6 @@
 """The daily weather of one station, by the names that the pasture model has for it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -8,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import DataError
-from airshed.core.text import suggestion
+from airshed.core.text import quoted, suggestion
 
 Array = npt.NDArray[np.float64]
+
 Dates = npt.NDArray[np.datetime64]
 
 UNITS: Final[Mapping[str, str]] = {
@@ -25,6 +27,7 @@ UNITS: Final[Mapping[str, str]] = {
 """Weather of a day and its unit; water and energy are those of the whole day."""
 
 HUMIDITY: Final = ("vapour_pressure", "vapour_pressure_deficit")
+
 Humidity = Literal["as_labelled", "vapour_pressure", "vapour_pressure_deficit", "none"]
 """What a station's column of humidity is: as its label says, one of the two whatever the label says, or not to use."""
 
@@ -104,3 +107,140 @@ class Station(Mapping[str, Array]):
         kept = (self.dates >= np.datetime64(first, "D")) & (self.dates <= np.datetime64(last, "D"))
         columns = {name: replace(each, values=each.values[kept]) for name, each in self.columns.items()}
         return replace(self, dates=self.dates[kept], columns=columns)
+
+
+_LIMITS: Final = {"latitude": 90.0, "longitude": 360.0}
+
+_VALUE: Final = re.compile(r"\s*([-+]?[0-9.]+)\s*(?:\(([^)]*)\))?")
+
+
+def degrees(constants: Mapping[str, str], where: str) -> tuple[float | None, float | None, tuple[str, ...]]:
+    """Return latitude and longitude [degrees] from the constants of a file, None for one that is not there, and notes.
+
+    Headers with the unit (deg.min) hold decimal degrees all the same: the programs that read them never looked at the
+    unit. Where the digits after the point are 60 or more this is proven; otherwise a note gives both readings.
+
+    raises  DataError for what is no number, or off the globe
+    """
+    found = {name: _read(constants[name], name, where) for name in _LIMITS if name in constants}
+    values = {name: number for name, (number, _) in found.items()}
+    minutes = {name: number for name, (number, unit) in found.items() if "min" in unit.casefold()}
+    notes: tuple[str, ...] = ()
+    if minutes:
+        proof = [name for name, number in minutes.items() if round(abs(number) % 1 * 100, 6) >= 60.0]
+        told = ", ".join(f"{name} {number:g}" for name, number in minutes.items())
+        if proof:
+            why = f"there are no {round(abs(minutes[proof[0]]) % 1 * 100)} minutes"
+        else:
+            other = ", ".join(f"{name} {_of_minutes(number):.4f}" for name, number in minutes.items())
+            why = f"as programs that read this format do; in minutes it would be {other}"
+        notes = (f"{told} said to be (deg.min) is taken as decimal degrees: {why}",)
+    return values.get("latitude"), values.get("longitude"), notes
+
+
+def _read(text: str, name: str, where: str) -> tuple[float, str]:
+    """Return a value and the unit in brackets after it."""
+    found = _VALUE.match(text)
+    try:
+        number = float(found.group(1)) if found else None
+    except ValueError:
+        number = None
+    if found is None or number is None:
+        raise DataError(f"{where}: its {name} is {quoted(text)}, which is no number; give degrees, south negative")
+    if abs(number) > _LIMITS[name]:
+        raise DataError(f"{where}: its {name} is {number:g}, which is off the globe; give degrees, south negative")
+    return number, found.group(2) or ""
+
+
+def _of_minutes(number: float) -> float:
+    """Return degrees from a number with minutes in the digits after the point."""
+    whole = int(abs(number))
+    return (whole + (abs(number) - whole) / 0.6) * (-1.0 if number < 0.0 else 1.0)
+
+
+_LEAST_DAYS: Final = 60
+
+_WET: Final = 1.0
+"""Rain [mm] of a day that counts as wet."""
+
+
+def saturation(temperature: Array) -> Array:
+    """Return the vapour pressure over water [hPa] at a temperature [degC]."""
+    return np.asarray(6.1078 * np.exp(17.269 * temperature / (237.3 + temperature)))
+
+
+def day_saturation(maximum: Array, minimum: Array) -> Array:
+    """Return the mean saturation vapour pressure of a day [hPa] from its temperatures [degC]."""
+    return np.asarray(0.75 * saturation(maximum) + 0.25 * saturation(minimum))
+
+
+def pressure_from_deficit(deficit: Array, maximum: Array, minimum: Array) -> Array:
+    """Return the vapour pressure [hPa] of which a deficit [hPa] is one, in the temperatures of the day [degC]."""
+    return np.maximum(day_saturation(maximum, minimum) - deficit, 0.0)
+
+
+@dataclass(frozen=True)
+class HumidityEvidence:
+    """What tells a vapour pressure from a deficit.
+
+    with_pressure, with_deficit  correlation with es(mint), and with 0.75 (es(maxt) - es(mint))
+    wet, dry                     means of wet and of dry days [hPa], each month of the year with the same weight
+    """
+
+    with_pressure: float
+    with_deficit: float
+    wet: float
+    dry: float
+
+    @property
+    def verdict(self) -> str:
+        """The field that it is; "" where the two signs do not agree."""
+        if self.with_pressure > self.with_deficit and self.wet > self.dry:
+            return "vapour_pressure"
+        if self.with_deficit > self.with_pressure and self.wet < self.dry:
+            return "vapour_pressure_deficit"
+        return ""
+
+    def __str__(self) -> str:
+        return (
+            f"its correlation with es(mint) is {self.with_pressure:.2f}, that with es(maxt) - es(mint) "
+            f"{self.with_deficit:.2f}; its mean on wet days is {self.wet:.1f} hPa, on dry days {self.dry:.1f} hPa"
+        )
+
+
+def humidity_evidence(station: Station, name: str) -> HumidityEvidence | None:
+    """Return what a column of humidity looks like; None where too few days tell.
+
+    Air near the ground cools in the night to about its dew point, so that a pressure follows es(mint). Rain makes the
+    air moist: within a month a pressure is larger on wet days than on dry ones, and a deficit is smaller.
+    """
+    if not {"max_temperature", "min_temperature", "rain"} <= set(station):
+        return None
+    maximum, minimum, rain, values = (
+        station[each] for each in ("max_temperature", "min_temperature", "rain", name)
+    )  # fmt: skip
+    known = np.isfinite(maximum) & np.isfinite(minimum) & np.isfinite(rain) & np.isfinite(values)
+    known &= (np.abs(maximum) < 90.0) & (np.abs(minimum) < 90.0)
+    if known.sum() < _LEAST_DAYS:
+        return None
+    maximum, minimum, rain, values = maximum[known], minimum[known], rain[known], values[known]
+    means = _by_month(station.dates[known].astype("datetime64[M]").astype(int) % 12, rain > _WET, values)
+    if means is None or not values.std():
+        return None
+    night = saturation(minimum)
+    correlations = (np.corrcoef(values, each)[0, 1] for each in (night, saturation(maximum) - night))
+    return HumidityEvidence(*(float(each) for each in (*correlations, *means)))
+
+
+def _by_month(month: npt.NDArray[np.int64], wet: npt.NDArray[np.bool_], values: Array) -> tuple[float, float] | None:
+    """The means of wet and dry days over the months of the year that have both."""
+    both = [values[month == n] for n in range(12)], [wet[month == n] for n in range(12)]
+    pairs = [
+        (each[rains].mean(), each[~rains].mean())
+        for each, rains in zip(*both, strict=True)
+        if rains.any() and not rains.all()
+    ]
+    if not pairs:
+        return None
+    wets, dries = zip(*pairs, strict=True)
+    return float(np.mean(wets)), float(np.mean(dries))

@@ -1,0 +1,411 @@
+"""Pasture at one station: its case, the model of one cell, and a daily run that records all states and fluxes.
+
+`run_point` is what `airshed pasture point` does, from files to a file; `simulate` is the same in memory.
+"""
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from pydantic import Field, ValidationError, create_model
+
+from airshed.case.case import RunCase
+from airshed.case.messages import explain
+from airshed.case.places import locator
+from airshed.case.sections import OutputSection, RestartSection, TimeSection
+from airshed.case.toml import KeyPath, key_lines, override, read_toml
+from airshed.core.atomic import write_whole
+from airshed.core.errors import CaseError, DataError, OutputError
+from airshed.core.fields import FieldSpec
+from airshed.core.files import read_text
+from airshed.core.report import Cell, Report, Table
+from airshed.core.settings import Number, Section, measured, setting
+from airshed.core.text import counted
+from airshed.core.units import Quantity
+from airshed.core.version import __version__
+from airshed.grid.axes import Axes, Coordinate
+from airshed.models.pasture import processes
+from airshed.models.pasture.case import DateText, Day, EventsSection, burnt_fraction
+from airshed.models.pasture.classes import Land, Trees, cell_parameters, read_class
+from airshed.models.pasture.fields import CELLS, DAY, LAYERS, STATE, USUAL_START, WEATHER, cell_fields
+from airshed.models.pasture.model import PastureModel
+from airshed.models.pasture.processes.humidity import GIVEN
+from airshed.models.pasture.summary import DRY_MATTER, WATER, Balance
+from airshed.models.pasture.weather.calendar import day_of_year
+from airshed.models.pasture.weather.checks import check
+from airshed.models.pasture.weather.met import read_met
+from airshed.models.pasture.weather.station import Humidity, Station
+from airshed.models.points.model import PointModel, PointValues
+from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.domain import Domain
+from airshed.process.discovery import processes_of, sections_of
+from airshed.process.points import Points
+from airshed.runtime.registry import Built, ModelKind, register
+from airshed.runtime.simulation import Simulation
+
+Array = npt.NDArray[np.float64]
+
+PROCESSES: Final = processes_of(processes)
+
+_COLUMNS: Mapping[str, Humidity] = {
+    "vapour_pressure": "vapour_pressure", "deficit": "vapour_pressure_deficit", "temperature": "none",
+}  # fmt: skip
+"""What a station's column of humidity is, by the case's `humidity.given`."""
+
+_MOST_FINDINGS: Final = 10
+
+_YEARLY: Final = (
+    "rain", "runoff", "soil_evaporation", "transpiration", "tree_water_use", "drainage", "growth", "detachment",
+    "eaten", "burnt", "litter_decay",
+)  # fmt: skip
+"""Fluxes in the report, as far as the run has them."""
+
+_STATES: Final[Mapping[str, Any]] = {
+    spec.name: (Number | None, setting(None, spec.text, unit=spec.unit, ge=0.0)) for spec in STATE
+}
+
+
+class _Initial(Section):
+    """Where the run starts; what is not given is 0, but for water, the pasture's basal area, and 200 kg of weight."""
+
+    wetness: Number = setting(
+        0.9, "Water of layers that are not given: part of what they hold above the lower limit.", unit="1", ge=0.0
+    )
+
+
+class _Set(Section):
+    """Fields of the state that are set at the beginning of a day."""
+
+    date: Day = setting(..., 'The day: "09-01" in each year, "1990-09-01" in one.')
+
+
+Initial: Any = create_model("Initial", __base__=_Initial, **_STATES)
+
+Set: Any = create_model("Set", __base__=_Set, **_STATES)
+
+
+class PointEvents(EventsSection):
+    """What is done on given days."""
+
+    set: tuple[Set, ...] = Field(default_factory=tuple)
+
+
+class LandSection(Section):
+    """Trees and animals."""
+
+    tree_basal_area: Number = setting(0.0, "Basal area of trees.", unit="m2 ha-1", ge=0.0)
+    stocking: Number = setting(0.0, "Animals on a hectare, if grazing is on.", unit="ha-1", ge=0.0)
+    trees: Trees = Field(default_factory=Trees)
+
+
+class WeatherSection(Section):
+    """Which days of the weather, and litter where it is given."""
+
+    first: DateText = setting("", 'The first day of the run, "1957-01-01"; by default that of the weather.')
+    last: DateText = setting("", "Its last day.")
+    litter: str = setting("", "A CSV file with the columns date and litter [kg/ha], of each day at its end.")
+
+
+class _FixedPoint(Section):
+    title: str = setting("Pasture at a station", "What the run is called.")
+    precision: str = setting("double", "Of what is computed.", pattern="^(double|single)$")
+    soil: Mapping[str, Any] = setting(..., 'The soil: set = "site67", or all its numbers, or both.')
+    pasture: Mapping[str, Any] = setting(..., "The pasture, alike.")
+    land: LandSection = Field(default_factory=LandSection)
+    initial: Initial = Field(default_factory=Initial)
+    events: PointEvents = Field(default_factory=PointEvents)
+    weather: WeatherSection = Field(default_factory=WeatherSection)
+
+
+PointCase: Any = create_model("PointCase", __base__=_FixedPoint, **sections_of(PROCESSES))
+"""All that a run at a station needs to know but its weather."""
+
+
+def read_point(path: Path, overrides: Sequence[str] = ()) -> Any:
+    """Return the case of a file and ``key=value`` overrides; raises CaseError with file, line and key."""
+    data, text = read_toml(path)
+    changed = [override(data, assignment) for assignment in overrides]
+    return _checked(data, path, changed, key_lines(text))
+
+
+def point_case(data: Mapping[str, Any]) -> Any:
+    """Return the case of nested dictionaries with the keys of a file; raises CaseError."""
+    return _checked(dict(data), None, (), {})
+
+
+def _checked(data: dict[str, Any], file: Path | None, changed: Sequence[KeyPath], lines: Mapping[KeyPath, int]) -> Any:
+    locate = locator(data, changed, file, lines)
+    what = str(file) if file is not None else "the case"
+    if "given" not in data.get("humidity", {}):
+        words = ", ".join(f'"{word}"' for word in GIVEN)
+        raise CaseError(
+            f"{what} does not say what the weather's humidity is, and a file's label may be wrong: give humidity.given "
+            f"as one of {words}"
+        )
+    try:
+        case = PointCase.model_validate(data)
+    except ValidationError as error:
+        raise CaseError(explain(error, PointCase, data, locate, file)) from error
+    for kind in ("soil", "pasture"):
+        read_class(kind, getattr(case, kind), f"{what}: [{kind}]")
+    return case
+
+
+def of_day(events: Sequence[Any], dates: Any) -> Mapping[int, Mapping[str, float]]:
+    """Return what is set at the beginning of days, by the number of the day among dates."""
+    written = np.datetime_as_string(np.asarray(dates, "datetime64[D]"))
+    found: dict[int, dict[str, float]] = {}
+    for event in events:
+        values = {spec.name: value for spec in STATE if (value := getattr(event, spec.name)) is not None}
+        for day in np.flatnonzero(np.char.endswith(written, event.date)):
+            found.setdefault(int(day), {}).update(values)
+    return found
+
+
+@dataclass(frozen=True)
+class Series:
+    """A run at a station.
+
+    dates   (days,);  specs  of what there is
+    values  (days,) by name: states at the end of days, fluxes and weather of days
+    start   states at the beginning;  given  what was set later, more than there was
+    """
+
+    dates: npt.NDArray[np.datetime64]
+    specs: tuple[FieldSpec, ...]
+    values: Mapping[str, Array]
+    start: Mapping[str, float]
+    given: Mapping[str, float]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.values[name]
+
+    def residual(self, balance: Balance) -> float:
+        """Return the relative residual of a balance at the end; what was set counts as there from the start."""
+        now = {name: values[-1] for name, values in self.values.items()}
+        begin = {name: value + self.given.get(name, 0.0) for name, value in self.start.items()}
+        return float(balance.relative_residual(now, begin))
+
+
+class _Days(TimeSection):
+    """The days of the weather, of any years."""
+
+    start: datetime
+    length: Annotated[Quantity, measured("s", least="1 day", most="1e5 year")]
+
+
+class StationRun(RunCase):
+    """The days of a run at a station; `Simulation` is given the rest, see :func:`simulate`."""
+
+    model: Literal["station"] = "station"
+    time: _Days
+    output: tuple[OutputSection, ...] = ()
+    restart: RestartSection = Field(default_factory=lambda: RestartSection(every="1000 year"))  # type: ignore[arg-type]
+
+
+class StationModel(PointModel):
+    """Soil water and pasture of one cell; fields of the state are set on the days of a case."""
+
+    program = PastureModel.program
+
+    def __init__(self, case: Any, station: Station, litter: Array | None) -> None:
+        self.weather_of_days = _weather(case, station, litter)
+        points = Points(
+            [each(getattr(case, each.section)) for each in PROCESSES], cell_fields(tuple(self.weather_of_days))
+        )
+        land = Land([read_class("soil", case.soil)], [read_class("pasture", case.pasture)], [case.land.trees])
+        stands = {name: getattr(case.land, name) for name in ("tree_basal_area", "stocking")}
+        parameters = cell_parameters(land, 0, 0, **stands)
+        state = _start(case, parameters)
+        self.start = {name: float(value[0]) for name, value in state.items()}
+        self.set_on_days = of_day(case.events.set, station.dates)
+        changes = {DAY * day: values for day, values in self.set_on_days.items()}
+        domain = Domain.even(Axes((Coordinate(*CELLS, np.zeros(1), {}),), divided=CELLS))
+        super().__init__(
+            points, domain, PointValues(state, parameters, self._days_from, changes), step=DAY,
+            precision=case.precision, batch=station.days,
+        )  # fmt: skip
+
+    def _days_from(self, begins: Sequence[float]) -> dict[str, Array]:
+        first = round(begins[0] / DAY)
+        return {name: values[first : first + len(begins)] for name, values in self.weather_of_days.items()}
+
+    def recorded(self, days: int) -> dict[str, Array]:
+        """Return state and fluxes as (days,), which the next days fill: those of the whole run."""
+        rows = {name: np.zeros((days, 1)) for name in self.points.outputs}
+        self.record(rows)
+        found = {name: array[:, 0] for name, array in rows.items()}
+        for name in self.start.keys() - rows.keys():  # no day changes it
+            found[name] = np.full(days, self.start[name])
+            for day, values in sorted(self.set_on_days.items()):
+                found[name][day:] = values.get(name, found[name][day])
+        return found
+
+
+def simulate(case: Any, station: Station, litter: Array | None = None) -> Series:
+    """Return a run at a station over all days of its weather.
+
+    litter  (days,) of each day at its end [kg ha-1], None where the model makes it
+    Raises CaseError for options that the weather does not allow, DataError for weather that is not there.
+    """
+    station = as_declared(case, station)
+    days = {"start": station.dates[0].astype("datetime64[s]").item(), "length": f"{station.days} day"}
+    with Simulation(StationRun.from_dict({"time": days}), case, station, litter, ranks=Alone()) as simulation:
+        model: StationModel = simulation.model
+        values = model.recorded(station.days)
+        simulation.run()
+        given = {name: float(more[0]) for name, more in model.was_set.items()}
+    specs = (*STATE, *model.points.fluxes, *(spec for spec in WEATHER if spec.name in model.weather_of_days))
+    return Series(station.dates, specs, values | model.weather_of_days, model.start, given)
+
+
+def _build(
+    run: StationRun, ranks: Communicator, check: Callable[[Communicator], None], case: Any, station: Station,
+    litter: Array | None,
+) -> Built:  # fmt: skip
+    check(ranks)
+    return Built(StationModel(case, station, litter))
+
+
+register("station", ModelKind(StationRun, _build))
+
+
+def as_declared(case: Any, station: Station) -> Station:
+    """Return the weather with its column of humidity as a case declares it, whatever its label says."""
+    return station.with_humidity(_COLUMNS[case.humidity.given])
+
+
+def _weather(case: Any, station: Station, litter: Array | None) -> dict[str, Array]:
+    """The weather of the days, by the names of its fields; raises DataError for a day without a value."""
+    dates = station.dates
+    found = {name: np.asarray(station[name], np.float64) for name in station}
+    found["day_of_year"] = day_of_year(dates).astype(np.float64)
+    found["month"] = dates.astype("datetime64[M]").astype(np.float64) % 12 + 1
+    if case.events.fire:
+        found["burnt_fraction"] = burnt_fraction(case.events, dates)
+    if litter is not None:
+        found["prescribed_litter"] = litter
+    for spec in cell_fields(()).weather:
+        if spec.name not in found:
+            raise DataError(f"{station.where} has no {spec.name} [{spec.unit}], which the model needs")
+    for name, values in found.items():
+        if not np.isfinite(values).all():
+            day = dates[int(np.argmin(np.isfinite(values)))]
+            raise DataError(f"{station.where} has no {name} on {day}; fill it, or choose days that have it")
+    return found
+
+
+def _start(case: Any, parameters: Mapping[str, Any]) -> dict[str, Array]:
+    """The state at the beginning of the first day; raises CaseError for more water than a layer can hold."""
+    state = dict.fromkeys((spec.name for spec in STATE), 0.0)
+    state["basal_area"] = read_class("pasture", case.pasture).basal_area
+    state |= USUAL_START
+    for layer in LAYERS:
+        least, most = (float(parameters[f"{name}_{layer}"]) for name in ("lower_limit", "drained_upper_limit"))
+        state[f"water_{layer}"] = least + case.initial.wetness * (most - least)
+    state |= {name: value for name in state if (value := getattr(case.initial, name)) is not None}
+    for layer in LAYERS:
+        held, most = state[f"water_{layer}"], float(parameters[f"saturation_{layer}"])
+        if held > most:
+            raise CaseError(f"initial: layer {layer} has {held:g} mm of water, and holds {most:g} mm; give it less")
+    return {name: np.array([value]) for name, value in state.items()}
+
+
+def run_point(met: Path, parameters: Path, output: Path, overrides: Sequence[str] = ()) -> Report:
+    """Run pasture at the station of a `.met` file, and write every state and flux of every day to a netCDF file.
+
+    parameters  a TOML file with [soil], [pasture], [initial], [events] and options of processes
+    Raises CaseError, DataError or OutputError; the file appears whole or not at all.
+    """
+    if output.suffix.lower() != ".nc":
+        raise OutputError(f"{output}: the output is netCDF; end its name in .nc")
+    case = read_point(parameters, overrides)
+    station = as_declared(case, _days_of(read_met(met), case))
+    findings = check(station)
+    errors = [each.text for each in findings if each.kind == "error"]
+    if errors:
+        raise DataError("\n".join(errors[:_MOST_FINDINGS]))
+    litter = _litter(parameters.parent / case.weather.litter, station) if case.weather.litter else None
+    with write_whole(output) as part:
+        series = simulate(case, station, litter)
+        dataset(series, case, station).to_netcdf(part, engine="netcdf4")
+    return _report(series, case, station, output, [each.text for each in findings])
+
+
+def dataset(series: Series, case: Any, station: Station) -> xr.Dataset:
+    """Return a run as a dataset over time, by the CF conventions."""
+    found = xr.Dataset(
+        {
+            spec.name: ("time", series[spec.name], {"long_name": spec.text, "units": spec.unit})
+            for spec in series.specs
+        },
+        {"time": ("time", series.dates.astype("datetime64[ns]"), {"standard_name": "time"})},
+        {
+            "Conventions": "CF-1.11", "title": case.title, "source": f"Airshed {__version__}, pasture at a station",
+            "station": station.name, "weather": Path(station.where).name,
+            "soil": _source("soil", case.soil), "pasture": _source("pasture", case.pasture),
+            "comment": "States are those at the end of the day, fluxes those of the day.",
+        },
+    )  # fmt: skip
+    places = {"latitude": station.latitude, "longitude": station.longitude}
+    return found.assign_attrs({name: value for name, value in places.items() if value is not None})
+
+
+def _source(kind: str, values: Any) -> str:
+    """What a class is, and where its numbers are from."""
+    own = [f"{name} = {value}" for name, value in values.items() if name != "set"]
+    found = read_class(kind, values)
+    changed = f"here {', '.join(own)}" if own and "set" in values else ""
+    return "; ".join(filter(None, [found.text, found.source, changed]))
+
+
+def _days_of(station: Station, case: Any) -> Station:
+    """The days of the case; raises CaseError where the weather does not have them."""
+    first, last = case.weather.first or station.dates[0], case.weather.last or station.dates[-1]
+    try:
+        ends = np.datetime64(first, "D"), np.datetime64(last, "D")
+    except ValueError as error:
+        raise CaseError(f'weather: {first}, {last} are no two days; write them as "1957-01-01"') from error
+    if not station.dates[0] <= ends[0] <= ends[1] <= station.dates[-1]:
+        raise CaseError(
+            f"weather: {ends[0]} to {ends[1]} is asked for, and {station.where} has {station.dates[0]} to "
+            f"{station.dates[-1]}"
+        )
+    return station.between(*ends)
+
+
+def _litter(path: Path, station: Station) -> Array:
+    """Litter of each day from a CSV file; raises DataError for what is no number, and a day that is not there."""
+    rows = list(csv.DictReader(read_text(path).splitlines()))
+    try:
+        found = {np.datetime64(row["date"], "D"): float(row["litter"]) for row in rows}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: it is to have the columns date and litter, as 1957-01-01,50.0") from error
+    for date in station.dates:
+        if not found.get(date, -1.0) >= 0.0:
+            raise DataError(f"{path} has no litter for {date}; give it for each day of the run")
+    return np.array([found[date] for date in station.dates])
+
+
+def _report(series: Series, case: Any, station: Station, output: Path, findings: Sequence[str]) -> Report:
+    years = len(series.dates) / 365.25
+    units = {spec.name: spec.unit for spec in series.specs}
+    rows: list[tuple[Cell, ...]] = [
+        (name, units[name], float(series[name].sum() / years)) for name in _YEARLY if name in units
+    ]
+    balances: list[tuple[Cell, ...]] = [(each.text, series.residual(each)) for each in (WATER, DRY_MATTER)]
+    facts: dict[str, Cell] = {
+        "station": station.name, "days": counted(len(series.dates), "day"), "output": str(output),
+        **{f"weather, {number}": text for number, text in enumerate(findings[:_MOST_FINDINGS], start=1)},
+    }  # fmt: skip
+    return Report(
+        case.title,
+        [Table("In a year", ("flux", "unit", "mean"), rows), Table("Balances", ("of", "relative residual"), balances)],
+        facts,
+    )
