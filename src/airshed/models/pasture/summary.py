@@ -48,7 +48,8 @@ class Balance:
         """Return the size of the residual as part of all that moved and was there, 0 where nothing was."""
         size = _sum(now, self.signs) + _sum(start, self.stores)
         residual = np.abs(self.residual(now, start))
-        return np.divide(residual, size, out=np.zeros_like(residual), where=size > 0.0)
+        share: Array = np.divide(residual, size, out=np.zeros_like(residual), where=size > 0.0)
+        return share
 
 
 def _sum(values: Values, names: Sequence[str] | Mapping[str, float]) -> Array:
