@@ -1,4 +1,4 @@
-"""Finds processes: those of a package, one module each, and those in a file that a user names."""
+"""Finds processes: those of a package, a module or a folder each, and those in a file that a user names."""
 
 import importlib
 import pkgutil
@@ -19,7 +19,7 @@ from airshed.process.declaration import Process
 
 
 def processes_of(package: ModuleType) -> tuple[type[Process], ...]:
-    """Return the processes that the modules of a package declare, in their order."""
+    """Return the processes that the modules and folders of a package declare, in their order."""
     found: list[type[Process]] = []
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         found += _declared(vars(importlib.import_module(module.name)), module.name)
@@ -51,7 +51,7 @@ def _line_of(error: Exception, path: Path) -> int:
 
 def _declared(names: dict[str, Any], module: str) -> Iterator[type[Process]]:
     for value in names.values():
-        if isinstance(value, type) and issubclass(value, Process) and value.__module__ == module:
+        if isinstance(value, type) and issubclass(value, Process) and f"{value.__module__}.".startswith(f"{module}."):
             yield value
 
 

@@ -10,8 +10,8 @@ import pytest
 from airshed.kernels.layout import Layout
 from airshed.models.air.assembly import assemble
 from airshed.models.air.case import Case
-from airshed.models.air.deposition import DryDeposition
 from airshed.models.air.forcing import Forcing, StepNeeds
+from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
 from airshed.models.air.sources import PackedSources, hour_of
 from airshed.models.air.weather import Meteorology, MetState
 from airshed.models.air.weather.series import around
@@ -78,9 +78,9 @@ def test_instants_between_those_of_the_weather_leave_the_air_as_it_is() -> None:
 
 
 def test_only_velocities_of_a_scheme_follow_the_sun() -> None:
-    assert DryDeposition(["O3"]).follows_the_sun
-    assert not DryDeposition(["O3"], velocities={"O3": 0.005}).follows_the_sun
-    assert not DryDeposition(["TRACER"]).follows_the_sun
+    assert DepositionVelocities(["O3"], {"O3": "O3"}).follows_the_sun
+    assert not DepositionVelocities(["O3"], {}, given={"O3": 0.005}).follows_the_sun
+    assert not DepositionVelocities(["TRACER"], {}).follows_the_sun
 
 
 def test_an_interval_older_than_those_kept_is_made_again() -> None:

@@ -8,8 +8,8 @@ import airshed
 from airshed.core.errors import CaseError
 from airshed.io import cf
 from airshed.models.air.assembly import assemble
-from airshed.models.air.phases import Phase, phases, with_particles
 from airshed.models.air.species_map import DepositionMap
+from airshed.models.air.species_map.fit import Phase, phases, with_particles
 
 
 def case_of(particles, **sections):

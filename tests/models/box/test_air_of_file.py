@@ -11,7 +11,7 @@ from airshed.core.errors import CaseError, MechanismError
 from airshed.mechanism import ReactionNetwork, load_mechanism, rates
 from airshed.mechanism.file_air import notes_of_air, own_density
 from airshed.mechanism.structure import findings
-from airshed.models.air.species_map.rates import air_notes, bind_rates
+from airshed.models.air.species_map.fit import air_notes, bind_rates
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.forcing import BoxForcing
 

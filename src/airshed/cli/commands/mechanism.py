@@ -77,6 +77,6 @@ def map_mechanism(mechanism: Mechanism) -> None:
     """Print a species map to begin with: what emission, the air outside and the ground are in its species."""
     from airshed.cli.render import say
     from airshed.mechanism import inspect_mechanism
-    from airshed.models.air.species_map.template import template
+    from airshed.models.air.map_template import template
 
     say(template(inspect_mechanism(mechanism)), end="")

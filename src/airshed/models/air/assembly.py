@@ -27,17 +27,17 @@ from airshed.models.air import processes
 from airshed.models.air.attribution import data_attributes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
 from airshed.models.air.case import Case, check_species
+from airshed.models.air.case.species import left_out, translated
 from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
 from airshed.models.air.emissions.settings import InventorySettings
 from airshed.models.air.emissions.split import Split, split_of
 from airshed.models.air.fields import VOLUME, air_registry
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.models.air.light import Light
-from airshed.models.air.phases import Phase, phases, with_particles
-from airshed.models.air.species_map import Needs, SpeciesMap, find_species_map, fit, left_out, translated, without_air
-from airshed.models.air.species_map.doubts import doubts
+from airshed.models.air.species_map import Needs, SpeciesMap, find_species_map, fit, without_air
+from airshed.models.air.species_map.families import doubts
+from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, phases, with_particles
 from airshed.models.air.species_map.parts import ISOPRENE
-from airshed.models.air.species_map.rates import air_notes, bind_rates
 from airshed.models.air.weather.case_weather import Given, weather_of
 from airshed.models.air.weather.extra import KNOWN, WeatherField, WeatherNeeds
 from airshed.models.air.weather.state import UNITS, MetState, state_shapes

@@ -14,7 +14,7 @@ from airshed.core.units import to
 from airshed.models.air.weather.onto import RANGES
 
 if TYPE_CHECKING:
-    from airshed.models.air.phases import Phase
+    from airshed.models.air.species_map.fit import Phase
 
 Array = npt.NDArray[Any]
 

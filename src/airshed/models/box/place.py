@@ -17,8 +17,8 @@ from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.fields import SURFACE, WEATHER
-from airshed.models.air.species_map.find import species_map_of
 from airshed.models.air.species_map.parts import DepositionMap
+from airshed.models.air.species_map.read import species_map_of
 from airshed.models.box.conditions import BoxEnvironment, midnight
 from airshed.process.kinds import Weather
 from airshed.process.place import Place

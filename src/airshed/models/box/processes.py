@@ -25,7 +25,7 @@ from airshed.formula.tree import symbols
 from airshed.kernels.step.operators import AIR, Kind
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.fields import WEATHER
-from airshed.models.air.phases import with_particles
+from airshed.models.air.species_map.fit import with_particles
 from airshed.models.box.conditions import PROCESSES, BoxConditions, BoxEnvironment
 from airshed.models.box.place import OF_AIR, BoxWeather, about_mechanism, place_of, where_to_give
 from airshed.models.box.values import Value, value_of

@@ -18,7 +18,7 @@ RANGES = {
 }  # fmt: skip
 FORMULAS = [
     wet.ratio_factor, wet.collection_factor, wet.scavenging_rate, wet.given_rate, wet.at_temperature,
-    wet.effective_henry, wet.equilibrium_ratio, wet.limited_ratio,
+    wet.effective_henry, wet.equilibrium_ratio,
     settling.viscosity, settling.mean_free_path, settling.slip_correction, settling.stokes_velocity,
     settling.settling_velocity, settling.reynolds_number, settling.sinking_air, settling.outflow_rate,
 ]  # fmt: skip

@@ -12,20 +12,20 @@ from airshed.mechanism.openatmos import NO_MUSICA, has_musica, musica_file, read
 from airshed.models.air.assembly import assemble
 from airshed.models.air.boundary import BoundaryProfiles
 from airshed.models.air.case import Case
-from airshed.models.air.deposition import DryDeposition
+from airshed.models.air.case.species import translated
 from airshed.models.air.emissions.kept import kept_notes
 from airshed.models.air.emissions.split import read_split
+from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
 from airshed.models.air.species_map import (
     Needs,
     SpeciesMap,
     find_species_map,
     fit,
     shipped_species_map,
-    translated,
     without_air,
 )
+from airshed.models.air.species_map.fit import bind_rates
 from airshed.models.air.species_map.parts import ISOPRENE
-from airshed.models.air.species_map.rates import bind_rates
 
 COARSE = ["grid.spacing=5 deg", "time.spinup=0 h", "time.length=1 h"]
 RUNNING = ("chapman", "emep", "pollu", "small_strato")
@@ -106,7 +106,7 @@ def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> Non
     row = network.names.index
     emep = BoundaryProfiles(["O3", "CO"]).at(np.geomspace(2e4, 1e5, 20))
     np.testing.assert_array_equal(profiles[[row("O3"), row("CO")]], emep)
-    deposited = DryDeposition(network.names, surrogates=fitted.deposition.surrogate).species
+    deposited = DepositionVelocities(network.names, fitted.deposition.surrogate).species
     assert {"O3", "NO2", "HNO3", "PAN", "H2O2"} < set(deposited)
     assert not {"OH", "HO2", "CO", "CH4", "NO"} & set(deposited)
     split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")

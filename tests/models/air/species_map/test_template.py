@@ -10,9 +10,9 @@ from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.models.air.boundary.profiles import read_profile
-from airshed.models.air.deposition.tables import depositing_species
 from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
 from airshed.models.air.emissions.split import read_split
+from airshed.models.air.map_template import template
 from airshed.models.air.species_map import (
     BoundaryMap,
     EmissionMap,
@@ -22,9 +22,8 @@ from airshed.models.air.species_map import (
     read_species_map,
     shipped_species_map,
 )
-from airshed.models.air.species_map.doubts import counted_twice, doubts
-from airshed.models.air.species_map.families import families, meanings_of, substances
-from airshed.models.air.species_map.template import template
+from airshed.models.air.species_map.families import counted_twice, doubts, families, meanings_of, substances
+from airshed.models.air.species_map.parts import depositing_species
 
 from .test_shipped import compounds
 
@@ -320,7 +319,7 @@ def _map(text: str, folder: Path) -> SpeciesMap:
 
 
 def _shipped() -> Path:
-    from airshed.models.air.species_map.find import shipped_species_map
+    from airshed.models.air.species_map.read import shipped_species_map
 
     return Path(shipped_species_map("emep").source)
 

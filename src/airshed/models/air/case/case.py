@@ -1,6 +1,6 @@
 """The case: what to simulate, read from a file or a dictionary, checked, immutable."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from os.path import relpath
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, create_model, model_validator
 
 from airshed.case.case import RunCase
-from airshed.case.messages import faults_in_words
 from airshed.case.process_files import ProcessSection
 from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError, UnknownMechanismError
 from airshed.core.settings import Section, refuse, setting
-from airshed.core.text import listed, nearest, shown, suggestion
+from airshed.core.text import nearest, shown, suggestion
 from airshed.grid import Grid
 from airshed.grid.places import turned_into
 from airshed.mechanism import inspect_mechanism, load_mechanism
@@ -26,7 +25,6 @@ from airshed.models.air import processes
 from airshed.models.air.case import sections
 from airshed.models.air.case.inverse import AssimilationSection, ReceptorSection
 from airshed.models.air.case.sections import GridSection, TimeSection
-from airshed.models.air.fields import WEATHER
 from airshed.process.discovery import processes_of, sections_of
 from airshed.program.integrators import integrator, with_updates
 from airshed.program.placement import on_groups
@@ -186,59 +184,6 @@ else:
         "Case", __base__=_FixedCase, __module__=__name__, __doc__=_FixedCase.__doc__,
         **sections_of(each for each in processes_of(processes) if each.section not in _FixedCase.model_fields),
     )  # fmt: skip
-
-
-def check_species(case: Case, species: Iterable[str], further: Iterable[str] = ()) -> None:
-    """Refuse a case that names species that the mechanism does not have; raises CaseError with the nearest ones.
-
-    Output may name fields of the weather too, and `further` ones, which processes add.
-    """
-    known = set(species)
-    weather = {*(spec.name for spec in WEATHER), *further}
-    named: list[tuple[str, Iterable[str]]] = [
-        (f"output.{index}.fields", [] if output.fields == "all" else [n for n in output.fields if n not in weather])
-        for index, output in enumerate(case.output)
-    ]
-    named += [(f"emissions.point.{i}.species", (point.species,)) for i, point in enumerate(case.emissions.point)]
-    named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
-    observed = case.assimilation.observations
-    named += [("assimilation.observations.species", observed.species)]
-    named += [("assimilation.observations.names", observed.names.values())]
-    named += [(f"assimilation.control.{i}.species", each.species) for i, each in enumerate(case.assimilation.control)]
-    named += [
-        ("deposition.velocities", case.deposition.velocities),
-        *((f"{section}.{name}", table) for section, name, table in case.tables_by_species()),
-        ("boundary.scale", case.boundary.scale),
-        ("boundary.values", case.boundary.values),
-        ("initial.values", case.initial.values),
-    ]
-    _refuse_unknown(case, named, known)
-
-
-def check_receptor(case: Case, species: Iterable[str], asked: str) -> None:
-    """Refuse a receptor, or adjoint fields, of species that the mechanism does not have; raises CaseError.
-
-    Runs do not ask for this: a case may be run with a mechanism that its receptor does not know.
-    """
-    _refuse_unknown(case, [("receptor.species", [asked]), ("receptor.fields", case.receptor.fields)], set(species))
-
-
-def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], known: Collection[str]) -> None:
-    faults = []
-    for key, names in named:
-        unknown = [name for name in dict.fromkeys(names) if name not in known]
-        if unknown:
-            place = case.provenance.get(key) or case.provenance.get(f"{key}.{unknown[0]}", "")
-            faults.append((place, f"{key}: {_unknown_species(unknown, case.chemistry.mechanism, known)}"))
-    if faults:
-        raise CaseError(faults_in_words(faults, case._file))
-
-
-def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str]) -> str:
-    if len(names) == 1:
-        return f"{names[0]!r} is not a species of {mechanism}; {suggestion(names[0], known)}"
-    advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
-    return f"{listed([shown(name) for name in names])} are not species of {mechanism}; {advice}"
 
 
 def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:

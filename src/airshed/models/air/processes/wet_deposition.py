@@ -12,7 +12,9 @@ or c alone, from a coefficient that a case gives. With Henry's law, W is at most
 source  Simpson et al. 2012, Atmos. Chem. Phys. 12, 7825-7868, section 8.2; Berge & Jakobsen 1998, Tellus B 50, 205-223
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,6 +22,7 @@ import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.units import Quantity
+from airshed.models.air.species_map.parts import depositing_species, read_table
 from airshed.process import Process, at_instant, choice, loss, number, per_species, quantity, weather
 
 if TYPE_CHECKING:
@@ -108,11 +111,6 @@ def equilibrium_ratio(henry: Array, temperature: Array) -> Array:
     return henry * _LITRES_ATMOSPHERES * GAS_CONSTANT * temperature
 
 
-def limited_ratio(ratio: Array, equilibrium: Array) -> Array:
-    """Return the scavenging ratio [1] of a gas whose rain holds at most what Henry's law allows."""
-    return np.minimum(ratio, equilibrium)
-
-
 def rain_without_cloud(precipitation: Array, layer_faces: Array, origin: float) -> Array:
     """Return the rain through layers where nothing tells of cloud: all of it, from ``origin`` to the ground.
 
@@ -148,6 +146,131 @@ def rain_in_layers(
     return np.where(is_cloud, 0.0, rain), np.where(is_cloud, rain, 0.0)
 
 
+@dataclass(frozen=True)
+class ScavengedSpecies:
+    """A substance that goes into rain; see the table for what the numbers are, which are 0 where it has none.
+
+    henry  (constant at 298 K [mol/(l atm)], growth in the cold [K]);  acid  the same of both dissociations [mol/l];
+    base   the same of Kb/Kw [l/mol]
+    """
+
+    name: str
+    source: str
+    particle: bool
+    in_cloud: float
+    below_cloud: float
+    efficiency: float
+    henry: tuple[float, float]
+    acid: tuple[tuple[float, float], tuple[float, float]]
+    base: tuple[float, float]
+
+
+@cache
+def scavenged_species() -> Mapping[str, ScavengedSpecies]:
+    """Return what goes into rain, by folded name; a substance stands under its name and under each of its aliases."""
+    known: dict[str, ScavengedSpecies] = {}
+    for name, row in read_table("deposition/scavenging.toml").items():
+        first, second, *_ = *zip(row.get("acid", ()), row.get("acid_cold", ()), strict=True), (0.0, 0.0), (0.0, 0.0)
+        entry = ScavengedSpecies(
+            name=name,
+            source=row["source"],
+            particle="efficiency" in row,
+            in_cloud=row.get("in_cloud", 0.0),
+            below_cloud=row.get("below_cloud", 0.0),
+            efficiency=row.get("efficiency", 0.0),
+            henry=(row.get("henry", 0.0), row.get("henry_cold", 0.0)),
+            acid=(first, second),
+            base=(row.get("base", 0.0), row.get("base_cold", 0.0)),
+        )
+        known.update({alias.casefold(): entry for alias in (name, *row.get("alias", ()))})
+    return known
+
+
+class Scavenging:
+    """Numbers of species by which rain takes them out of the air.
+
+    species     those that go into rain, in the mechanism's order
+    provenance  where each has its numbers from
+    below       a [m2/kg] of each, (n,);  inside  b [m2/kg];  coefficient  c [1/s] in rain of 1 mm/h
+    soluble     whether Henry's law limits a and b of each, (n,)
+    """
+
+    def __init__(
+        self, species: Sequence[str], substances: Mapping[str, str], *, scheme: str = "ratios", ph: float = 5.0,
+        coefficients: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
+        """Look up the species.
+
+        substances    {species: substance of the deposition table}
+        scheme        "ratios" (scavenging ratios of the table), "henry" (those of very soluble gases, limited by
+                      Henry's law; particles as with "ratios"), or "none" (only what ``coefficients`` gives)
+        ph            of the rain
+        coefficients  {species: loss [1/s] to rain of 1 mm/h} in place of the scheme's; 0 for none
+        """
+        given = coefficients or {}
+        found = {name: _entry(substances[name], scheme) for name in species if name in substances and name not in given}
+        table = {name: entry for name, entry in found.items() if entry is not None}
+        self.species = tuple(name for name in species if name in table or given.get(name, 0.0) > 0.0)
+        self.provenance = {
+            name: f"given: {given[name]:g} 1/s in 1 mm/h"
+            if name in given
+            else f"{scheme}: {_origin(name, table[name])}"
+            for name in self.species
+        }
+        entries = [table.get(name) for name in self.species]
+        self.soluble = np.array([each is not None and scheme == "henry" and not each.particle for each in entries])
+        pairs = [_factors(each, scheme) for each in entries]
+        self.below, self.inside = np.array(pairs, np.float64).reshape(-1, 2).T.copy()
+        self.coefficient = np.array([given.get(name, 0.0) for name in self.species])
+        self._entries, self._hydrogen = entries, 10.0**-ph
+
+    def rate(self, rain_below: Array, rain_in: Array, temperature: Array) -> Array:
+        """Return Lambda (species, nz, nlat, nlon) [1/s] of rain [kg m-2 s-1] and temperature [K] (nz, nlat, nlon)."""
+        total = np.empty((len(self.species), *rain_below.shape))
+        for row, name in enumerate(self.species):
+            below, inside = np.asarray(self.below[row]), np.asarray(self.inside[row])
+            if self.soluble[row]:
+                most = ratio_factor(equilibrium_ratio(self.henry(name, temperature), temperature))
+                below, inside = np.minimum(below, most), np.minimum(inside, most)
+            total[row] = scavenging_rate(below, inside, rain_below, rain_in)
+            total[row] += given_rate(self.coefficient[row], rain_below + rain_in)
+        return total
+
+    def henry(self, name: str, temperature: Array) -> Array:
+        """Return the effective Henry's constant [mol/(l atm)] of a species that the scheme "henry" limits."""
+        entry = self._entries[self.species.index(name)]
+        assert entry is not None
+        henry, acid, second, base = (
+            at_temperature(np.asarray(value), np.asarray(cold), temperature)
+            for value, cold in (entry.henry, *entry.acid, entry.base)
+        )
+        return effective_henry(henry, acid, second, base, self._hydrogen)
+
+
+def _entry(name: str, scheme: str) -> ScavengedSpecies | None:
+    """Return what of the table a species goes into rain as, by the substance as which it deposits; None for nothing."""
+    dry = depositing_species().get(name.casefold())
+    entry = scavenged_species().get((dry.name if dry else name).casefold())
+    if entry is None or scheme == "none" or (scheme == "ratios" and entry.in_cloud == 0.0):
+        return None
+    return entry
+
+
+def _origin(name: str, entry: ScavengedSpecies) -> str:
+    """Return the source of the numbers, with the substance if it is another one."""
+    return entry.source if entry.name.casefold() == name.casefold() else f"as {entry.name}, {entry.source}"
+
+
+def _factors(entry: ScavengedSpecies | None, scheme: str) -> tuple[float, float]:
+    """Return a and b [m2/kg] of a substance; 0 for None."""
+    if entry is None:
+        return 0.0, 0.0
+    if entry.particle:
+        return float(collection_factor(np.asarray(entry.efficiency))), float(ratio_factor(np.asarray(entry.in_cloud)))
+    below, inside = (SOLUBLE_BELOW, SOLUBLE_IN) if scheme == "henry" else (entry.below_cloud, entry.in_cloud)
+    return float(ratio_factor(np.asarray(below))), float(ratio_factor(np.asarray(inside)))
+
+
 class WetDeposition(Process, section="wet_deposition", order=40):
     """What rain takes out of the air."""
 
@@ -166,13 +289,11 @@ class WetDeposition(Process, section="wet_deposition", order=40):
 
     def prepare(self) -> None:
         """Look up as what each species goes into rain."""
-        from airshed.models.air.deposition.wet import WetDeposition as Numbers
-
         coefficients: Mapping[str, Quantity] = self.coefficients
-        self.numbers = Numbers(
-            self.place.species, scheme=self.scheme, ph=self.ph,
+        self.numbers = Scavenging(
+            self.place.species, self.place.about["deposition map"].substances(self.place.species),
+            scheme=self.scheme, ph=self.ph,
             coefficients={name: value.value for name, value in coefficients.items()},
-            surrogates=self.place.about["deposition map"].substances(self.place.species),
         )  # fmt: skip
 
     def is_on(self) -> bool:

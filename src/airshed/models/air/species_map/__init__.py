@@ -1,13 +1,13 @@
-"""Species maps: what emission, the air outside, the ground and the sun are in the species of a mechanism.
+"""Species maps: emission, boundary concentrations, deposition and open rates in the species of a mechanism.
 
-:func:`airshed.models.air.species_map.template.template` writes one to begin with.
+Reading order: ``parts`` (the map as data), ``read`` (finds and reads its file), ``fit`` (fits it to a mechanism and a
+case), ``families`` (meanings of species by shipped maps, names and atoms).
+:mod:`airshed.models.air.map_template` writes a map to begin with.
 """
 
-from airshed.models.air.species_map.find import find_species_map, shipped_species_map
 from airshed.models.air.species_map.fit import Needs, fit, without_air
-from airshed.models.air.species_map.names import left_out, translated
 from airshed.models.air.species_map.parts import BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
-from airshed.models.air.species_map.read import read_species_map
+from airshed.models.air.species_map.read import find_species_map, read_species_map, shipped_species_map
 
 __all__ = [
     "BoundaryMap",
@@ -18,9 +18,7 @@ __all__ = [
     "SpeciesMap",
     "find_species_map",
     "fit",
-    "left_out",
     "read_species_map",
     "shipped_species_map",
-    "translated",
     "without_air",
 ]

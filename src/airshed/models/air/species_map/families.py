@@ -3,24 +3,26 @@
 A name alone decides only where it means the same in every mechanism, as O3 and C2H6 do. ISOP is isoprene in carbon bond
 mechanisms and its peroxy radical in RACM: such names have the meaning of the family that several species of the
 mechanism belong to. A composition in the mechanism's file that contradicts a name goes before it.
+
+:func:`doubts` lists what a run should not take for granted of a map: guesses, contradictions, and what counts twice.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.reaction import Species
-from airshed.models.air.deposition.tables import depositing_species
-from airshed.models.air.species_map.find import shipped_maps
-from airshed.models.air.species_map.parts import Amounts, SpeciesMap
+from airshed.models.air.species_map.parts import Amounts, BoundaryMap, SpeciesMap, depositing_species, read_table
+from airshed.models.air.species_map.read import shipped_maps
 
 _FORMULA: Final = re.compile(r"([A-Z][a-z]?)(\d*)")
+
 _RADICAL: Final = "radical"
+
 _FITS: Final = 0.8
 """Share of the species of a shipped map that a mechanism must have for the map to be its own."""
 
@@ -252,7 +254,7 @@ def _spelled(own: SpeciesMap, known: Mapping[str, str]) -> SpeciesMap:
 @cache
 def substances() -> Mapping[str, Substance]:
     """Return the substances by name."""
-    return {name: _substance(name, row) for name, row in _read("substances.toml").items()}
+    return {name: _substance(name, row) for name, row in read_table("families/substances.toml").items()}
 
 
 def _substance(name: str, row: Mapping[str, Any]) -> Substance:
@@ -274,14 +276,14 @@ def _substance(name: str, row: Mapping[str, Any]) -> Substance:
 
 @cache
 def _universal_names() -> Mapping[str, str]:
-    table = _read("substances.toml").items()
+    table = read_table("families/substances.toml").items()
     return {each.upper(): name for name, row in table for each in (name, *row.get("names", ()))}
 
 
 @cache
 def families() -> tuple[Family, ...]:
     """Return the families of mechanisms, without variants."""
-    rows = _read("families.toml")
+    rows = read_table("families/families.toml")
     found = {key: _family(row) for key, row in rows.items() if "variant_of" not in row}
     for row in rows.values():
         if "variant_of" in row:
@@ -308,5 +310,70 @@ def _variant(base: Family, own: Family) -> Family:
     )
 
 
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads((files("airshed.models.air") / "data" / "families" / name).read_text(encoding="utf-8"))
+_LISTED = 8
+
+_WHOLE = 1.0
+"""Factor from which on a column counts fully in a species."""
+
+
+def doubts(species_map: SpeciesMap, network: ReactionNetwork, compounds: Iterable[str]) -> list[str]:
+    """Return a line for each doubt about a map, in the spelling of the mechanism.
+
+    compounds  that the case emits
+    """
+    meanings = meanings_of(network)
+    return [
+        *_guesses(species_map, compounds),
+        *_contradictions(species_map, meanings, compounds),
+        *counted_twice(species_map.boundary),
+    ]
+
+
+def counted_twice(boundary: BoundaryMap) -> list[str]:
+    """Return a line for each column of the profile that counts fully in more than one species."""
+    species: dict[str, list[str]] = {}
+    for name, columns in boundary.profile.items():
+        for column, factor in columns.items():
+            if factor >= _WHOLE:
+                species.setdefault(column, []).append(name)
+    return [
+        f"[boundary] counts the column {column} in {' and in '.join(names)}; take it out of all but one"
+        for column, names in species.items()
+        if len(names) > 1
+    ]
+
+
+def _guesses(species_map: SpeciesMap, compounds: Iterable[str]) -> list[str]:
+    """Return what guesses decide: which species compounds become, and for how many species the rest."""
+    guessed, emitted = species_map.guesses, set(compounds)
+    told = []
+    becomes = [
+        f"{name} as {' + '.join(species_map.emissions.of(name)) or 'nothing'}"
+        for name in guessed.get("emissions", ())
+        if name in emitted
+    ]
+    if becomes:
+        told.append(f"emission of {', '.join(becomes)}")
+    for section, text in (("boundary", "clean air"), ("deposition", "deposition")):
+        names = guessed.get(section, ())
+        if names:
+            told.append(f"{text} of {', '.join(names[:_LISTED])}{_more(len(names))}")
+    return [f"{Path(species_map.source).name} guesses: {'; '.join(told)}"] if told else []
+
+
+def _contradictions(species_map: SpeciesMap, meanings: Meanings, compounds: Iterable[str]) -> list[str]:
+    """Return the compounds that the map makes a species of which names or atoms say that it is something else."""
+    if meanings.family is None or (meanings.own.source and not meanings.loose):
+        return []
+    found = []
+    for compound in dict.fromkeys(compounds):
+        right = meanings.standing_for(compound)
+        becomes = species_map.emissions.of(compound)
+        if right is not None and becomes and right not in becomes:
+            title = meanings.family.title
+            found.append(f"{compound} becomes {' + '.join(becomes)}, but is {right} in mechanisms like {title}")
+    return found
+
+
+def _more(count: int) -> str:
+    return f" and {count - _LISTED} more" if count > _LISTED else ""

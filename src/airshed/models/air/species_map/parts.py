@@ -1,8 +1,11 @@
 """A species map as data: what the rest of the model hands over, in the species of one mechanism."""
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, Self
 
 ISOPRENE: Final = "isoprene"
 """The compound that vegetation emits."""
@@ -12,6 +15,11 @@ OPTIONAL: Final = ("NH3",)
 
 Amounts = Mapping[str, float]
 """Species (or column) -> factor [mol/mol]."""
+
+
+def read_table(path: str) -> dict[str, Any]:
+    """Return a table that is shipped with the model, by its path in the folder ``data``."""
+    return tomllib.loads((files("airshed.models.air") / "data" / path).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,41 @@ class BoundaryMap:
 
     def __contains__(self, species: str) -> bool:
         return self.others or species in self.zero or species in self.uniform or species in self.profile
+
+
+@dataclass(frozen=True)
+class DepositingSpecies:
+    """A substance that deposits: molar mass [g/mol], Henry's constant [mol/(l atm)], reactivity [1]; 0 for particles.
+
+    ``constant`` are the velocities [m/s] over land and sea of the scheme "constant", None where it has none.
+    """
+
+    name: str
+    source: str
+    particle: bool
+    mass: float
+    henry: float
+    reactivity: float
+    constant: tuple[float, float] | None
+
+
+@cache
+def depositing_species() -> Mapping[str, DepositingSpecies]:
+    """Return what deposits, by folded name; a substance stands under its name and under each of its aliases."""
+    known: dict[str, DepositingSpecies] = {}
+    for name, row in read_table("deposition/species.toml").items():
+        constant = row.get("constant")
+        entry = DepositingSpecies(
+            name=name,
+            source=row["source"],
+            particle=row.get("particle", False),
+            mass=row.get("mass", 0.0),
+            henry=row.get("henry", 0.0),
+            reactivity=row.get("reactivity", 0.0),
+            constant=(0.01 * constant["land"], 0.01 * constant["sea"]) if constant else None,
+        )
+        known.update({alias.casefold(): entry for alias in (name, *row.get("alias", ()))})
+    return known
 
 
 @dataclass(frozen=True)

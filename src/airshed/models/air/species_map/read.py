@@ -1,6 +1,11 @@
-"""Reads a species map from TOML; what is wrong is told with its file and line."""
+"""Finds and reads the species map of a mechanism: the case's, the one beside the mechanism's file, or a shipped one.
+
+Errors name the file and the line.
+"""
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import as_file, files
 from pathlib import Path
 from sys import float_info
 from typing import Any, Final, NoReturn, TypeVar
@@ -10,8 +15,90 @@ from airshed.case.toml import KeyPath, flatten, key_lines, read_toml
 from airshed.core.errors import CaseError
 from airshed.core.text import shown, suggestion
 from airshed.core.units import to
-from airshed.models.air.deposition.tables import depositing_species
-from airshed.models.air.species_map.parts import Amounts, BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
+from airshed.models.air.species_map.parts import (
+    Amounts,
+    BoundaryMap,
+    Compound,
+    DepositionMap,
+    EmissionMap,
+    SpeciesMap,
+    depositing_species,
+)
+
+AUTO = "auto"
+"""The choice that goes by the mechanism."""
+
+SUFFIX = ".species.toml"
+"""End of the name of a map beside a mechanism's file."""
+
+
+def find_species_map(choice: str, mechanism: str, name: str, base: Path) -> SpeciesMap:
+    """Return a mechanism's species map, or the one that says nothing where there is none.
+
+    choice     "auto", the name of a shipped map, or a file
+    mechanism  as the case names it: a name or a path, beside which ``NAME.species.toml`` is looked for
+    name       of the network
+    base       the folder that `choice` is relative to
+
+    Raises CaseError for a map that is not there or cannot be read, and for one that declares the mechanism unfit.
+    """
+    found = species_map_of(mechanism, name) if choice == AUTO else _chosen(choice, base)
+    if found.unfit:
+        raise CaseError(f"mechanism {name} cannot run in a case: {found.unfit}")
+    return found
+
+
+def species_map_of(mechanism: str, name: str) -> SpeciesMap:
+    """Return the map of a mechanism, given by its name or path and the name of its network; an empty one without."""
+    beside = map_beside(mechanism)
+    if beside is not None and beside.is_file():
+        return read_species_map(beside)
+    names = {Path(mechanism).stem.casefold(), mechanism.casefold(), name.casefold()}
+    for known in _shipped():
+        if known.casefold() in names:
+            return shipped_species_map(known)
+    maps = (shipped_species_map(known) for known in _shipped())
+    return next((each for each in maps if not names.isdisjoint(map(str.casefold, each.mechanisms))), SpeciesMap())
+
+
+def map_beside(mechanism: str) -> Path | None:
+    """Return where a mechanism that is a path has its own map, whether or not it is there; None for a mere name."""
+    path = Path(mechanism)
+    return path.with_name(path.stem + SUFFIX) if path.suffix or len(path.parts) > 1 else None
+
+
+def map_to_write(species_map: SpeciesMap, mechanism: str) -> str:
+    """Return the user's file to which entries are added: the map itself, or a new one of a name that is found."""
+    shipped = [str(path) for path in _shipped().values()]
+    own = species_map.source if species_map.source not in shipped else ""
+    return own or str(map_beside(mechanism) or f"{mechanism}{SUFFIX}")
+
+
+@cache
+def shipped_species_map(name: str) -> SpeciesMap:
+    """Return the map that is shipped under a name; raises CaseError where there is none."""
+    if name not in _shipped():
+        raise CaseError(f"there is no species map {name!r}; {suggestion(name, _shipped())}, and a file ends in .toml")
+    return read_species_map(_shipped()[name])
+
+
+def shipped_maps() -> tuple[SpeciesMap, ...]:
+    """Return all maps that are shipped."""
+    return tuple(map(shipped_species_map, _shipped()))
+
+
+@cache
+def _shipped() -> dict[str, Path]:
+    with as_file(files("airshed.models.air") / "data" / "species") as folder:
+        return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def _chosen(choice: str, base: Path) -> SpeciesMap:
+    path = Path(choice)
+    if not path.suffix and len(path.parts) == 1:
+        return shipped_species_map(choice)
+    return read_species_map(base / path)
+
 
 Value = TypeVar("Value")
 
@@ -19,14 +106,19 @@ SECTIONS: Final = (
     "mechanisms", "unfit", "caution", "air", "names", "split", "emissions", "boundary", "deposition", "rates", "carbon",
     "guesses",
 )  # fmt: skip
+
 OTHERS: Final = "others"
 """In place of a list of names: all that the section does not name."""
 
 _GUESSED: Final = ("emissions", "boundary", "deposition")
+
 _LONGEST: Final = 60
+
 _MOST_MOLES: Final = 1e6
 """More moles than a mole of anything becomes, and more atoms of carbon than it has."""
+
 _HEAVIEST: Final = 10.0
+
 _COMPOUND: Final = 'NAME = { mass = 0.95, molar_mass = "46.0055 g/mol", carbon = 0 }'
 
 

@@ -13,8 +13,8 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.boundary.profiles import read_profile
 from airshed.models.air.emissions.split import read_split
 from airshed.models.air.species_map.families import Meanings, meanings_elsewhere, meanings_of, substances
-from airshed.models.air.species_map.find import SUFFIX, shipped_species_map
 from airshed.models.air.species_map.parts import ISOPRENE, Amounts
+from airshed.models.air.species_map.read import SUFFIX, shipped_species_map
 
 _HEAD: Final = """\
 # Species map of the mechanism {name}: what emission, the air outside, the ground and the sun are in its species.

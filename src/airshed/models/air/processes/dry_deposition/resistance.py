@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.constants import VON_KARMAN
-from airshed.models.air.deposition.tables import Surface
+from airshed.models.air.species_map.parts import read_table
 
 Array = NDArray[np.float64]
 
@@ -27,6 +27,42 @@ _SMALLEST_SURFACE = 1.0
 _FREEZING = 273.15
 _WARMEST_LEAF = 40.0
 _STRONGEST_PARTICLE_INSTABILITY = 0.04
+
+SEASONS = ("summer", "autumn", "late_autumn", "spring")
+"""Seasonal categories of Wesely (1989); that of snow is left out."""
+
+WATER = "water"
+
+_SEASON_OF_MONTH = ("late_autumn",) * 2 + ("spring",) * 3 + ("summer",) * 3 + ("autumn",) * 2 + ("late_autumn",) * 2
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A kind of surface in one season: share of land or sea [1], and resistances [s/m], infinite where none goes."""
+
+    share: float
+    stomata: float
+    cuticle: float
+    in_canopy: float
+    ground_so2: float
+    ground_o3: float
+    exposed_so2: float
+    exposed_o3: float
+
+
+def season(month: int, latitude: float) -> str:
+    """Return Wesely's seasonal category for a month (1 to 12) and a latitude [degrees]; half a year on in the south."""
+    return _SEASON_OF_MONTH[(month - 1 + (6 if latitude < 0.0 else 0)) % 12]
+
+
+def surfaces(of_season: str) -> dict[str, Surface]:
+    """Return the kinds of surface in one of ``SEASONS``: those of the land with their shares, and water with 1."""
+    table = read_table("deposition/surfaces.toml")
+    mix = table["mix"]
+    return {
+        name: Surface(mix.get(name, 1.0), **dict(zip(table["columns"], table[name][of_season], strict=True)))
+        for name in (*mix, WATER)
+    }
 
 
 def aerodynamic(height: float, roughness: Array, friction_velocity: Array, obukhov_length: Array) -> Array:

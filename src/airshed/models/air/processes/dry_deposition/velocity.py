@@ -1,83 +1,115 @@
-"""Dry deposition velocities of a mechanism's species."""
+"""The ground takes up gases and particles from the lowest layer: d(A q)/dt = -v a N q, velocity v [m/s] by a scheme.
+
+v is given, constant over land and sea, or follows from the resistances of the air and the surface to each substance.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.errors import CaseError
-from airshed.core.text import suggestion
+from airshed.core.units import Quantity
 from airshed.kernels.one_pass import one_pass
-from airshed.models.air.deposition import resistance
-from airshed.models.air.deposition.tables import (
-    SEASONS,
-    WATER,
-    DepositingSpecies,
-    Surface,
-    depositing_species,
-    surfaces,
-)
+from airshed.models.air.case.sections import DepositionSection
 from airshed.models.air.landcover import LAND_ROUGHNESS, sea_roughness
+from airshed.models.air.processes.dry_deposition import resistance
 from airshed.models.air.solar import global_radiation
-from airshed.models.air.weather import MetState
+from airshed.models.air.species_map.parts import DepositingSpecies, depositing_species
+from airshed.process import Process, at_instant, loss
+
+if TYPE_CHECKING:
+    from airshed.models.air.weather import MetState
 
 Array = NDArray[np.float64]
-
-SCHEMES = ("resistance", "constant", "none")
 
 _NIGHT = 0.25
 
 
-class DryDeposition:
+class DryDeposition(Process, section="deposition", order=30, model=DepositionSection):
+    """What the ground takes up."""
+
+    scheme: str
+    velocities: Mapping[str, Quantity]
+
+    def prepare(self) -> None:
+        """Look up how each species deposits."""
+        place = self.place
+        month = int(place.start.astype("datetime64[M]").astype(int)) % 12 + 1
+        self.of_species = DepositionVelocities(
+            place.species, place.about["deposition map"].surrogate, scheme=self.scheme,
+            given={name: value.value for name, value in self.velocities.items()},
+            reference_height=float(place.whole.level[0]),
+            season=resistance.season(month, float(place.whole.lat.mean())),
+        )  # fmt: skip
+
+    def is_on(self) -> bool:
+        """Whether some species deposits."""
+        return bool(self.species)
+
+    @property
+    def species(self) -> tuple[str, ...]:
+        """Those that have a velocity."""
+        return self.of_species.species
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Where each species has its velocity from."""
+        return self.of_species.provenance
+
+    @property
+    def follows_the_sun(self) -> bool:
+        """Whether velocities change between day and night in air that stays the same."""
+        return self.of_species.follows_the_sun
+
+    @at_instant("mol/s", "ground", by_species=True)
+    def conductance(self, met: "MetState", seconds: float) -> Array:
+        """Air that loses its content to the ground."""
+        place = self.place
+        height = place.sun_height(seconds)
+        velocities = self.of_species.velocities(met, place.land_fraction, height)
+        return np.asarray((velocities * (place.grid.cell_area * met.air_density[0]))[:, None])
+
+    @loss(levels="ground", term="deposited")
+    def deposited(conductance, air):
+        """First-order loss of the lowest layer [1/s]."""
+        return conductance / air
+
+
+class DepositionVelocities:
     """Velocities at which species leave the lowest layer to the ground.
 
-    ``species`` are those that deposit, in the mechanism's order; ``provenance`` tells where each has its velocity from.
+    species     those that deposit, in the mechanism's order
+    provenance  where each has its velocity from
     """
 
     def __init__(
-        self,
-        species: Sequence[str],
-        *,
-        scheme: str = "resistance",
-        velocities: Mapping[str, float] | None = None,
-        surrogates: Mapping[str, str] | None = None,
-        reference_height: float = 10.0,
-        season: str = "summer",
-    ) -> None:
-        """Choose the scheme and the species.
+        self, species: Sequence[str], substances: Mapping[str, str], *, scheme: str = "resistance",
+        given: Mapping[str, float] | None = None, reference_height: float = 10.0, season: str = "summer",
+    ) -> None:  # fmt: skip
+        """Look up the species.
 
-        species           the mechanism's
+        substances        {species: substance of the deposition table}
         scheme            "resistance" (turbulence, still air, surface), "constant" (one velocity over land, one over
-                          sea, a quarter of it at night), or "none" (only what ``velocities`` gives)
-        velocities        {species: velocity} [m/s], always and everywhere, in place of the scheme's; 0 for none
-        surrogates        {species: substance of the table as which it deposits}; without it each species is looked up
-                          by its own name, in upper and lower case alike, and by usual other names
+                          sea, a quarter of it at night), or "none" (only what ``given`` has)
+        given             {species: velocity} [m/s], always and everywhere, in place of the scheme's; 0 for none
         reference_height  [m] at which the mixing ratio of the lowest layer holds: its middle
-        season            one of SEASONS: see :func:`airshed.models.air.deposition.season`
-        raises            CaseError for a scheme, season, species or substance that is not there, and for a velocity
-                          below 0
+        season            one of :data:`resistance.SEASONS`
         """
-        for name, value, known in (("scheme", scheme, SCHEMES), ("season", season, SEASONS)):
-            if value not in known:
-                raise CaseError(f"deposition.{name} = {value!r} is not known; {suggestion(value, known)}")
-        given = _checked(velocities or {}, species)
-        substances = {name: name for name in species} if surrogates is None else _substances(surrogates)
-        table = {
-            name: entry
-            for name in species
-            if name not in given and name in substances and (entry := _entry(substances[name], scheme))
-        }
+        given = given or {}
+        found = {name: _entry(substances[name], scheme) for name in species if name in substances and name not in given}
+        table = {name: entry for name, entry in found.items() if entry is not None}
         self.species = tuple(name for name in species if name in table or given.get(name, 0.0) > 0.0)
         self.provenance = {
             name: f"given: {given[name]:g} m/s" if name in given else f"{scheme}: {_origin(name, table[name])}"
             for name in self.species
         }
-        kinds = surfaces(season)
-        self._over_land = _velocity_over(tuple(kind for name, kind in kinds.items() if name != WATER))
-        self._over_sea = _velocity_over((kinds[WATER],))
+        kinds = resistance.surfaces(season)
+        water = kinds[resistance.WATER]
+        self._over_land = _velocity_over(tuple(kind for kind in kinds.values() if kind is not water))
+        self._over_sea = _velocity_over((water,))
         self._scheme, self._height = scheme, reference_height
         self._given = {row: given[name] for row, name in enumerate(self.species) if name in given}
         self._tabled = {row: table[name] for row, name in enumerate(self.species) if name in table}
@@ -93,7 +125,7 @@ class DryDeposition:
         """Whether some velocities change between day and night in air that stays the same: all but the given ones."""
         return bool(self._tabled)
 
-    def velocities(self, met: MetState, land_fraction: Array, cos_zenith: Array) -> Array:
+    def velocities(self, met: "MetState", land_fraction: Array, cos_zenith: Array) -> Array:
         """Return the deposition velocities: those of the land and the sea of a cell, weighted by area.
 
         reads    friction_velocity, obukhov_length, surface_temperature, cloud_cover of ``met``;
@@ -132,7 +164,7 @@ class DryDeposition:
 
 
 @cache
-def _velocity_over(kinds: tuple[Surface, ...]) -> Callable[..., Array]:
+def _velocity_over(kinds: tuple[resistance.Surface, ...]) -> Callable[..., Array]:
     """Return the formula of the velocities (n, cell) [m/s] of gases over kinds of surface, weighted by their shares.
 
     Of way_down, the resistance of the air (n, cell) [s/m]; mass, henry and reactivity of the gases (n, 1); and the
@@ -152,7 +184,7 @@ def _velocity_over(kinds: tuple[Surface, ...]) -> Callable[..., Array]:
 
 @dataclass(frozen=True)
 class _Air:
-    """What deposition sees of the weather: friction velocity [m/s], Obukhov length [m], temperature [K], light [W/m2].
+    """Weather of the lowest layer: friction velocity [m/s], Obukhov length [m], temperature [K], light [W/m2].
 
     (nlat, nlon), or (cell,)
     """
@@ -167,17 +199,6 @@ class _Air:
         return _Air(*(field.take(cells) for field in (self.friction, self.obukhov, self.temperature, self.light)))
 
 
-def _substances(surrogates: Mapping[str, str]) -> Mapping[str, str]:
-    for name, substance in surrogates.items():
-        if substance.casefold() not in depositing_species():
-            known = [entry.name for entry in depositing_species().values()]
-            raise CaseError(
-                f"{name} is to deposit as {substance!r}, which is not in the deposition table; "
-                f"{suggestion(substance, known)}"
-            )
-    return surrogates
-
-
 def _origin(name: str, entry: DepositingSpecies) -> str:
     """Where the properties come from, and of what substance they are if it is another one."""
     return entry.source if entry.name.casefold() == name.casefold() else f"as {entry.name}, {entry.source}"
@@ -189,14 +210,3 @@ def _entry(name: str, scheme: str) -> DepositingSpecies | None:
     if entry is None or scheme == "none" or (scheme == "constant" and entry.constant is None):
         return None
     return entry
-
-
-def _checked(velocities: Mapping[str, float], species: Sequence[str]) -> dict[str, float]:
-    for name, velocity in velocities.items():
-        if name not in species:
-            raise CaseError(
-                f"deposition.velocities: {name!r} is no species of the mechanism; {suggestion(name, species)}"
-            )
-        if not isfinite(velocity) or velocity < 0.0:
-            raise CaseError(f"deposition.velocities.{name} = {velocity:g} m/s: give a velocity that is not negative")
-    return dict(velocities)

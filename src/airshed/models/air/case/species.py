@@ -1,0 +1,119 @@
+"""The species that a case names: checked against the mechanism, or translated from those of another one."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from airshed.case.messages import faults_in_words
+from airshed.core.errors import CaseError
+from airshed.core.text import listed, shown, suggestion
+from airshed.models.air.case.case import Case
+from airshed.models.air.fields import WEATHER
+from airshed.models.air.species_map.parts import SpeciesMap
+
+
+def check_species(case: Case, species: Iterable[str], further: Iterable[str] = ()) -> None:
+    """Refuse a case that names species that the mechanism does not have; raises CaseError with the nearest ones.
+
+    Output may name fields of the weather too, and `further` ones, which processes add.
+    """
+    known = set(species)
+    weather = {*(spec.name for spec in WEATHER), *further}
+    named: list[tuple[str, Iterable[str]]] = [
+        (f"output.{index}.fields", [] if output.fields == "all" else [n for n in output.fields if n not in weather])
+        for index, output in enumerate(case.output)
+    ]
+    named += [(f"emissions.point.{i}.species", (point.species,)) for i, point in enumerate(case.emissions.point)]
+    named += [(f"emissions.area.{i}.rates", box.rates) for i, box in enumerate(case.emissions.area)]
+    observed = case.assimilation.observations
+    named += [("assimilation.observations.species", observed.species)]
+    named += [("assimilation.observations.names", observed.names.values())]
+    named += [(f"assimilation.control.{i}.species", each.species) for i, each in enumerate(case.assimilation.control)]
+    named += [
+        ("deposition.velocities", case.deposition.velocities),
+        *((f"{section}.{name}", table) for section, name, table in case.tables_by_species()),
+        ("boundary.scale", case.boundary.scale),
+        ("boundary.values", case.boundary.values),
+        ("initial.values", case.initial.values),
+    ]
+    _refuse_unknown(case, named, known)
+
+
+def check_receptor(case: Case, species: Iterable[str], asked: str) -> None:
+    """Refuse a receptor, or adjoint fields, of species that the mechanism does not have; raises CaseError.
+
+    Runs do not ask for this: a case may be run with a mechanism that its receptor does not know.
+    """
+    _refuse_unknown(case, [("receptor.species", [asked]), ("receptor.fields", case.receptor.fields)], set(species))
+
+
+def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], known: Collection[str]) -> None:
+    faults = []
+    for key, names in named:
+        unknown = [name for name in dict.fromkeys(names) if name not in known]
+        if unknown:
+            place = case.provenance.get(key) or case.provenance.get(f"{key}.{unknown[0]}", "")
+            faults.append((place, f"{key}: {_unknown_species(unknown, case.chemistry.mechanism, known)}"))
+    if faults:
+        raise CaseError(faults_in_words(faults, case._file))
+
+
+def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]!r} is not a species of {mechanism}; {suggestion(names[0], known)}"
+    advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
+    return f"{listed([shown(name) for name in names])} are not species of {mechanism}; {advice}"
+
+
+def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> Case:
+    """Return the case with the names of species that the mechanism lacks replaced as the map's ``names`` say.
+
+    Output and factors on the profiles of a species that has no counterpart are left out, and so are its mixing ratios
+    and deposition velocity. Names that the map does not know stay, and so does an output of which nothing would be
+    left, for :func:`check_species` to refuse.
+    Raises CaseError where two names become one species with different values.
+    """
+    names = {name: own for name, own in species_map.names.items() if name not in species}
+    if not names:
+        return case
+    outputs = tuple(
+        output if output.fields == "all"
+        else output.model_copy(update={"fields": _translated_fields(output.fields, names)})
+        for output in case.output
+    )  # fmt: skip
+    points = tuple(
+        point.model_copy(update={"species": names.get(point.species) or point.species})
+        for point in case.emissions.point
+    )
+    areas = tuple(_renamed(area, names, "rates", "emissions.area") for area in case.emissions.area)
+    changed: dict[str, Any] = {
+        "output": outputs,
+        "emissions": case.emissions.model_copy(update={"point": points, "area": areas}),
+        "deposition": _renamed(case.deposition, names, "velocities", "deposition"),
+        "boundary": _renamed(_renamed(case.boundary, names, "scale", "boundary"), names, "values", "boundary"),
+        "initial": _renamed(case.initial, names, "values", "initial"),
+    }
+    for section, table, _ in case.tables_by_species():
+        changed[section] = _renamed(changed.get(section, getattr(case, section)), names, table, section)
+    return case.model_copy(update=changed)
+
+
+def left_out(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> list[str]:
+    """Return the names in the output and the boundary of a case that :func:`translated` leaves out."""
+    fields = [name for output in case.output if output.fields != "all" for name in output.fields]
+    named = dict.fromkeys([*fields, *case.boundary.scale, *case.boundary.values])
+    return [name for name in named if species_map.names.get(name) == "" and name not in species]
+
+
+def _translated_fields(fields: Sequence[str], names: Mapping[str, str]) -> Sequence[str]:
+    return tuple(dict.fromkeys(own for name in fields if (own := names.get(name, name)))) or fields
+
+
+def _renamed(section: Any, names: Mapping[str, str], key: str, where: str) -> Any:
+    renamed: dict[str, Any] = {}
+    for name, value in getattr(section, key).items():
+        own = names.get(name, name)
+        if own and renamed.setdefault(own, value) != value:
+            raise CaseError(
+                f"{where}.{key}: {name} is {own} in this mechanism, which has another value; give {own} one"
+            )
+    return section.model_copy(update={key: renamed})
