@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,8 @@ from tests.laws.derivatives import changing_weather, uneven
 import airshed
 from airshed.core.errors import AirshedError
 from airshed.grid import Grid
-from airshed.kernels.layout import Layout
-from airshed.models.air.assembly import assemble
-from airshed.models.air.boundary.field import face_cells, lateral_boundary
+from airshed.models.air import kind
+from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.budget import FaceBudget
 
 pytestmark = pytest.mark.standard
@@ -217,7 +217,6 @@ def test_groups_of_ranks_take_profiles_alone(tmp_path: Path) -> None:
     groups = {"chemistry": {"integrator": "strang"}, "parallel": {"groups": {"transport": 1, "chemistry": 1}}}
     with pytest.raises(AirshedError, match=r"needs ranks that are all alike: take out parallel.groups"):
         _ = small_case(tmp_path, **groups, boundary={"budget": "faces"}).has_groups
-    parts = assemble(small_case(tmp_path, **groups))
-    layout = Layout(*parts.grid.shape[1:], 4, np.float64)
+    model = SimpleNamespace(case=small_case(tmp_path, **groups))
     with pytest.raises(AirshedError, match=r"need ranks that are all alike, no parallel.groups"):
-        lateral_boundary(constant(O3=50.0), parts, layout, np.zeros((6, 3)))
+        kind._lateral_boundary(model, constant(O3=50.0))  # type: ignore[arg-type]

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airshed.core.errors import CaseError
 from airshed.kernels.backend import backend
-from airshed.models.air.boundary.field import GivenBoundary, lateral_boundary
+from airshed.models.air.boundary.field import GivenBoundary, LateralBoundary, boundary_field
 from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
 from airshed.models.air.case.estimate import describe
@@ -19,6 +19,7 @@ from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
 from airshed.models.air.report import budget_dataset
 from airshed.models.air.weather.case_weather import Given
+from airshed.models.air.weather.function import Calls
 from airshed.models.box.failure import FAILED_CELL
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, world
@@ -127,9 +128,19 @@ def build(
             model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
             model.budget.faces.watch(model.executor.steppers)
         if boundary is not None:
-            model.forcing.boundary = lateral_boundary(boundary, model.parts, model.layout, model.constants.profile)
+            model.forcing.boundary = _lateral_boundary(model, boundary)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
     return Built(model, notices, model.parts.case.output)
+
+
+def _lateral_boundary(model: AirModel, given: Any) -> LateralBoundary:
+    """Return the boundary concentrations of a run, of a Dataset or a function, see :func:`boundary_field`."""
+    case, length = model.case, model.case.time.length.value
+    if case.has_groups:
+        raise CaseError("boundary concentrations along the faces need ranks that are all alike, no parallel.groups")
+    calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
+    field = boundary_field(given, model.network.names, model.whole, model.constants.profile, calls)
+    return LateralBoundary(field, model.layout, model.subdomain)
 
 
 def check_ranks(case: Case, ranks: int) -> None:

@@ -5,7 +5,7 @@ A nest is fed so: what a larger run holds beyond the faces of a smaller area, at
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from airshed.parallel.subdomain import Subdomain
 if TYPE_CHECKING:
     import xarray as xr
 
-    from airshed.models.air.assembly import Parts
+    from airshed.models.air.case import Case
 
 Array = npt.NDArray[np.float64]
 GivenBoundary: TypeAlias = "xr.Dataset | Callable[[float], xr.Dataset] | None"
@@ -35,15 +35,7 @@ _SAME_PLACE = 1e-6  # degrees
 _WHAT = "the boundary's dataset"
 
 
-class HasGrid(Protocol):
-    """A case of the air."""
-
-    def make_grid(self) -> Grid:
-        """Return its grid."""
-        ...
-
-
-def face_cells(area: Grid | HasGrid) -> "xr.Dataset":
+def face_cells(area: "Grid | Case") -> "xr.Dataset":
     """Return the lateral face cells of a grid or a case, in the order of boundary concentrations, as coordinates.
 
     side      west, east, south, north
@@ -154,19 +146,6 @@ class LateralBoundary:
         grid, window = self.field.grid, self._subdomain.window
         own = FaceCells(*grid.shape[1:]).part(self.field.at(seconds), window.rows, window.columns)
         return PackedBoundary.of(self._layout, own, seconds, self._sides)
-
-
-def lateral_boundary(given: Any, parts: "Parts", layout: Layout, profile: Array) -> LateralBoundary:
-    """Return the boundary concentrations of a run, of a Dataset or a function, see :func:`boundary_field`.
-
-    profile  (species, level) of species that the data lacks
-    """
-    case, length = parts.case, parts.case.time.length.value
-    if case.has_groups:
-        raise CaseError("boundary concentrations along the faces need ranks that are all alike, no parallel.groups")
-    calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
-    field = boundary_field(given, parts.network.names, parts.whole, np.asarray(profile), calls)
-    return LateralBoundary(field, layout, parts.subdomain)
 
 
 def _check_cover(times: Sequence[float], calls: Calls) -> None:
