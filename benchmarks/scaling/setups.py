@@ -1,7 +1,6 @@
 """What is measured: the case as it is, with half the spacing, and with every second layer."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from airshed.core.errors import CaseError
@@ -11,8 +10,6 @@ from airshed.parallel.decomposition import Decomposition
 from benchmarks.scaling.measure import Setup
 
 SMALL, LARGE, THIN = "small", "large", "thin"
-
-_MESSAGES = "parallel.halo=messages"
 
 
 def setups(name: str, ranks: Sequence[int]) -> dict[str, list[Setup]]:
@@ -31,11 +28,6 @@ def setups(name: str, ranks: Sequence[int]) -> dict[str, list[Setup]]:
         size: [Setup(name, size_of(name, changes[size]), each, changes[size]) for each in chosen[size]]
         for size in (SMALL, LARGE, THIN)
     }
-
-
-def by_messages(setup: Setup) -> Setup:
-    """Return a setup whose ranks do not see each other's memory, as on different machines; of one rank itself."""
-    return setup if setup.ranks == 1 else replace(setup, overrides=(*setup.overrides, _MESSAGES))
 
 
 def check_shared(name: str, ranks: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ from airshed.parallel.decomposition import Decomposition
 from benchmarks.scaling.measure import Run, Setup, measure, median
 from benchmarks.scaling.model import Load, Machine, Measured
 from benchmarks.scaling.northeast import northeast
-from benchmarks.scaling.setups import LARGE, SMALL, by_messages, setups
+from benchmarks.scaling.setups import setups
 
 CASE = "aqm-benchmark"
 RANKS = (1, 2, 4)
@@ -26,13 +26,11 @@ Runs = Mapping[Setup, Sequence[Run]]
 class Scaling:
     """Measured runs and the fitted model.
 
-    sizes    setups as users have them, by size
-    between  the same with messages between all ranks, as there are between machines: what the model is fitted to
+    sizes  the setups, by size
     """
 
     case: str
     sizes: dict[str, list[Setup]]
-    between: list[Setup]
     runs: Runs
     machine: Machine
     region: Table
@@ -44,11 +42,11 @@ def run(
 ) -> Scaling:  # fmt: skip
     """Measure `hours` of a case on each number of ranks, in `rounds` rounds, and fit the model to it."""
     sizes = setups(case, ranks)
-    between = [by_messages(setup) for each in sizes.values() for setup in each]
-    runs = measure(list(dict.fromkeys([*sizes[SMALL], *sizes[LARGE], *between])), hours, rounds, progress)
-    machine = Machine.fitted([_measured(setup, runs[setup]) for setup in between if setup.ranks <= usable_cores()])
+    all_setups = [setup for each in sizes.values() for setup in each]
+    runs = measure(all_setups, hours, rounds, progress)
+    machine = Machine.fitted([_measured(setup, runs[setup]) for setup in all_setups if setup.ranks <= usable_cores()])
     progress("a region of the size of the north-eastern USA")
-    return Scaling(case, sizes, between, runs, machine, northeast(case))
+    return Scaling(case, sizes, runs, machine, northeast(case))
 
 
 def load_of(setup: Setup, species: int) -> Load:

@@ -84,17 +84,17 @@ def _fit(scaling: Scaling) -> Table:
         ("sums of a step", machine.sums * 1e6, "us"), ("sums, each doubling of ranks", machine.sums_round * 1e6, "us"),
         ("spread of ranks", 100.0 * machine.spread, "%"),
     ]  # fmt: skip
-    title = "Cost of a step, fitted to runs with a core for each rank and messages between them"
+    title = "Cost of a step, fitted to runs with a core for each rank"
     return Table(title, ("what", "value", "unit"), rows)
 
 
 def _check(scaling: Scaling) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for setup in scaling.between:
+    for setup in (each for sizes in scaling.sizes.values() for each in sizes):
         runs = scaling.runs[setup]
         expected = scaling.machine.step(load_of(setup, runs[0].ranks[0].species)).total
         taken = median(runs, "cost")
         used = "fitted" if setup.ranks <= usable_cores() else "predicted"
         rows.append((setup.size, setup.ranks, 1e3 * taken, 1e3 * expected, expected / taken - 1.0, used))
     columns = ("grid", "ranks", "undisturbed [ms]", "model [ms]", "relative error", "point")
-    return Table("The model against what was measured with messages between all ranks", columns, rows)
+    return Table("The model against what was measured", columns, rows)

@@ -30,7 +30,7 @@ from airshed.inverse.receptor import Receptor, ReceptorCost
 from airshed.inverse.run_function import RunFunction
 from airshed.models.air.case import Case
 from airshed.parallel.communicator import Alone
-from airshed.parallel.swap import EdgeSwap
+from airshed.parallel.halo import EdgeSwap
 from airshed.runtime import simulation
 from airshed.runtime.simulation import Simulation
 
@@ -57,21 +57,21 @@ ONCE, AGAIN = 'adjoint.plan="auto"', 'inverse.plan="multistage"'
 SHARED = 'adjoint={plan="all",store="mpiio:async",disk="1 GB"}'
 GROUPS = 'adjoint={plan="all",store="zarr",disk="1 GB"}'
 """Each step is made once, and levels are in one file of all ranks, and in Zarr groups."""
-RUNS = (  # ranks, their tiles, threads, what is stored, how steps forward get their neighbours' edges
-    (1, "auto", 1, ONCE, "auto"), (1, "auto", 2, ONCE, "auto"), (2, "[2, 1]", 2, ONCE, "auto"),
-    (2, "[1, 2]", 1, AGAIN, "messages"), (2, "[1, 2]", 1, SHARED, "auto"), (3, "[3, 1]", 1, GROUPS, "auto"),
-    (3, "[1, 3]", 1, LITTLE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"),
-    (4, "[1, 4]", 1, ONCE, "auto"),
+RUNS = (  # ranks, their tiles, threads, what is stored
+    (1, "auto", 1, ONCE), (1, "auto", 2, ONCE), (2, "[2, 1]", 2, ONCE),
+    (2, "[1, 2]", 1, AGAIN), (2, "[1, 2]", 1, SHARED), (3, "[3, 1]", 1, GROUPS),
+    (3, "[1, 3]", 1, LITTLE), (4, "[2, 2]", 1, LITTLE),
+    (4, "[1, 4]", 1, ONCE),
 )  # fmt: skip
-RUNS_SHORT = (RUNS[0], (2, "[1, 2]", 2, ONCE, "auto"), (4, "[2, 2]", 1, LITTLE, "messages"))
+RUNS_SHORT = (RUNS[0], (2, "[1, 2]", 2, ONCE), (4, "[2, 2]", 1, LITTLE))
 RUNS_VERIFIED = RUNS[0], RUNS[2], RUNS[3], RUNS[7]
-RUNS_IN_GROUPS = ((2, "[1, 2]", 1, ONCE, "auto"),)
+RUNS_IN_GROUPS = ((2, "[1, 2]", 1, ONCE),)
 """Of ranks that move species, and of others; all ranks take all steps back."""
 GROUPS_OF_RANKS = "parallel.groups={transport=1,chemistry=1}"
 SPLIT = "chemistry.integrator=strang", "parallel.balance=true"
 APART, CONCURRENT = "transport.vertical=with chemistry", "chemistry.integrator=concurrent"
 SYMMETRIC = "chemistry.integrator=symmetric"
-RUNS_REAL = ((1, "auto", 1, ONCE, "auto"), (2, "auto", 1, ONCE, "auto"), (4, "[2, 2]", 1, ONCE, "messages"))
+RUNS_REAL = ((1, "auto", 1, ONCE), (2, "auto", 1, ONCE), (4, "[2, 2]", 1, ONCE))
 NOTHING = {"top"}
 """Inputs without an effect: no air comes from above."""
 
@@ -120,11 +120,11 @@ def little_room(section, sizes):
 def gradients(make, receptor, runs, given):
     """Return the hashes of gradients of a case on the first ranks, by what they ran on."""
     found = {}
-    for size, tiles, threads, stored, halo in runs:
+    for size, tiles, threads, stored in runs:
         ranks = first_ranks(size)
         if ranks is None:
             continue
-        case = make([f"parallel.tiles={tiles}", f"run.threads={threads}", f"parallel.halo={halo}", stored])
+        case = make([f"parallel.tiles={tiles}", f"run.threads={threads}", stored])
         asked = Receptor.of(receptor, case.time.length.value)
         cost = lambda model: ReceptorCost(asked, model.whole)  # noqa: B023, E731
         answer = inverse.gradient(case, cost, ranks=ranks, **given(case))
@@ -136,7 +136,7 @@ def gradients(make, receptor, runs, given):
 def verified(make, runs):
     """Return both sides of dot products, the remainders of a Taylor test, and the hash of changes of the state."""
     found = {}
-    for size, tiles, threads, _, _ in runs:
+    for size, tiles, threads, _ in runs:
         ranks = first_ranks(size)
         if ranks is None:
             continue
@@ -158,7 +158,7 @@ def verified(make, runs):
 def fields_verified(make, runs):
     """Return the errors of dot products with a boundary that varies, and hashes of budgets by face."""
     found = {}
-    for size, tiles, threads, _, _ in runs:
+    for size, tiles, threads, _ in runs:
         ranks = first_ranks(size)
         if ranks is None:
             continue
@@ -179,7 +179,7 @@ def functions(make, runs):
     found = {}
     factors = {"all": {"species": ["NO"], "per": "cell"}}
     inputs = {"factors": factors, "initial": ["O3"], "boundary": ["O3"], "rates": FASTER}
-    for size, tiles, threads, stored, _ in runs:
+    for size, tiles, threads, stored in runs:
         ranks = first_ranks(size)
         if ranks is None:
             continue
@@ -206,7 +206,7 @@ def with_wrong_edges(work):
 
     EdgeSwap.__call__ = swap if MPI.COMM_WORLD.rank == 0 else plain
     try:
-        return work([(2, "[1, 2]", 1, ONCE, "auto")])
+        return work([(2, "[1, 2]", 1, ONCE)])
     finally:
         EdgeSwap.__call__ = plain
 

@@ -17,7 +17,7 @@ from airshed.io.folder import RESTARTS
 from airshed.models.air.model import AirModel
 from airshed.models.points.model import PointModel
 from airshed.parallel.communicator import Communicator, MpiRanks
-from airshed.parallel.edge_messages import EdgeMessages
+from airshed.parallel.halo import Halo
 
 
 def no_patch(ranks: Communicator) -> Block[Any]:
@@ -55,15 +55,15 @@ def raise_last_bit(array: np.ndarray[Any, Any], index: Any) -> None:
 @contextmanager
 def wrong_edge(ranks: Communicator) -> Iterator[None]:
     """Change the last bits of the values that the last rank receives from a neighbour; one may be rounded away."""
-    arrived = EdgeMessages.arrived
+    arrived = Halo.arrived
 
-    def wrong(edges: EdgeMessages) -> bool:
+    def wrong(edges: Halo) -> bool:
         done = arrived(edges)
         if done and ranks.rank == ranks.size - 1:
             raise_last_bit(edges._received[edges.sides[0]], ...)
         return done
 
-    with mock.patch.object(EdgeMessages, "arrived", wrong):
+    with mock.patch.object(Halo, "arrived", wrong):
         yield
 
 
@@ -158,7 +158,7 @@ BITS = frozenset({"state", "restart"})
 
 ALL = BITS | {"budget", "summary", "output"}
 OUTPUT = frozenset({"output"})
-TWO, CUT = {"ranks": "2: [1, 2]", "edges": "messages"}, {"restart": "same ranks"}
+TWO, CUT = {"ranks": "2: [1, 2]"}, {"restart": "same ranks"}
 
 FAULTS = {
     "a bit of an edge": Fault({"model": "imex", **TWO}, BITS, patch=wrong_edge),

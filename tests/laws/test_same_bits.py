@@ -35,27 +35,24 @@ pytestmark = [pytest.mark.standard, pytest.mark.compiles]
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 ROOT = Path(__file__).parents[2]
-SEED = 57
+SEED = 82
 """Seed that gives few and cheap rows."""
 
 ROWS = covering_rows(FACTORS, DECIDING, normal, cost_of, SEED)
 ROWS += [
-    PLAIN | {"model": model, "ranks": ranks, "edges": edges, "restart": "same ranks"}
-    for model, ranks, edges in (
-        ("apart", GROUPS, "none"), ("apart", "3: [3, 1]", "messages"), ("concurrent", GROUPS, "none"),
-        ("imex", "2: [1, 2]", "no package"),
-    )
-]  # fmt: skip
+    PLAIN | {"model": model, "ranks": ranks, "restart": "same ranks"}
+    for model, ranks in (("apart", GROUPS), ("apart", "3: [3, 1]"), ("concurrent", GROUPS))
+]
 ROWS += [
     normal(PLAIN | {"model": UPDATES} | some)
     for some in (
         {"threads": "2", "batch": "3", "restart": "same ranks"},
-        {"ranks": "2: [2, 1]", "edges": "messages", "restart": "other ranks", "strategy": "zarr"},
+        {"ranks": "2: [2, 1]", "restart": "other ranks", "strategy": "zarr"},
     )
 ]  # fmt: skip
-STEERED = normal(PLAIN | {"model": "imex", "observer": "steering", "ranks": "2: [1, 2]", "edges": "messages"})
+STEERED = normal(PLAIN | {"model": "imex", "observer": "steering", "ranks": "2: [1, 2]"})
 ROWS.append(STEERED)
-PLANTED = [normal(PLAIN | {"edges": FACTORS["edges"][0]} | fault.row) for fault in FAULTS.values()]
+PLANTED = [normal(PLAIN | fault.row) for fault in FAULTS.values()]
 RUNS = [*zip(ROWS, [""] * len(ROWS), strict=True), *zip(PLANTED, FAULTS, strict=True)]
 
 

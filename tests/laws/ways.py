@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from tests.laws.faults import Fault
@@ -23,7 +22,6 @@ from airshed.io.folder import RESTARTS
 from airshed.io.restart import Restart
 from airshed.io.strategies.states import found_states, open_state
 from airshed.parallel.communicator import Communicator
-from airshed.parallel.same_machine import memory
 from airshed.runtime import registry
 from airshed.runtime.simulation import Simulation
 
@@ -32,7 +30,6 @@ FACTORS = {
     "ranks": ("1", "2: [2, 1]", "3: [1, 3]", "4: [2, 2]"),
     "observer": ("none", "fields", "records", "server"),
     "threads": ("1", "2"),
-    "edges": ("shared memory", "messages", "two machines"),
     "batch": ("1", "3", "64"),
     "restart": ("none", "same ranks", "other ranks"),
     "strategy": ("gather", "files", "mpiio", "zarr"),
@@ -44,7 +41,7 @@ SERVED = ("server", "steering")
 DECIDING = ("model", "ranks", "observer")
 """Factors that rule out levels of others, see `normal`."""
 
-PLAIN = {name: levels[0] for name, levels in FACTORS.items()} | {"edges": "none"}
+PLAIN = {name: levels[0] for name, levels in FACTORS.items()}
 """The row of which each other one must have the bits."""
 
 INTEGRATORS = ("imex", "strang")
@@ -81,8 +78,6 @@ TOY_MODELS = Path(__file__).parents[1] / "runtime" / "any_model" / "models"
 def normal(row: Row) -> Row:
     """Return a row without the levels that have no meaning for it."""
     fixed = {}
-    if row["ranks"] in ("1", GROUPS) or row["model"] not in AIR:
-        fixed["edges"] = "none"
     if row["model"] == MEANS:
         fixed["batch"] = "1"
     if row["observer"] in SERVED:  # which writes no output
@@ -180,23 +175,8 @@ def settings_of_ranks(row: Row, size: int) -> list[str]:
     if size > 1:
         other = row["restart"] == "other ranks" and (server or size != size_of(row))
         tiles = "auto" if other else row["ranks"].partition(": ")[2]
-        way = "messages" if row["edges"] == "messages" else "auto"
-        settings += [f"parallel.tiles={tiles}", f"parallel.halo={way}"]
+        settings.append(f"parallel.tiles={tiles}")
     return settings
-
-
-@contextmanager
-def edges_by(row: Row, ranks: Communicator) -> Iterator[None]:
-    """Set how ranks exchange the edges of their tiles; on "two machines" the first rank has one of its own."""
-    machine = (*memory.machine(), ranks.rank == 0)
-    with ExitStack() as stack:
-        if row["edges"] == "two machines":
-            stack.enter_context(mock.patch.object(memory, "machine", return_value=machine))
-        if row["edges"] == "no package":
-            there = sys.modules["airshed.parallel.same_machine"]
-            sys.modules["airshed.parallel.same_machine"] = None  # type: ignore[assignment]
-            stack.callback(sys.modules.__setitem__, "airshed.parallel.same_machine", there)
-        yield
 
 
 @contextmanager
@@ -235,7 +215,7 @@ def found_in(
         if ranks is None:
             continue
         run = served if row["observer"] in SERVED else written
-        with edges_by(row, ranks), fault.patch(ranks):
+        with fault.patch(ranks):
             found = run(row, case_of(row, cases, size), folder, ranks, until=until, resume=number > 0)
         if ranks.rank == 0:
             (fault.output if until is None else fault.restart)(folder)
@@ -252,20 +232,9 @@ def written(
         airshed.transport_for_others(case, ranks=ranks)
         return {}
     with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
-        check_edges(row, simulation)
         with observed(row, simulation) as look:
             simulation.run(until, observer=look, stride=int(row["batch"]))
         return digests(simulation)
-
-
-def check_edges(row: Row, simulation: Simulation) -> None:
-    """Check that the edges of tiles go the way of the row."""
-    halo = getattr(getattr(simulation.model, "stepper", None), "neighbours", None)
-    if halo is None or row["edges"] == "none":  # of a run that several ranks begin and one ends
-        return
-    ranks = simulation.model.domain.ranks
-    shared = {"shared memory": len(halo.sides), "messages": 0, "no package": 0}.get(row["edges"])
-    assert halo.shared == shared if shared is not None else (halo.shared < len(halo.sides)) or ranks.rank > 1
 
 
 def digests(simulation: Simulation) -> dict[str, str]:

@@ -2,9 +2,8 @@
 
     mpiexec -n 6 python same_bits.py CASES FOLDER
 
-Prints what came out of each as JSON: hashes of the state, the budgets, the summary and the output; once with the
-package by which ranks share memory, and once without it. Ranks that are not needed wait; so each start of Python serves
-all.
+Prints what came out of each as JSON: hashes of the state, the budgets, the summary and the output. Ranks that are not
+needed wait; so each start of Python serves all.
 """
 
 import hashlib
@@ -17,21 +16,18 @@ from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.models.air.case import Case
-from airshed.parallel.same_machine import memory
 
-MACHINE = memory.machine()
 CUT = (
     "grid.area.lon=[4, 9.25]", "grid.area.lat=[50.5, 52.5]", "time.length=20 min", "time.spinup=0 h",
     "restart.every=10 min", "output.0.every=10 min", "output.0.fields=[\"O3\", \"NO2\", \"OH\"]",
 )  # fmt: skip
-RUNS = {  # integrator: ranks, their tiles, threads, how they get their neighbours' edges
+RUNS = {  # integrator: ranks, their tiles, threads
     "imex": (
-        (1, "auto", 1, "auto"), (1, "auto", 2, "auto"), (2, "[2, 1]", 2, "auto"), (2, "[1, 2]", 1, "messages"),
-        (3, "[1, 3]", 1, "auto"), (4, "[2, 2]", 1, "messages"), (6, "[2, 3]", 1, "two machines"),
+        (1, "auto", 1), (1, "auto", 2), (2, "[2, 1]", 2), (2, "[1, 2]", 1), (3, "[1, 3]", 1), (4, "[2, 2]", 1),
+        (6, "[2, 3]", 1),
     ),
     "strang": (
-        (1, "auto", 1, "auto"), (1, "auto", 2, "auto"), (2, "[1, 2]", 2, "auto"), (3, "[3, 1]", 1, "messages"),
-        (4, "[2, 2]", 1, "auto"), (6, "auto", 1, "auto"),
+        (1, "auto", 1), (1, "auto", 2), (2, "[1, 2]", 2), (3, "[3, 1]", 1), (4, "[2, 2]", 1), (6, "auto", 1),
     ),
 }  # fmt: skip
 
@@ -46,16 +42,8 @@ def of_summary(report):
     return {table.title: table.rows for table in report.tables if table.title != "Wall time"} | dict(report.facts)
 
 
-def settings_of(tiles, threads, halo):
-    """Settings of a run; on two machines, as far as ranks are told, half of them share memory with each other."""
-    half = (str(MPI.COMM_WORLD.rank // 3),) if halo == "two machines" else ()
-    memory.machine = lambda: (*MACHINE, *half)
-    way = "messages" if halo == "messages" else "auto"
-    return [f"parallel.tiles={tiles}", f"run.threads={threads}", f"parallel.halo={way}"]
-
-
 def run(cases, folder, ranks, settings, *, until=None, resume=False):
-    """Return what came out, with ranks and neighbours with which this one shared memory; None if the run is left."""
+    """Return what came out; None if the run is left."""
     case = Case.load(cases / "west-europe", [*CUT, *settings])
     with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
         if until is not None:
@@ -63,26 +51,24 @@ def run(cases, folder, ranks, settings, *, until=None, resume=False):
             return None
         simulation.run()
         model, summary = simulation.model, of_summary(simulation.summary())
-        halo = model.stepper.neighbours
         state = [simulation.model.subdomain.whole(model.mixing_ratios())]
         result = {
             "state": digest(*state), "budget": digest(model.budget.amounts, model.budget.imbalance, model.amounts()),
             "summary": hashlib.sha256(repr(summary).encode()).hexdigest()[:16],
             "field": digest(simulation["O3"].values),
         }  # fmt: skip
-        shared = [ranks.size, 0 if halo is None else halo.shared]
-    return result | ({"output": of_output(folder)} if ranks.rank == 0 else {}), shared
+    return result | ({"output": of_output(folder)} if ranks.rank == 0 else {})
 
 
 def all_runs(cases, folder):
     found = {}
     for integrator, runs in RUNS.items():
         chosen = f"chemistry.integrator={integrator}"
-        for number, (size, tiles, threads, halo) in enumerate(runs):
+        for number, (size, tiles, threads) in enumerate(runs):
             ranks, name = group(size), f"{integrator}-{number}"
             if ranks is not None:
-                settings = [chosen, *settings_of(tiles, threads, halo)]
-                found[f"{integrator} {size} {tiles} {threads} {halo}"] = run(cases, folder / name, ranks, settings)
+                settings = [chosen, f"parallel.tiles={tiles}", f"run.threads={threads}"]
+                found[f"{integrator} {size} {tiles} {threads}"] = run(cases, folder / name, ranks, settings)
             wait_for_all()
         first, second = group(3), group(2)  # a run that three ranks begin and two end
         if first is not None:
@@ -91,16 +77,13 @@ def all_runs(cases, folder):
         if second is not None:
             found[f"{integrator} resumed"] = run(cases, folder / f"{integrator}-cut", second, [chosen], resume=True)
         wait_for_all()
-    answers = {name: answer for name, (answer, _) in found.items()}
-    return {"answers": answers, "shared": [shared for _, shared in found.values()]}
+    return found
 
 
 def main(cases, folder):
-    told = {"with": all_runs(cases, folder / "with")}
-    sys.modules["airshed.parallel.same_machine"] = None
-    told["without"] = all_runs(cases, folder / "without")
+    answers = all_runs(cases, folder)
     if MPI.COMM_WORLD.rank == 0:
-        print(json.dumps(told))
+        print(json.dumps(answers))
 
 
 main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -62,11 +62,7 @@ def machine(dice, case, strategy):
     down, across = dice.choice(cuts)
     return down * across, {
         "run": {"threads": dice.randint(1, 2)},
-        "parallel": {
-            "tiles": [down, across],
-            "halo": dice.choice(["auto", "messages"]),
-            "balance": dice.choice([True, False]),
-        },
+        "parallel": {"tiles": [down, across], "balance": dice.choice([True, False])},
         "output": [{**strategy, "every": f"{EVERY} s"}],
         "restart": {"every": f"{EVERY} s", "strategy": way(dice, (*COMPRESSING, *OTHERS))},
     }

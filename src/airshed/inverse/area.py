@@ -14,8 +14,8 @@ from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import NO_OTHERS, OtherRanks, Swap
 from airshed.models.air.model import AirModel
+from airshed.parallel.halo import edge_swap
 from airshed.parallel.subdomain import Subdomain
-from airshed.parallel.swap import edge_swap
 
 Array = npt.NDArray[np.float64]
 

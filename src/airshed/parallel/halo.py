@@ -1,30 +1,31 @@
-"""The halo of a tile, two cells wide: which edges neighbours exchange, and the exchange itself.
+"""The halo of a tile, two cells wide: which edges neighbours exchange, and the messages that carry them.
 
 Along latitude the halo is two rows of packs, which are contiguous in memory; along longitude two columns, which are two
 lanes of a pack. Corners are not needed, as the stencil of a face lies along its own direction.
 
-Neighbours on one machine read the edges in shared memory; others get messages by MPI.
+:class:`Halo` exchanges during the computation of a forward step; :class:`EdgeSwap` waits, for adjoint steps.
 """
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from airshed.kernels.layout import Layout
 from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.communicator import MpiRanks
-from airshed.parallel.decomposition import ALONG_LATITUDE, Decomposition
-from airshed.parallel.edge_messages import EdgeMessages
-
-if TYPE_CHECKING:
-    pass
-
-_TAG: Final = 16  # beside those of messages by side
-
+from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE, Decomposition
+from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.waiting import all_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+_TAGS: Final[dict[Side, int]] = {side: number for number, side in enumerate(SIDES)}
+_SWAP_TAGS: Final[dict[Side, int]] = {side: 32 + number for number, side in enumerate(SIDES)}
 
 
 @dataclass(frozen=True)
@@ -42,105 +43,123 @@ def halo_plan(decomposition: Decomposition) -> list[Message]:
     """Return all messages of one exchange; rows and columns by their numbers in the whole grid."""
     plan = []
     for tile in decomposition.tiles():
-        for side in SIDES:
-            other = decomposition.neighbour(tile.rank, side)
-            if other is None:
-                continue
+        for side, other in neighbours(decomposition, tile.rank).items():
             window = tile.window
             rows, columns = tuple(range(window.south, window.north)), tuple(range(window.west, window.east))
+            nearest = slice(-REACH, None) if side in ("north", "east") else slice(REACH)
             if side in ALONG_LATITUDE:
-                rows = _nearest(rows, side)
+                rows = rows[nearest]
             else:
-                columns = _nearest(columns, side)
+                columns = columns[nearest]
             plan.append(Message(tile.rank, other, side, rows, columns))
     return plan
 
 
-def _nearest(numbers: tuple[int, ...], side: Side) -> tuple[int, ...]:
-    return numbers[-REACH:] if side in ("north", "east") else numbers[:REACH]
-
-
-class Edges(Protocol):
-    """The exchange of edges of one rank with some of its neighbours, by messages or in shared memory.
-
-    sides  of those neighbours;  bytes  that messages bring in an exchange
-    """
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """See above."""
-        ...
-
-    @property
-    def bytes(self) -> int:
-        """See above."""
-        ...
-
-    def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """See ``kernels.step.data.Neighbours``."""
-        ...
-
-    def arrived(self) -> bool:
-        """See ``kernels.step.data.Neighbours``."""
-        ...
-
-    def close(self) -> None:
-        """Release the resources of the exchange."""
-        ...
+def neighbours(decomposition: Decomposition, rank: int) -> dict[Side, int]:
+    """Return the neighbours of a tile, on the sides where the grid continues."""
+    sides = {side: decomposition.neighbour(rank, side) for side in SIDES}
+    return {side: other for side, other in sides.items() if other is not None}
 
 
 class Halo:
     """The halo beyond the open sides of one rank's tile; satisfies ``kernels.step.data.Neighbours``.
 
-    shared_memory  whether neighbours on one machine exchange edges in shared memory; else all send messages
-    shared         the number of neighbours that do
-    bytes          received by messages so far
+    Persistent requests send rows from the state itself, and columns from buffers in which they are gathered.
+
+    sides  where there is a neighbour
+    bytes  received so far
     """
 
     def __init__(
-        self, ranks: MpiRanks, decomposition: Decomposition, layout: Layout, species: int, levels: int, *,
-        shared_memory: bool,
-    ) -> None:  # fmt: skip
-        plan = halo_plan(decomposition)
-        to = {message.side: message.receiver for message in plan if message.sender == ranks.rank}
-        self.sides, self.shared, self.bytes = tuple(to), 0, 0
-        self._exchanges: list[Edges] = []
-        middle = species, levels
-        near = _shared_edges(ranks.handle, layout, middle, to) if shared_memory else None
-        if near is not None:
-            self.shared = len(near.sides)
-            self._exchanges.append(near)
-        far = {side: rank for side, rank in to.items() if near is None or side not in near.sides}
-        self._exchanges.append(EdgeMessages(ranks.handle, layout, middle, far))
-        self._exchanges = [each for each in self._exchanges if each.sides]
-        self._pending: list[Edges] = []
+        self, ranks: MpiRanks, decomposition: Decomposition, layout: Layout, species: int, levels: int
+    ) -> None:
+        self._handle, self._to = ranks.handle, neighbours(decomposition, ranks.rank)
+        self.sides, self.bytes = tuple(self._to), 0
+        # Arrays for the neighbours' edges; along longitude also buffers for two lanes, outgoing and incoming.
+        self._received: dict[Side, AnyArray] = {}
+        self._lanes: dict[Side, tuple[AnyArray, AnyArray]] = {}
+        for side in self._to:
+            shape: tuple[int, ...] = (REACH, layout.blocks) if side in ALONG_LATITUDE else (layout.rows,)
+            self._received[side] = layout.memory.zeros((*shape, species, levels, layout.width), layout.dtype)
+            if side not in ALONG_LATITUDE:
+                lanes = (layout.rows, species, levels, REACH)
+                self._lanes[side] = np.empty(lanes, layout.dtype), np.empty(lanes, layout.dtype)
+        self._requests: dict[int, tuple[AnyArray, list[MPI.Prequest]]] = {}
+        self._started: list[MPI.Prequest] = []
+        weakref.finalize(self, _free, self._requests)  # at the latest when Python ends, before MPI does
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """Begin to exchange the edges of the mixing ratios."""
-        edges: dict[Side, AnyArray] = {}
-        for each in self._exchanges:
-            edges |= each.start(q)
-            self.bytes += each.bytes
-        self._pending = list(self._exchanges)
-        return edges
+        """Begin to send the edges of the mixing ratios; return the arrays for those of the neighbours."""
+        from mpi4py import MPI
+
+        for side, (outgoing, _) in self._lanes.items():
+            outgoing[...] = q[:, -1, ..., -REACH:] if side == "east" else q[:, 0, ..., :REACH]
+        self._started = self._requests_of(q)
+        MPI.Prequest.Startall(self._started)
+        self.bytes += sum(self._incoming(side).nbytes for side in self.sides)
+        return self._received
 
     def arrived(self) -> bool:
-        """Let the exchange progress; return whether all edges have arrived."""
-        self._pending = [each for each in self._pending if not each.arrived()]
-        return not self._pending
+        """Let MPI progress; return whether all edges have arrived, and the own ones are sent."""
+        from mpi4py import MPI
+
+        if not MPI.Request.Testall(self._started):
+            return False
+        for side, (_, incoming) in self._lanes.items():
+            lanes = slice(REACH) if side == "east" else slice(-REACH, None)
+            self._received[side][..., lanes] = incoming
+        return True
 
     def close(self) -> None:
-        """Release the resources of the exchange."""
-        for each in self._exchanges:
-            each.close()
+        """Free the requests."""
+        _free(self._requests)
+
+    def _requests_of(self, q: AnyArray) -> "list[MPI.Prequest]":
+        """The requests for one of the two arrays that alternate as the state; made once for each."""
+        if id(q) not in self._requests:
+            requests = []
+            for side, rank in self._to.items():
+                rows = q[:REACH] if side == "south" else q[-REACH:]
+                outgoing = self._lanes[side][0] if side in self._lanes else rows
+                requests.append(self._handle.Recv_init(self._incoming(side), rank, _TAGS[OPPOSITE[side]]))
+                requests.append(self._handle.Send_init(outgoing, rank, _TAGS[side]))
+            self._requests[id(q)] = q, requests  # with the array, so that no other one gets its number
+        return self._requests[id(q)][1]
+
+    def _incoming(self, side: Side) -> AnyArray:
+        return self._lanes[side][1] if side in self._lanes else self._received[side]
 
 
-def _shared_edges(
-    handle: "MPI.Intracomm", layout: Layout, middle: tuple[int, int], to: Mapping[Side, int]
-) -> Edges | None:
-    """The exchange with neighbours on this machine; None if the package ``same_machine`` is missing."""
-    try:
-        from airshed.parallel.same_machine import SharedEdges
-    except ImportError:
+def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:
+    """Free requests, as MPI complains of those that are left at its end."""
+    for _, requests in plans.values():
+        for request in requests:
+            request.Free()
+    plans.clear()
+
+
+class EdgeSwap:
+    """Blocking exchange of edges with the neighbours of a tile; satisfies ``kernels.step.data.Swap``."""
+
+    def __init__(self, handle: "MPI.Intracomm", to: Mapping[Side, int]) -> None:
+        self._handle, self._to, self.sides = handle, to, tuple(to)
+        self._under_way: list[tuple[MPI.Request, AnyArray]] = []
+
+    def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
+        """Send arrays to neighbours, and fill others with what these send; return when both are done."""
+        handle, to = self._handle, self._to
+        pending = [(handle.Irecv(each, to[side], _SWAP_TAGS[OPPOSITE[side]]), each) for side, each in taken.items()]
+        for side, each in given.items():
+            edge = np.ascontiguousarray(each)
+            pending.append((handle.Isend(edge, to[side], _SWAP_TAGS[side]), edge))
+        self._under_way = pending  # MPI may still use the arrays after an error that interrupts the wait
+        all_of([request for request, _ in pending])
+        self._under_way = []
+
+
+def edge_swap(subdomain: Subdomain) -> EdgeSwap | None:
+    """Return the exchange with the ranks beside this one; None for one rank alone."""
+    ranks = subdomain.ranks
+    if not isinstance(ranks, MpiRanks):
         return None
-    return SharedEdges(handle, layout, middle, to)
+    return EdgeSwap(ranks.handle, neighbours(subdomain.decomposition, ranks.rank))

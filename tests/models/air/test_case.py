@@ -189,6 +189,7 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("emissions", {"point": [{"species": "A"}]}, ["emissions.point.0.lon is missing: longitude"]),
         ("parallel", {"tiles": [1]}, ["parallel.tiles is too short: parallel.tiles.1 is missing"]),
         ("parallel", {"tiles": "2x3"}, ['parallel.tiles must be a list in [ ], or "auto", not "2x3"']),
+        ("parallel", {"halo": "messages"}, ["parallel.halo is gone, as ranks always exchange their edges by messages"]),
         ("parallel", {"balance": "maybe"}, ['parallel.balance must be true or false, or "auto", not "maybe"']),
         ("parallel", {"groups": {"transport": -1}}, ["parallel.groups.transport = -1 must be at least 0"]),
         ("parallel", {"groups": {"transport": "all"}}, ['must be a whole number, or "same", not "all"']),

@@ -331,17 +331,19 @@ class ParallelSection(Section):
     input: Literal["parallel", "root"] = setting(
         "parallel", "Who reads the meteorology: `parallel`, each rank its part; `root`, the first one for all."
     )
-    halo: Literal["auto", "messages"] = setting(
-        "auto",
-        "How ranks get their neighbours' cells: `auto`, in memory that ranks of one machine share, and by messages "
-        "from others; `messages`, from all.",
-    )
     balance: Annotated[Switch | Literal["auto"], OrWords(("auto",), Switch)] = setting(
         "auto",
         "Whether ranks with costly cells let others integrate some, except with `imex`: `auto`, where it pays; `true`, "
         "whatever messages cost.",
     )
     groups: GroupsSection = Field(default_factory=GroupsSection)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_halo(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "halo" in data:
+            raise refuse(f"{KEY}.halo is gone, as ranks always exchange their edges by messages; leave it out")
+        return data
 
 
 class AdjointSection(Section):

@@ -188,9 +188,7 @@ def make_halo(parts: Parts, layout: Layout) -> Halo | None:
     if not isinstance(subdomain.ranks, MpiRanks):
         return None
     size = len(parts.network.species), parts.grid.shape[0]
-    return Halo(
-        subdomain.ranks, subdomain.decomposition, layout, *size, shared_memory=parts.case.parallel.halo == "auto"
-    )
+    return Halo(subdomain.ranks, subdomain.decomposition, layout, *size)
 
 
 def batch_size(parts: Parts, kernel: StepKernel) -> int:
