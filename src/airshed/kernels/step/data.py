@@ -252,7 +252,7 @@ class Neighbours(Protocol):
 
 
 class Swap(Protocol):
-    """Gives edges to those who hold what lies beyond the open sides, and takes theirs; see ``parallel.swap``.
+    """Gives edges to those who hold what lies beyond the open sides, and takes theirs; see ``parallel.halo``.
 
     sides   on which a neighbour goes on
     """
