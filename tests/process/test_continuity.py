@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.reference.transport import AirFluxes, air_tendency
+from airshed.kernels.transport.reference import AirFluxes, air_tendency
 from airshed.process.continuity import outflow_rate, upward_air_flux
 
 

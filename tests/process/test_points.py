@@ -9,7 +9,7 @@ from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.formula import evaluate_all, exp, maximum, minimum
 from airshed.formula.tree import ZERO
-from airshed.kernels.cells import CellFormulas
+from airshed.kernels.cells.formulas import CellFormulas
 from airshed.process import (
     Process,
     flux,

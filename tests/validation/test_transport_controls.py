@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from airshed.grid import Grid
-from airshed.kernels.cpu import template
-from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels import cpp as template
+from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.programs import air_check
 from airshed.program.weights import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned

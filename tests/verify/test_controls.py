@@ -8,8 +8,8 @@ import pytest
 
 import airshed.models.air.forcing
 import airshed.models.air.programs.context
-from airshed.kernels.cpu import template
-from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels import cpp as template
+from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.budget import Budget
 from airshed.models.air.processes import vertical_mixing
 from airshed.models.air.programs import air_check, two_step

@@ -12,7 +12,7 @@ from airshed.core.errors import CaseError, DataError, FormulaError
 from airshed.core.units import Quantity
 from airshed.formula.trace import trace
 from airshed.formula.tree import Expression
-from airshed.kernels.step.operators import AIR, Kind, Operator, OperatorField, Shape
+from airshed.kernels.operators import AIR, Kind, Operator, OperatorField, Shape
 from airshed.mechanism.reaction import Reaction
 from airshed.process.declaration import Process
 from airshed.process.kinds import PLACE, Acts, AtInstant, Reactions, arguments

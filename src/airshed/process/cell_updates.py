@@ -15,7 +15,7 @@ from airshed.core.fields import FieldSpec
 from airshed.formula.evaluate import fold
 from airshed.formula.trace import Traced, trace
 from airshed.formula.tree import Expression, substitute, symbols
-from airshed.kernels.step.operators import AIR
+from airshed.kernels.operators import AIR
 from airshed.process.bound import Bound
 from airshed.process.composition import CellFields, Composition
 from airshed.process.declaration import Process

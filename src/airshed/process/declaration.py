@@ -18,7 +18,7 @@ The names of arguments say what a function is given. Those of :func:`at_instant`
 instant of the forcing; they are given settings, weather, one another's results and what the place offers
 (:data:`airshed.process.kinds.PLACE`). What acts in a step (:func:`loss` and the others) is traced once, and becomes
 code: it is given numbers among the settings, results of instants, and the air of the cell
-(:data:`airshed.kernels.step.operators.AIR`). A function whose first argument is `self` is a method, and free in what it
+(:data:`airshed.kernels.operators.AIR`). A function whose first argument is `self` is a method, and free in what it
 does; such a one is not traced. What changes each cell by itself is an update, see :mod:`airshed.process.updates`.
 """
 

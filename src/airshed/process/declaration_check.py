@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.kernels.step.operators import AIR
+from airshed.kernels.operators import AIR
 from airshed.process.kinds import PLACE, SIGNS, Acts, arguments
 from airshed.process.updates import check_updates
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar
 
 from airshed.core.errors import CaseError
-from airshed.kernels.step.operators import Kind, Shape
+from airshed.kernels.operators import Kind, Shape
 from airshed.process.settings import Declared
 from airshed.process.updates import CellField, Flux, Update
 
@@ -76,7 +76,7 @@ def at_instant(
 
 @dataclass(frozen=True)
 class Acts:
-    """What a process does in a step, as a kind of operator, see :mod:`airshed.kernels.step.operators`.
+    """What a process does in a step, as a kind of operator, see :mod:`airshed.kernels.operators`.
 
     unit  of what the function returns;  term  of the budget, None for a kind that conserves
     """

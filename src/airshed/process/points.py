@@ -19,7 +19,7 @@ from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
 from airshed.formula import derivative, evaluate_all
 from airshed.formula.trace import Traced
-from airshed.kernels.cells import CellFormulas, Precision
+from airshed.kernels.cells.formulas import CellFormulas, Precision
 from airshed.process.bound import Bound
 from airshed.process.composition import CellFields, Composition, check_alone, check_names
 from airshed.process.declaration import Process

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
-from airshed.kernels.step.operator_fields import EXPLICIT
-from airshed.kernels.step.operators import Kind, Operator, OperatorField
+from airshed.kernels.operators import EXPLICIT, Kind, Operator, OperatorField
 from airshed.mechanism.reaction import Reaction
 from airshed.process.bound import Around, Bound, State
 from airshed.process.kinds import SIGNS, Weather

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import DataError
-from airshed.kernels.reference.operators import Reading, rates
+from airshed.kernels.column.operators_reference import Reading, rates
 from airshed.process.bound import Bound
 from airshed.process.kinds import SIGNS
 from airshed.process.place import Place

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.boundary import BoundaryForcing
+from airshed.kernels.host import AnyArray, return_to_system
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, return_to_system
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
 from airshed.models.air.boundary.field import LateralBoundary
 from airshed.models.air.weather import Meteorology, MetState

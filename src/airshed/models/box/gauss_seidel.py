@@ -14,11 +14,11 @@ from airshed.core.errors import CaseError
 from airshed.formula import trace
 from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.derivatives import Reverser
+from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, aligned_zeros
+from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import TERMS, ColumnForcing, Level, StepConstants, StepForcing, TransportForcing
-from airshed.kernels.step.operators import Operator, OperatorField
-from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.events import BoxStep, events
 from airshed.models.box.failure import ChemistryFailure, FailureState, at_start_of

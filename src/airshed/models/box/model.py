@@ -21,7 +21,7 @@ from airshed.core.report import Cell, Report, Table
 from airshed.core.text import listed
 from airshed.grid.axes import Axes, Coordinate
 from airshed.kernels.backend import backend
-from airshed.kernels.chemistry import method
+from airshed.kernels.cells import method
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.file_air import notes_of_air
 from airshed.mechanism.network import ReactionNetwork

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.cell_backend import CellKernel, CellSolver
-from airshed.kernels.chemistry import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
-from airshed.kernels.chemistry.data import CellExtras, Concentrations
-from airshed.kernels.memory import aligned_zeros
+from airshed.kernels.cells import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
+from airshed.kernels.cells.data import CellExtras, Concentrations
+from airshed.kernels.host import aligned_zeros
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.events import BoxStep
 from airshed.models.box.failure import ChemistryFailure, FailureState, at_start_of

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import NumericalError
 from airshed.kernels.cell_backend import CellSolver
-from airshed.kernels.chemistry import (
+from airshed.kernels.cells import (
     AIR_INPUTS,
     AcceptedSteps,
     CellSteps,
@@ -19,9 +19,9 @@ from airshed.kernels.chemistry import (
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.chemistry.data import CellExtras, Concentrations
+from airshed.kernels.cells.data import CellExtras, Concentrations
+from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.rates import rate_environment
