@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from airshed.kernels.backends.cpu.reverse import emit, pipeline
 
+from airshed.kernels.backends.cpu import adjoint_kernel as pipeline
 from airshed.kernels.backends.cpu.adjoint_kernel import compile_reverse
 from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpp import Written, header
 from airshed.kernels.host import address
+from airshed.kernels.step import adjoint as emit
 from airshed.kernels.step.adjoint import _Writer
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
 from airshed.kernels.step.emit import Source

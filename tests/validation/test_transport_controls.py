@@ -32,9 +32,9 @@ def kernel_text(monkeypatch, tmp_path):
     def change(old, new):
         folder = tmp_path / "cpu"
         shutil.copytree(template._FOLDER, folder)
-        text = (folder / "transport.hpp").read_text()
+        text = (folder / "transport" / "transport.hpp").read_text()
         assert text.count(old) == 1
-        (folder / "transport.hpp").write_text(text.replace(old, new))
+        (folder / "transport" / "transport.hpp").write_text(text.replace(old, new))
         monkeypatch.setattr(template, "_FOLDER", folder)
 
     return change
