@@ -25,8 +25,8 @@ from airshed.inverse.fourdvar import lbfgs
 from airshed.inverse.point_receptor import PointReceptorCost, point_receptor
 from airshed.inverse.point_sensitivity import ratio_of_units
 from airshed.inverse.points import PointChanges, PointOptions, point_gradient, point_tangent
-from airshed.kernels.cells.formulas_reference import ReferenceCells
 from airshed.kernels.cells.formulas import Rows
+from airshed.kernels.cells.formulas_reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
 from airshed.models.pasture.point import StationModel, as_declared, point_case
 from airshed.models.points import derivatives

@@ -16,10 +16,10 @@ from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.cells import Tolerances, method
-from airshed.kernels.layout import Layout
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
+from airshed.kernels.layout import Layout
 from airshed.kernels.rates import REFERENCE_DENSITY
+from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
 from airshed.mechanism.balance import follow
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import Budget
