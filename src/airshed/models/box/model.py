@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.failure import FAILED_CELL
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.report import Cell, Report, Table
@@ -27,7 +28,6 @@ from airshed.mechanism.file_air import notes_of_air
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.box.conditions import METHODS, BoxConditions
 from airshed.models.box.events import BoxStep, Event, distance, events
-from airshed.models.box.failure import FAILED_CELL
 from airshed.models.box.forcing import BoxForcing
 from airshed.models.box.gauss_seidel import GaussSeidelCells, compile_box
 from airshed.models.box.processes import processes_in_box
