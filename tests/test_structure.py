@@ -19,7 +19,6 @@ SHORT = {
     "formula/steady.py": "one transformation of formulas, as its neighbours are",
     "io/hdf5.py": "one lock around libraries, with the reason for it",
     "kernels/backends/cpu/backend.py": "every backend has this file",
-    "mechanism/location.py": "all of the mechanism says by it where something stands",
     "serve/document.py": "an entry point that writes a page",
     "serve/picture.py": "pictures are imported when somebody asks for one",
     "verify/figure.py": "every check returns it",

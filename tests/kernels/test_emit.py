@@ -10,7 +10,7 @@ from airshed.kernels.rates import rate_table
 from airshed.kernels.schedule import schedule
 from airshed.kernels.step.emit import MechanismShape, emit
 from airshed.mechanism import ReactionNetwork
-from airshed.mechanism.reaction import Term
+from airshed.mechanism.network import Term
 
 
 def test_equal_products_are_added_up(compiled: object, network: Callable[[str], ReactionNetwork]) -> None:

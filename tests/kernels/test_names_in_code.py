@@ -26,7 +26,7 @@ from airshed.kernels.schedule import schedule
 from airshed.kernels.step.emit import emit
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.kpp.meaning import read_rate
-from airshed.mechanism.reaction import OpenParameter, Reaction, Species
+from airshed.mechanism.network import OpenParameter, Reaction, Species
 
 ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 STRANGE = [

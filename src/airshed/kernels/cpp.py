@@ -13,7 +13,7 @@ from typing import Any, Final
 from jinja2 import Environment, StrictUndefined, Template
 
 from airshed.core.errors import KernelError
-from airshed.mechanism.reaction import Reaction
+from airshed.mechanism.network import Reaction
 
 _FOLDER: Final = Path(__file__).parent
 

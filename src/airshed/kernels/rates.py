@@ -23,8 +23,7 @@ from airshed.formula.factoring import product
 from airshed.formula.tree import Binary, Call, Expression, Negate, Number, Symbol, rewrite
 from airshed.kernels.schedule import NOON, noon
 from airshed.mechanism.expressions import DAYLIGHT, PHOTO, SECANT, Environment, evaluate, expand_photolysis, substitute
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Term
+from airshed.mechanism.network import ReactionNetwork, Term
 
 Item = TypeVar("Item")
 

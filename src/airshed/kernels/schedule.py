@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.mechanism.expressions import Value
-from airshed.mechanism.network import ReactionNetwork, rates
-from airshed.mechanism.reaction import Term
+from airshed.mechanism.network import ReactionNetwork, Term, rates
 
 Array = npt.NDArray[np.float64]
 

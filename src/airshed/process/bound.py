@@ -13,7 +13,7 @@ from airshed.core.units import Quantity
 from airshed.formula.trace import trace
 from airshed.formula.tree import Expression
 from airshed.kernels.operators import AIR, Kind, Operator, OperatorField, Shape
-from airshed.mechanism.reaction import Reaction
+from airshed.mechanism.network import Reaction
 from airshed.process.declaration import Process
 from airshed.process.kinds import PLACE, Acts, AtInstant, Reactions, arguments
 from airshed.process.reaction_text import read_reactions

@@ -152,7 +152,7 @@ class Reactions:
 def reactions(function: F) -> Any:
     """Declare reactions: the function returns lines as the #EQUATIONS of a KPP file has them.
 
-    A method may return :class:`airshed.mechanism.reaction.Reaction` instead.
+    A method may return :class:`airshed.mechanism.network.Reaction` instead.
     """
     return Reactions(function)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
 from airshed.kernels.operators import EXPLICIT, Kind, Operator, OperatorField
-from airshed.mechanism.reaction import Reaction
+from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
 from airshed.process.kinds import SIGNS, Weather
 from airshed.process.place import MARGIN

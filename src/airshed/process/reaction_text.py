@@ -7,7 +7,7 @@ from typing import Final
 from airshed.core.errors import CaseError, MechanismError
 from airshed.core.text import suggestion
 from airshed.mechanism.kpp.meaning import read_rate
-from airshed.mechanism.reaction import Reaction
+from airshed.mechanism.network import Reaction
 
 _MEMBER: Final = re.compile(r"((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)?\s*(?:\*\s*)?([A-Za-z]\w*)")
 

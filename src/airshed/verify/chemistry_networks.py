@@ -18,8 +18,7 @@ from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import OpenParameter, Reaction, Species
+from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
 from airshed.verify.chemistry_cells import stoichiometry
 from airshed.verify.figure import Figure
 

@@ -13,8 +13,7 @@ from airshed.kernels.cells import METHODS, Tableau, Tolerances
 from airshed.kernels.cells.lists import integrate_cells, series
 from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import ReactionNetwork, tendency
-from airshed.mechanism.reaction import OpenParameter, Reaction, Species
+from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species, tendency
 from airshed.verify.figure import Figure, observed_order
 
 Array = npt.NDArray[np.float64]

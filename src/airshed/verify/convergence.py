@@ -23,8 +23,7 @@ from airshed.kernels.operators import ADVECTION, Operator, OperatorField
 from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
 from airshed.kernels.step.reference import Box, Fields
 from airshed.kernels.transport.reference import BoundaryValues
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Reaction, Species
+from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.models.air.programs.cell_chemistry import Integrated
 from airshed.models.air.programs.records import (
     CellsRecord,

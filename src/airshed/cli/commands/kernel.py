@@ -43,7 +43,7 @@ def show_kernel(
 def _balance(network: "ReactionNetwork") -> str:
     """Return which reactions do not conserve an atom, and what each of them makes or loses, as comments."""
     from airshed.kernels.cpp import comment
-    from airshed.mechanism.balance import report
+    from airshed.mechanism.structure import report
 
     total, *reactions = report(network).splitlines()
     heading = ["atoms that the others make (+) or lose (-), each time that they happen:"] if reactions else []

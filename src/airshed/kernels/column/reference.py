@@ -10,9 +10,9 @@ from airshed.core.constants import BOLTZMANN
 from airshed.kernels.column.operators_reference import Reading, exchange, of_species
 from airshed.kernels.operators import Operator
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.mechanism.balance import imbalances
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, sum_terms
+from airshed.mechanism.structure import imbalances
 
 Array = npt.NDArray[np.float64]
 

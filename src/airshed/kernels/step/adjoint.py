@@ -23,8 +23,7 @@ from airshed.kernels.layout import MechanismShape
 from airshed.kernels.rates import RateTable
 from airshed.kernels.schedule import Schedule
 from airshed.kernels.step.emit import Source, sum_code
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Term
+from airshed.mechanism.network import ReactionNetwork, Term
 
 _PLACES: Final = {
     "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "r": "r{}", "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]",

@@ -16,9 +16,8 @@ from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Member
 from airshed.kernels.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
 from airshed.kernels.schedule import Schedule
-from airshed.mechanism.balance import imbalances
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Term
+from airshed.mechanism.network import ReactionNetwork, Term
+from airshed.mechanism.structure import imbalances
 
 _PLACES: Final = {"n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "y": "y[{} * NZ + z]", "z": "f[{}]"}
 

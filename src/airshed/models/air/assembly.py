@@ -20,9 +20,8 @@ from airshed.grid.grid import lonlat_axes
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import StepKernel, backend
-from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.mechanism.rate_check import RateCheck
-from airshed.mechanism.reaction import Species
 from airshed.models.air import processes
 from airshed.models.air.attribution import data_attributes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run

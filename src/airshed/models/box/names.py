@@ -18,9 +18,8 @@ from airshed.formula.parse import Formula, parse
 from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.file_air import own_density
 from airshed.mechanism.kpp.rate_functions import SUNRISE, SUNSET
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.open_units import units_of_open
-from airshed.mechanism.reaction import OpenParameter
+from airshed.mechanism.network import OpenParameter, ReactionNetwork
+from airshed.mechanism.structure import units_of_open
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.csv_file import Knots, read_knots
 from airshed.models.box.needs import Needs

@@ -20,7 +20,7 @@ from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
-from airshed.mechanism.balance import follow
+from airshed.mechanism.structure import follow
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import Budget
 from airshed.models.air.forcing import Forcing
