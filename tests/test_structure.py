@@ -31,7 +31,7 @@ LONG = {
 """Modules above 350 lines."""
 
 MANY = {
-    "models/air/weather/mixing.py: _free_diffusivity": "the formula of one pass over arrays, which are its parameters",
+    "models/air/weather/boundary_layer.py: _free_diffusivity": "the formula of one pass over arrays",
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",

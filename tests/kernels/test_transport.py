@@ -12,7 +12,7 @@ from airshed.kernels.step.data import TERMS
 from airshed.kernels.step.reference import Fields
 from airshed.kernels.step.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
-from airshed.process.continuity import outflow_rate, upward_air_flux
+from airshed.process.vertical import outflow_rate, upward_air_flux
 from airshed.program.weights import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]

@@ -22,9 +22,8 @@ from airshed.process import (
     update,
     weather,
 )  # fmt: skip
-from airshed.process.composition import CellFields
 from airshed.process.discovery import process_of_file, section_of
-from airshed.process.points import Points
+from airshed.process.points import CellFields, Points
 
 CELLS = 9001
 FIELDS = CellFields(

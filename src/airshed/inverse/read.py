@@ -22,7 +22,7 @@ from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.data import FieldAdjoint, Pair, StepForcing
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import FormulaStep, StepRecord
-from airshed.process.derivative import field_derivatives
+from airshed.process.settable import field_derivatives
 
 Array = npt.NDArray[np.float64]
 

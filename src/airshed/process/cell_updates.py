@@ -17,10 +17,9 @@ from airshed.formula.trace import Traced, trace
 from airshed.formula.tree import Expression, substitute, symbols
 from airshed.kernels.operators import AIR
 from airshed.process.bound import Bound
-from airshed.process.composition import CellFields, Composition
-from airshed.process.declaration import Process
-from airshed.process.declaration_check import RESERVED_TERMS, SHARED_TERMS
+from airshed.process.declaration import RESERVED_TERMS, SHARED_TERMS, Process
 from airshed.process.kinds import arguments
+from airshed.process.points import CellFields, Composition
 from airshed.process.processes import Processes
 from airshed.process.updates import CellField
 

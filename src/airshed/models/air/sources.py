@@ -18,7 +18,7 @@ from airshed.kernels.layout import Layout
 from airshed.models.air.emissions.biogenic import BiogenicIsoprene
 from airshed.models.air.emissions.source import CombinedEmissions
 from airshed.models.air.weather import Meteorology
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from math import inf
 from typing import Final
 
 from airshed.core.fields import FieldSpec
-from airshed.process.composition import CellFields
+from airshed.process.points import CellFields
 
 CELLS: Final = ("cell",)
 LAYERS: Final = (1, 2, 3, 4)

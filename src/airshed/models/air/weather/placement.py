@@ -1,4 +1,4 @@
-"""The data's points around a part of the model grid, and the way from them onto its cells and faces."""
+"""From data points to the cells and faces of a part of the model grid: areas, interpolation and averaging weights."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,86 @@ from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.places import check_gaps, closed_circle
 from airshed.grid.weights import Weights, apply
+from airshed.grid.window import Window
 from airshed.kernels.arrays import weighted
-from airshed.models.air.weather.remap import averaging_matrix, clamped_matrix, interpolation_matrix
-from airshed.models.air.weather.window import Area
+from airshed.models.air.weather.state import MetState
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Area:
+    """The columns of a grid that a meteorology works on, and those that it is asked for.
+
+    whole   the grid of the case
+    window  of it, the columns that are worked on: one more on each side than are asked for, since the density at a face
+            is the mean of the cells on both sides
+    grid    the part of the whole in that window
+    asked   the columns that are asked for, by their numbers in that window
+    """
+
+    whole: Grid
+    window: Window
+    grid: Grid
+    asked: Window
+
+    @classmethod
+    def of(cls, whole: Grid, window: Window | None) -> "Area":
+        """Return the area of a window, or that of the whole grid."""
+        everything = Window.whole(*whole.shape[1:])
+        asked = everything if window is None else window
+        around = asked.grown(1, *whole.shape[1:])
+        return cls(whole, around, whole if around == everything else whole.part(around), asked.within(around))
+
+    def cut(self, state: MetState) -> MetState:
+        """Return of a state of the columns that were worked on what is asked for."""
+        return state.part(self.asked)
+
+    def land(self, given: Array | None) -> Array:
+        """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""
+        return np.ones(self.grid.shape[1:]) if given is None else np.ascontiguousarray(self.window.of(given))
+
+
+def interpolation_matrix(nodes: Array, points: Array) -> Array:
+    """Return W (points, nodes): ``W @ values`` is the linear interpolant at the points, extrapolated beyond the ends.
+
+    A single node gives its value everywhere.
+    """
+    weights = np.zeros((points.size, nodes.size))
+    if nodes.size == 1:
+        weights[:, 0] = 1.0
+        return weights
+    left = np.clip(np.searchsorted(nodes, points, side="right") - 1, 0, nodes.size - 2)
+    fraction = (points - nodes[left]) / (nodes[left + 1] - nodes[left])
+    rows = np.arange(points.size)
+    weights[rows, left] = 1.0 - fraction
+    weights[rows, left + 1] = fraction
+    return weights
+
+
+def clamped_matrix(nodes: Array, points: Array) -> Array:
+    """Return the interpolation matrix that holds the end values beyond the ends."""
+    return interpolation_matrix(nodes, np.clip(points, nodes[0], nodes[-1]))
+
+
+def averaging_matrix(nodes: Array, edges: Array) -> Array:
+    """Return W (edges - 1, nodes): ``W @ values`` is the mean of the linear interpolant between neighbouring edges."""
+    if nodes.size == 1:
+        return np.ones((edges.size - 1, 1))
+    widths = np.diff(nodes)
+    upto_node = np.zeros((nodes.size, nodes.size))
+    for k, width in enumerate(widths):
+        upto_node[k + 1] = upto_node[k]
+        upto_node[k + 1, k : k + 2] += 0.5 * width
+    left = np.clip(np.searchsorted(nodes, edges, side="right") - 1, 0, nodes.size - 2)
+    step = edges - nodes[left]
+    fraction = step / widths[left]
+    upto_edge = upto_node[left]
+    rows = np.arange(edges.size)
+    upto_edge[rows, left] += step * (1.0 - 0.5 * fraction)
+    upto_edge[rows, left + 1] += step * 0.5 * fraction
+    return np.asarray(np.diff(upto_edge, axis=0) / np.diff(edges)[:, None])
+
 
 _TOLERANCE = 1e-4
 

@@ -1,12 +1,14 @@
-"""What a process is told of the case in which it acts."""
+"""What a process is given of the case in which it acts; sources that it returns."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+from numpy import float64
+from numpy.typing import NDArray
 
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -61,3 +63,39 @@ class Place:
             case "sun_height":
                 return self.sun_height(seconds)[None]
         return seconds
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Something that emits in the columns held here: vegetation, a file, a single stack all look like this."""
+
+    @property
+    def species(self) -> tuple[str, ...]:
+        """The model species that this source emits, in the order of the first axis of :meth:`rate`."""
+        ...
+
+    @property
+    def levels(self) -> int:
+        """The number of lowest model layers that receive emission."""
+        ...
+
+    def rate(self, seconds: float) -> NDArray[float64]:
+        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in the hour UTC or between `changes`.
+
+        ``seconds`` counts from the start of the case; before it is negative. The caller must not write to the array.
+        """
+        ...
+
+    @property
+    def changes(self) -> Sequence[float]:
+        """The rising times [s] at which the emission changes beside the full hours UTC."""
+        ...
+
+
+@runtime_checkable
+class SourceOfAll(Source, Protocol):
+    """A source that knows its emission in every cell of the whole grid."""
+
+    def part(self, window: Window) -> Source:
+        """The emission of a window's cells."""
+        ...
