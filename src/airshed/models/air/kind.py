@@ -21,7 +21,6 @@ from airshed.models.air.rates import RateFactors
 from airshed.models.air.report import budget_dataset
 from airshed.models.air.weather.case_weather import Given
 from airshed.models.air.weather.dataset import Calls
-from airshed.models.box.failure import FAILED_CELL
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.decomposition import Decomposition
