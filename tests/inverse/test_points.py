@@ -391,10 +391,10 @@ def test_what_is_wrong_is_a_line_and_leaves_no_folder(
 
 
 def test_a_model_without_gradients_says_so(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airshed.models.pasture import kind
+    from airshed.models.pasture.case import PastureCase
     from airshed.runtime import registry
 
-    monkeypatch.setitem(registry._MODELS, "pasture", registry.ModelKind(kind.PastureCase, build))
+    monkeypatch.setitem(registry._MODELS, "pasture", registry.ModelKind(PastureCase, build))
     with pytest.raises(CaseError, match="the model pasture has no gradients"):
         airshed.inverse.sensitivity(case)
 
