@@ -6,7 +6,7 @@ from typing import Final
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.report import Cell, Report, Table
 from airshed.core.settings import Section
-from airshed.kernels.cells import method
+from airshed.kernels.chemistry import method
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case.case import Case
 from airshed.models.air.case.sections import OutputSection
@@ -146,7 +146,7 @@ def courant_step(case: Case) -> float:
 
 _OF_UNIFORM: Final = (
     "eastward", "northward", "rotation", "temperature", "pressure", "water_vapour", "diffusivity", "daily_mixing",
-    "mixed_layer", "precipitation", "cloud_cover",
+    "mixed_layer", "precipitation", "cloud_cover", "cloud_water", "cloud_base", "cloud_top", "updraught",
 )  # fmt: skip
 
 _OF_STRANG: Final = ("solver", "relative_tolerance", "absolute_tolerance")

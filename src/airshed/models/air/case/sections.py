@@ -49,6 +49,7 @@ Vapour = Annotated[Quantity, measured("mol/mol", least=0.0, most="0.1 mol/mol")]
 
 Rain = Annotated[Quantity, measured("m/s", least=0.0, most="1 m/h")]
 
+MassFlux = Annotated[Quantity, measured("kg/m2/s", least=0.0, most="10 kg/m2/s")]
 CloudWater = Annotated[Quantity, measured("kg/kg", least=0.0, most="0.05 kg/kg")]
 
 EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0, most=("1e8 kg/s", "1e10 mol/s"))]
@@ -194,6 +195,11 @@ class MeteorologySection(Section):
         "1000 m", "height of the base of that cloud.", validate_default=True, only_for="uniform"
     )
     cloud_top: Release = setting("3000 m", "height of its top.", validate_default=True, only_for="uniform")
+    updraught: MassFlux = setting(
+        "0 kg/m2/s",
+        "air that convection carries up through that cloud, over the area; it enters below the base and leaves at the top.",
+        only_for="uniform",
+    )
 
     @model_validator(mode="after")
     def _sources(self) -> Self:

@@ -1,1 +1,0 @@
-"""Backends: compiled code on one kind of processor each; models enter them through :mod:`airshed.kernels.backend`."""

@@ -1,0 +1,1 @@
+"""The tangent of accepted steps, made on demand and apart from the solver."""
