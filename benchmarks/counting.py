@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
 
 FACE: Final = 17
 """Operations of one limited face flux: 2 differences, 3 for the smooth slope, 4 minima and maxima, 2 bounds, 2 sums,

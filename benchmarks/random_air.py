@@ -7,10 +7,10 @@ import numpy as np
 from airshed.inverse.area import Area
 from airshed.inverse.programs.derivatives import Derivatives
 from airshed.inverse.recording import Recording
-from airshed.kernels.cpu.pipeline import compile_mechanism
-from airshed.kernels.memory import aligned_copy
-from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
+from airshed.kernels.backends.cpu.kernel import compile_mechanism
+from airshed.kernels.host import aligned_copy
 from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
+from airshed.kernels.step.trial import Trial, forcing, make_stepper, random_trial
 from airshed.mechanism import load_mechanism
 from airshed.models.air.programs.records import FormulaStep, MoveRecord, StepRecord
 from airshed.program.integrators import integrator

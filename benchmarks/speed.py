@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from airshed.core.report import Cell, Report, Table
-from airshed.kernels.cpu.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.cpu.pipeline import MechanismKernel
+from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
 from airshed.kernels.host import processor, usable_cores
 from airshed.kernels.step.data import PARTS
 from airshed.models.air.case import Case
@@ -258,7 +258,7 @@ print(json.dumps(facts))
 
 _COMPILATION = """
 import json
-from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.mechanism import load_mechanism
 print(json.dumps(sum(compile_mechanism(load_mechanism("emep"), 18).seconds.values())))
 """

@@ -87,7 +87,7 @@ def _libraries_of(name: str) -> set[str]:
 
 def _digest() -> str:
     """Return a digest of all that the libraries follow from: sources, the catalogue, the compiler, the processor."""
-    from airshed.kernels.cpu.toolchain import find_toolchain
+    from airshed.kernels.backends.cpu.toolchain import find_toolchain
 
     found = hashlib.sha256(repr(find_toolchain()).encode())
     for path in _inputs():
@@ -161,9 +161,9 @@ def emep_single() -> None:
 @build
 def cells() -> None:
     """Chemistry of cells: the toy mechanism in both precisions, with tangent and adjoint, and tracers."""
-    from tests.kernels.chemistry.conftest import chemistry
+    from tests.kernels.cells.conftest import chemistry
 
-    from airshed.kernels.cpu.chemistry.derivatives import compile_reverse, compile_tangent
+    from airshed.kernels.backends.cpu.cell_derivatives import compile_reverse, compile_tangent
 
     chemistry("tracer")
     chemistry("toy", "single")

@@ -62,7 +62,7 @@ def import_graph() -> grimp.ImportGraph:
                 graph.add_import(importer=module, imported=child)
     for module in ("airshed.models.air.kind", "airshed.models.pasture.model"):
         graph.add_import(importer="airshed.runtime.registry", imported=module)
-    graph.add_import(importer="airshed.kernels.backend", imported="airshed.kernels.cpu.backend")
+    graph.add_import(importer="airshed.kernels.backend", imported="airshed.kernels.backends.cpu.backend")
     for imported in graph.find_modules_directly_imported_by("airshed"):
         graph.remove_import(importer="airshed", imported=imported)
     return graph

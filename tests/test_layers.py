@@ -18,7 +18,7 @@ TRESPASSES = {
     "core/bad.py": "import airshed.grid\n",
     "process/bad.py": "import ctypes\n",
     "runtime/bad.py": "from rich.progress import Progress\n",
-    "models/air/bad.py": "import lark\nimport pint\nimport mpi4py\nimport airshed.kernels.cpu.stepper\n",
+    "models/air/bad.py": "import lark\nimport pint\nimport mpi4py\nimport airshed.kernels.backends.cpu.stepper\n",
     "core/worse.py": "import validation.fuzz\n",
     "grid/bad.py": "import netCDF4\nimport matplotlib.pyplot\n",
     "inverse/bad.py": "import torch\n",

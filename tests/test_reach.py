@@ -18,7 +18,7 @@ def affected(*changed: str) -> list[str]:
         ("src/airshed/models/pasture/processes/soil_evaporation.py", WATER, UNITS),
         ("src/airshed/plot/style.py", PICTURES, "mechanism/test_kpp.py"),
         ("src/airshed/models/pasture/processes/runoff.py", "models/pasture/test_plants.py", "mechanism/test_kpp.py"),
-        ("src/airshed/kernels/cpu/transport.hpp", "kernels/test_twin.py", "mechanism/test_kpp.py"),
+        ("src/airshed/kernels/transport/transport.hpp", "kernels/test_twin.py", "mechanism/test_kpp.py"),
         ("tests/kernels/kinds.py", "kernels/test_operators.py", PICTURES),
         ("tests/plot/conftest.py", PICTURES, UNITS),
         ("web/src/map/camera.ts", "web/test_browser.py", UNITS),

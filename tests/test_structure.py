@@ -18,9 +18,7 @@ SHORT = {
     "core/version.py": "the build reads it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",
     "io/hdf5.py": "one lock around libraries, with the reason for it",
-    "kernels/cpu/backend.py": "every backend has this file",
-    "kernels/rows.py": "weather, its ranks and kernels of cells hand it on",
-    "mechanism/location.py": "all of the mechanism says by it where something stands",
+    "kernels/backends/cpu/backend.py": "every backend has this file",
     "serve/document.py": "an entry point that writes a page",
     "serve/picture.py": "pictures are imported when somebody asks for one",
     "verify/figure.py": "every check returns it",
@@ -33,7 +31,7 @@ LONG = {
 """Modules above 350 lines."""
 
 MANY = {
-    "models/air/weather/mixing.py: _free_diffusivity": "the formula of one pass over arrays, which are its parameters",
+    "models/air/weather/boundary_layer.py: _free_diffusivity": "the formula of one pass over arrays",
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",

@@ -6,7 +6,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.chemistry import (
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import (
     CellSteps,
     Tolerances,
     list_of_cells,
@@ -15,8 +17,7 @@ from airshed.kernels.chemistry import (
     stack_inputs,
     unpack_cells,
 )
-from airshed.kernels.chemistry.data import Concentrations
-from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver
+from airshed.kernels.cells.data import Concentrations
 from benchmarks.chemistry.contender import CALL, Array
 from benchmarks.chemistry.problem import Problem
 

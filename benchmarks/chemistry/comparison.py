@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from airshed.kernels.chemistry import method
-from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.cells import method
 from airshed.mechanism.openatmos import has_musica
 from benchmarks.chemistry.airshed_cells import AirshedCells
 from benchmarks.chemistry.contender import REGIMES, Contender, Trial, measure

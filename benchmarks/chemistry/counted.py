@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from airshed.kernels.chemistry import Tableau
-from airshed.kernels.cpu.chemistry import ChemistryKernel
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
+from airshed.kernels.cells import Tableau
 from airshed.kernels.host import processor
 
 DECODED: Final = 16.0

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
-from airshed.kernels.step.schedule import NOON
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.openatmos import CONDITIONS, musica_file, read_conditions

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.backend import StepKernel
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
+from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import ColumnForcing, StepConstants, TransportForcing
-from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.program.weights import two_step_weights
 from benchmarks.chemistry.contender import CALL, Array
 from benchmarks.chemistry.problem import Problem

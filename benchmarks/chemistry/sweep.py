@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from airshed.kernels.chemistry import METHODS
-from airshed.kernels.cpu.chemistry import ChemistryKernel
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
+from airshed.kernels.cells import METHODS
 from benchmarks.chemistry.airshed_cells import AirshedCells, Settings
 from benchmarks.chemistry.contender import REGIMES, Contender, Run, Trial, measure
 from benchmarks.chemistry.micm_cells import MicmCells, MicmModel, MicmSettings

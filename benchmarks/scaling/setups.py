@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from airshed.core.errors import CaseError
-from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.backends.cpu.kernel import WIDTH
 from airshed.models.air.case import Case
 from airshed.parallel.decomposition import Decomposition
 from benchmarks.scaling.measure import Setup

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from airshed.core.report import Table
-from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.backends.cpu.kernel import WIDTH
 from airshed.kernels.host import usable_cores
 from airshed.models.air.case import Case
 from airshed.parallel.decomposition import Decomposition

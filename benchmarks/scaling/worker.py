@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import Neighbours, Side
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel

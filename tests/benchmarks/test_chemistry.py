@@ -21,9 +21,9 @@ from benchmarks.chemistry.sweep import Entry, fastest, finalists, sweep
 from typer.testing import CliRunner
 
 from airshed.core.errors import CaseError, MechanismError
-from airshed.kernels.chemistry import method
-from airshed.kernels.cpu.chemistry import ChemistryKernel, compile_chemistry
-from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.kernel import compile_mechanism
+from airshed.kernels.cells import method
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 

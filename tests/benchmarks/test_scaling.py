@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.report import Table
-from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.backends.cpu.kernel import WIDTH
 from airshed.parallel import communicator
 from airshed.parallel.decomposition import Decomposition
 

@@ -17,7 +17,7 @@ from airshed.cli.interrupt import stop_on_interrupt
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.core.report import Report, Table
-from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.backends.cpu.kernel import WIDTH
 from airshed.models.air.programs.context import LARGEST_BATCH
 
 HOUR = 3600.0

@@ -14,7 +14,7 @@ import pytest
 from airshed import open_run
 from airshed.core.atomic import is_part
 from airshed.core.errors import OutputError
-from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.backends.cpu.kernel import WIDTH
 from airshed.parallel.decomposition import Decomposition
 
 from .conftest import PROGRAM, airshed, airshed_here, budgets, command, dying, environment

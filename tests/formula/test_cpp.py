@@ -24,8 +24,8 @@ from airshed.formula.tree import (
     ordered,
     substitute,
 )
-from airshed.kernels.cpu.template import header
-from airshed.kernels.cpu.toolchain import build, load
+from airshed.kernels.backends.cpu.toolchain import build, load
+from airshed.kernels.cpp import header
 
 from .trees import NAMES, moderate_trees, points
 
@@ -48,7 +48,7 @@ def source(expressions: list[Expression], dialect: Dialect, precision: str = "do
         body += [*statements, f"out[{number}] = {result}; }}"]
     calls = " ".join(f"f{number}(in, out);" for number in range(len(expressions)))
     lines = "\n".join(body)
-    head = HELPERS if dialect is SCALARS else f"{head}{header('pack.hpp')}"
+    head = HELPERS if dialect is SCALARS else f"{head}{header('step/pack.hpp')}"
     return f'{head}\n{lines}\nextern "C" void run(const {kind}* in, {kind}* out) {{ {calls} }}\n'
 
 

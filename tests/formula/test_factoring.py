@@ -10,7 +10,7 @@ from airshed.formula import cpp, evaluate
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import factored, product, total
 from airshed.formula.tree import ONE, ZERO, Expression, Number, Symbol, operations
-from airshed.kernels.cpu.template import Coefficients
+from airshed.kernels.cpp import Coefficients
 
 Factor = tuple[str, int]
 Products = dict[tuple[Factor, ...], float]

@@ -17,7 +17,7 @@ from airshed.formula.tree import Binary, Number
 from airshed.inverse import box_sensitivity
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.reaction import OpenParameter
+from airshed.mechanism.network import OpenParameter
 from airshed.models.box import BoxConditions
 
 TIGHT = {"method": "rodas4", "relative_tolerance": 1e-9, "absolute_tolerance": "1e-3 molecules/cm3"}

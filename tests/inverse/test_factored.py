@@ -11,7 +11,7 @@ from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import Inventory, InventorySettings, build_inventory
 from airshed.models.air.species_map import EmissionMap
 from airshed.parallel.subdomain import Subdomain
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 START = np.datetime64("2022-08-31T00:00:00")
 GRID = Grid.regular((4.0, 8.0), (49.0, 52.0), 1.0, [50.0, 200.0, 1000.0])

@@ -25,8 +25,8 @@ from airshed.inverse.fourdvar import lbfgs
 from airshed.inverse.point_receptor import PointReceptorCost, point_receptor
 from airshed.inverse.point_sensitivity import ratio_of_units
 from airshed.inverse.points import PointChanges, PointOptions, point_gradient, point_tangent
-from airshed.kernels.reference.cells import ReferenceCells
-from airshed.kernels.rows import Rows
+from airshed.kernels.cells.formulas import Rows
+from airshed.kernels.cells.formulas_reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
 from airshed.models.pasture.point import StationModel, as_declared, point_case
 from airshed.models.points import derivatives
@@ -391,10 +391,10 @@ def test_what_is_wrong_is_a_line_and_leaves_no_folder(
 
 
 def test_a_model_without_gradients_says_so(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airshed.models.pasture import kind
+    from airshed.models.pasture.case import PastureCase
     from airshed.runtime import registry
 
-    monkeypatch.setitem(registry._MODELS, "pasture", registry.ModelKind(kind.PastureCase, build))
+    monkeypatch.setitem(registry._MODELS, "pasture", registry.ModelKind(PastureCase, build))
     with pytest.raises(CaseError, match="the model pasture has no gradients"):
         airshed.inverse.sensitivity(case)
 

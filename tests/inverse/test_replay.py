@@ -18,7 +18,7 @@ from airshed.inverse import (
 from airshed.inverse.chance import random_direction
 from airshed.inverse.direction import products
 from airshed.inverse.kinks import AHEAD, BEHIND, EXTREMUM, SMOOTH, Crossings, along, branch, upward
-from airshed.kernels.reference.transport import ALPHA, BETA, face_value
+from airshed.kernels.transport.reference import ALPHA, BETA, face_value
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from airshed.inverse.stores.shared import SharedStore
 from airshed.inverse.stores.store import LARGE, MemoryStore
 from airshed.io import zarr_arrays
 from airshed.io.block_file import BlockFile
-from airshed.kernels.memory import address
+from airshed.kernels.host import address
 from airshed.models.air.case.sections import AdjointSection
 from airshed.parallel.communicator import Alone
 

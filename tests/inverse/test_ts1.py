@@ -15,7 +15,7 @@ from airshed.inverse import Options, sensitivity
 from airshed.inverse.direction import BOUNDARY, EMISSION, INITIAL, RATES
 from airshed.inverse.dot_products import dot_products
 from airshed.inverse.recording import recorded
-from airshed.kernels.step.schedule import NOON
+from airshed.kernels.schedule import NOON
 
 pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from airshed.kernels import arrays, one_pass
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
+from airshed.kernels import arrays
+from airshed.kernels.backends.cpu import compiled as host
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 from .kinds import every, usual
@@ -39,7 +40,7 @@ def toy_of_all_kinds(precision: str = "double") -> MechanismKernel:
 def product_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Select the compiler and the optimisation that users have, also for what is compiled once in a process."""
     monkeypatch.setenv("AIRSHED_CXX", os.environ["AIRSHED_TEST_COMPILER"])
-    found_once = one_pass._toolchain, arrays._functions
+    found_once = host._toolchain, arrays._functions
     for each in found_once:
         each.cache_clear()
     yield

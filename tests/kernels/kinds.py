@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from airshed.formula import trace
-from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
+from airshed.kernels.operators import ADVECTION, Operator, OperatorField
 
 
 def rate(*functions: Callable[..., Any]) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.boundary import BoundaryForcing
-from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.reverse.reverser import Reverser
+from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, aligned_empty
-from airshed.kernels.reference.trial import Trial, forcing, make_stepper
 from airshed.kernels.step.data import Level, Share, Side, StepConstants, StepForcing
+from airshed.kernels.step.trial import Trial, forcing, make_stepper
 from airshed.parallel.decomposition import OPPOSITE, Decomposition, Tile
 from airshed.program.weights import StageWeights
 

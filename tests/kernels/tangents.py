@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.tangent_kernel import TangentKernel
+from airshed.kernels.backends.cpu.tangent_stepper import TangentStepper
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
-from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.tangent.pipeline import TangentKernel
-from airshed.kernels.cpu.tangent.stepper import TangentStepper
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.step import Fields, Stepped
-from airshed.kernels.reference.trial import Trial, forcing, make_stepper, reference_step
+from airshed.kernels.operators import members
 from airshed.kernels.step.data import Level, Share, StepChanges, StepConstants, StepForcing
-from airshed.kernels.step.operator_fields import members
+from airshed.kernels.step.reference import Fields, Stepped
+from airshed.kernels.step.trial import Trial, forcing, make_stepper, reference_step
 
 Arrays = Mapping[str, np.ndarray]
 

@@ -11,9 +11,9 @@ from tests.laws.cases import small_case
 
 import airshed
 from airshed.kernels.backend import Backend, StepKernel, Stepper, backend
+from airshed.kernels.backends.cpu.backend import CpuBackend
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
 from airshed.kernels.cell_backend import CellKernel, CellSolver
-from airshed.kernels.cpu.backend import CpuBackend
-from airshed.kernels.cpu.pipeline import MechanismKernel
 
 
 def named(protocol: type) -> set[str]:

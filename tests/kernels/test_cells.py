@@ -6,7 +6,7 @@ import pytest
 from airshed.core.errors import FormulaError, KernelError
 from airshed.formula import Traced, abs, cos, evaluate_all, exp, log, maximum, minimum, sin, sqrt, trace, where
 from airshed.formula.tree import Call, Symbol
-from airshed.kernels.cells import CellFormulas, Rows
+from airshed.kernels.cells.formulas import CellFormulas, Rows
 
 pytestmark = pytest.mark.compiles
 

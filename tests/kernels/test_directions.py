@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.reference.step import Fields, Stepped
-from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, reference_step
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
 from airshed.kernels.step.data import TERMS, Directions
+from airshed.kernels.step.reference import Fields, Stepped
+from airshed.kernels.step.trial import Trial, compiled_step, random_trial, reference_step
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import one_step_weights
 

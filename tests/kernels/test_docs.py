@@ -48,6 +48,6 @@ def test_files_that_are_named_exist(text: str) -> None:
     ],
 )
 def test_functions_that_are_named_are_in_the_kernel(name: str) -> None:
-    folder = ROOT / "src" / "airshed" / "kernels" / "cpu"
-    assert any(name in path.read_text() for path in sorted(folder.glob("*.hpp")))
+    folder = ROOT / "src" / "airshed" / "kernels"
+    assert any(name in path.read_text() for path in sorted(folder.rglob("*.hpp")))
     assert name in KERNELS

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from airshed.kernels.cpu.emit import MechanismShape, emit
-from airshed.kernels.cpu.template import described
-from airshed.kernels.step.rates import rate_table
-from airshed.kernels.step.schedule import schedule
+from airshed.kernels.cpp import described
+from airshed.kernels.rates import rate_table
+from airshed.kernels.schedule import schedule
+from airshed.kernels.step.emit import MechanismShape, emit
 from airshed.mechanism import ReactionNetwork
-from airshed.mechanism.reaction import Term
+from airshed.mechanism.network import Term
 
 
 def test_equal_products_are_added_up(compiled: object, network: Callable[[str], ReactionNetwork]) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.kernels.host import HostMemory, aligned_zeros
 from airshed.kernels.layout import Layout, PackedView
-from airshed.kernels.memory import HostMemory, aligned_zeros
 
 LAYOUTS = st.builds(Layout, st.integers(1, 6), st.integers(1, 40), st.sampled_from([1, 4, 8, 16]), st.just(np.float64))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airshed.kernels import memory
+from airshed.kernels import host as memory
 
 
 def resident() -> int:

@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-import airshed.kernels.chemistry
-import airshed.kernels.cpu.chemistry.emit
-import airshed.kernels.cpu.emit
+import airshed.kernels.cells
+import airshed.kernels.cells.emit
+import airshed.kernels.step.emit
 from airshed.core.errors import AirshedError, KernelError
-from airshed.kernels.cpu import template
-from airshed.kernels.cpu.chemistry.emit import ChemistryShape, emit_chemistry
-from airshed.kernels.cpu.emit import emit
-from airshed.kernels.step.schedule import schedule
-from airshed.kernels.step.shape import MechanismShape
+from airshed.kernels import cpp as template
+from airshed.kernels.cells.emit import ChemistryShape, emit_chemistry
+from airshed.kernels.layout import MechanismShape
+from airshed.kernels.schedule import schedule
+from airshed.kernels.step.emit import emit
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.kpp.meaning import read_rate
-from airshed.mechanism.reaction import OpenParameter, Reaction, Species
+from airshed.mechanism.network import OpenParameter, Reaction, Species
 
 ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 STRANGE = [
@@ -51,7 +51,7 @@ def bare(code: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def without_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the headers out of the code, which are always the same."""
-    for module in (airshed.kernels.cpu.emit, airshed.kernels.cpu.chemistry.emit):
+    for module in (airshed.kernels.step.emit, airshed.kernels.cells.emit):
         monkeypatch.setattr(module, "header", lambda *names: template.Written(""))
 
 
@@ -246,9 +246,9 @@ def test_raw_comments_would_be_noticed(raw: str, monkeypatch: pytest.MonkeyPatch
     """An emitter that writes names as they are is caught: by the frame, and without its check by the comparison."""
     plain = generated(network())
     monkeypatch.setattr(template, "comment", str)
-    for module in (airshed.kernels.cpu.emit, airshed.kernels.cpu.chemistry.emit):
+    for module in (airshed.kernels.step.emit, airshed.kernels.cells.emit):
         monkeypatch.setattr(module, "described", lambda reaction: f"<{reaction.label}> {reaction.text}")
-    monkeypatch.setattr(airshed.kernels.cpu.chemistry.emit, "comment", str)
+    monkeypatch.setattr(airshed.kernels.cells.emit, "comment", str)
     template._frame.cache_clear()
     strange = poisoned(network(), lambda name: f"{name}\nint stolen;")
     number = ("columns", "cells").index(raw)

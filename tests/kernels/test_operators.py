@@ -9,12 +9,15 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.formula import log
-from airshed.kernels.cpu.emit import emit
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.reference.operators import Reading, explicit_tendency
-from airshed.kernels.reference.step import Stepped
-from airshed.kernels.reference.transport import BoundaryValues
-from airshed.kernels.reference.trial import (
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.column.operators_reference import Reading, explicit_tendency
+from airshed.kernels.layout import MechanismShape
+from airshed.kernels.operators import Operator, OperatorField, members, of_some_species
+from airshed.kernels.operators import check as check_declared
+from airshed.kernels.schedule import schedule
+from airshed.kernels.step.emit import emit
+from airshed.kernels.step.reference import Stepped
+from airshed.kernels.step.trial import (
     Trial,
     changed,
     compiled_step,
@@ -24,11 +27,7 @@ from airshed.kernels.reference.trial import (
     random_trial,
     reference_step,
 )
-from airshed.kernels.step.operator_fields import check as check_declared
-from airshed.kernels.step.operator_fields import members, of_some_species
-from airshed.kernels.step.operators import Operator, OperatorField
-from airshed.kernels.step.schedule import schedule
-from airshed.kernels.step.shape import MechanismShape
+from airshed.kernels.transport.reference import BoundaryValues
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import two_step_weights
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Number, Symbol
-from airshed.kernels.cpu.pipeline import WIDTH, MechanismKernel, compile_mechanism
-from airshed.kernels.memory import address, aligned_zeros
-from airshed.kernels.step.rates import REFERENCE_DENSITY, RateTable, rate_code, rate_table
+from airshed.kernels.backends.cpu.kernel import WIDTH, MechanismKernel, compile_mechanism
+from airshed.kernels.host import address, aligned_zeros
+from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_code, rate_table
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
 from airshed.mechanism.expressions import Parameter, call, evaluate
 from airshed.mechanism.network import rates

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.reference.column import Column, Implicit, acting, gauss_seidel, rate_constants, solve_columns
-from airshed.kernels.reference.operators import Reading
-from airshed.kernels.reference.transport import (
+from airshed.kernels.column.operators_reference import Reading
+from airshed.kernels.column.reference import Column, Implicit, acting, gauss_seidel, rate_constants, solve_columns
+from airshed.kernels.transport.reference import (
     ALPHA,
     BETA,
     AirFluxes,

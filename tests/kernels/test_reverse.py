@@ -15,17 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from airshed.kernels.backends.cpu import adjoint_kernel as pipeline
+from airshed.kernels.backends.cpu.adjoint_kernel import compile_reverse
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
 from airshed.kernels.boundary import BoundaryForcing
-from airshed.kernels.cpu.emit import Source
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.cpu.reverse import emit, pipeline
-from airshed.kernels.cpu.reverse.emit import _Writer
-from airshed.kernels.cpu.reverse.pipeline import compile_reverse
-from airshed.kernels.cpu.template import Written, header
-from airshed.kernels.memory import address
-from airshed.kernels.reference import transport
-from airshed.kernels.reference.trial import Trial, compiled_step, forcing, random_trial, reference_step, with_boundary
+from airshed.kernels.cpp import Written, header
+from airshed.kernels.host import address
+from airshed.kernels.step import adjoint as emit
+from airshed.kernels.step.adjoint import _Writer
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
+from airshed.kernels.step.emit import Source
+from airshed.kernels.step.trial import Trial, compiled_step, forcing, random_trial, reference_step, with_boundary
+from airshed.kernels.transport import reference as transport
 from airshed.mechanism.load import load_mechanism
 from airshed.program.weights import two_step_weights
 
@@ -274,7 +275,7 @@ def test_any_threads_give_the_same_bits_whichever_rows_they_begin_with(
     trial = random_trial(kernel, (13, 18), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
     one = adjoints(kernel, trial, weights)
-    monkeypatch.setattr("airshed.kernels.cpu.reverse.reverser._cuts", lambda *given: rows)
+    monkeypatch.setattr("airshed.kernels.backends.cpu.reverser._cuts", lambda *given: rows)
     three = adjoints(kernel, trial, weights, 3)
     assert [name for name in one if not np.array_equal(one[name], three[name])] == []
 
@@ -285,7 +286,7 @@ def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(monkeypatch:
     weights = weighed(trial, 1)
     kept = adjoints(kernel, trial, weights)
     forgotten = property(lambda self: (None, address(self._before)))
-    monkeypatch.setattr("airshed.kernels.cpu.reverse.reverser._Branches.addresses", forgotten)
+    monkeypatch.setattr("airshed.kernels.backends.cpu.reverser._Branches.addresses", forgotten)
     anew = adjoints(kernel, trial, weights)
     assert [name for name in kept if not np.array_equal(kept[name], anew[name])] == []
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airshed.kernels.cpu.pipeline import WIDTH
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.trial import random_trial, with_boundary
+from airshed.kernels.backends.cpu.kernel import WIDTH
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import SIDES, Side
+from airshed.kernels.step.trial import random_trial, with_boundary
 from airshed.parallel.decomposition import Decomposition
 from airshed.program.weights import two_step_weights
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.cpu.compiled import declared
-from airshed.kernels.cpu.pipeline import SIGNATURES, WIDTH, MechanismKernel, compile_mechanism
-from airshed.kernels.cpu.toolchain import build, load
-from airshed.kernels.reference.step import Stepped
-from airshed.kernels.reference.transport import AirFluxes
-from airshed.kernels.reference.trial import Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.kernels.backends.cpu.compiled import declared
+from airshed.kernels.backends.cpu.kernel import SIGNATURES, WIDTH, MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.toolchain import build, load
+from airshed.kernels.step.reference import Stepped
+from airshed.kernels.step.trial import Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.kernels.transport.reference import AirFluxes
 from airshed.mechanism import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition
 from airshed.program.weights import two_step_weights

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from airshed.kernels.step.schedule import NOON, dependencies, reference_lifetimes, schedule
+from airshed.kernels.schedule import NOON, dependencies, reference_lifetimes, schedule
 from airshed.mechanism import ReactionNetwork, load_mechanism, rates
 from airshed.mechanism.network import sum_terms
 
@@ -77,7 +77,7 @@ def test_the_first_lifetime_by_hand(tmp_path: Path) -> None:
 
 def test_it_is_the_same_in_every_process(network: Network) -> None:
     """Sets are walked through in an order that differs from process to process: none of it may show."""
-    code = "from airshed.kernels.step.schedule import schedule; from airshed.mechanism import load_mechanism\n"
+    code = "from airshed.kernels.schedule import schedule; from airshed.mechanism import load_mechanism\n"
     code += "print(schedule(load_mechanism('emep'), 3).groups)"
     for seed in ("1", "2"):
         environment = {"PYTHONHASHSEED": seed, "PATH": ""}

@@ -10,12 +10,12 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.formula.tree import Number
-from airshed.kernels.cpu import emit
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.cpu.tangent.pipeline import TangentKernel, compile_tangent
-from airshed.kernels.cpu.template import Written
-from airshed.kernels.reference.trial import compiled_step, random_trial, reference_step, with_boundary
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.tangent_kernel import TangentKernel, compile_tangent
+from airshed.kernels.cpp import Written
+from airshed.kernels.step import emit
 from airshed.kernels.step.data import StepChanges
+from airshed.kernels.step.trial import compiled_step, random_trial, reference_step, with_boundary
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import StageWeights, two_step_weights
 
@@ -235,7 +235,7 @@ def test_a_wrong_rule_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyP
 
     def spoiled(*names: str) -> Written:
         text = read(*names)
-        if "tangent/value.hpp" not in names:
+        if "step/tangent.hpp" not in names:
             return text
         for right, planted in WRONG.values():
             assert right in text

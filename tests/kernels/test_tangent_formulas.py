@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from airshed.formula import cos, exp, log, log10, maximum, minimum, sin, sqrt, tan, where
-from airshed.kernels.cpu.pipeline import compile_mechanism
-from airshed.kernels.cpu.tangent.pipeline import TangentKernel
-from airshed.kernels.reference.trial import Trial, compiled_step, random_trial, reference_step
-from airshed.kernels.step.operators import Operator, OperatorField
+from airshed.kernels.backends.cpu.kernel import compile_mechanism
+from airshed.kernels.backends.cpu.tangent_kernel import TangentKernel
+from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.step.trial import Trial, compiled_step, random_trial, reference_step
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import two_step_weights
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.cpu import cache, toolchain
-from airshed.kernels.cpu.toolchain import Unit, build, find_toolchain, flags_for, load
+from airshed.kernels.backends.cpu import cache, toolchain
+from airshed.kernels.backends.cpu.toolchain import Unit, build, find_toolchain, flags_for, load
 from airshed.kernels.host import parse_cpuinfo
 
 ONE = 'extern "C" int one() { return 1; }\n'
@@ -85,7 +85,8 @@ def test_of_processes_that_build_at_once_one_compiles_and_all_get_a_whole_librar
     slow.write_text(f'#!/bin/sh\n[ "$1" = --version ] || {{ echo "$@" >> {called}; sleep 0.5; }}\nexec g++ "$@"\n')
     slow.chmod(0o755)
     monkeypatch.setenv("AIRSHED_CXX", str(slow))
-    program = f"from airshed.kernels.cpu.toolchain import build, load\nprint(load(build({ONE!r}, name='one')).one())"
+    program = "from airshed.kernels.backends.cpu.toolchain import build, load\n"
+    program += f"print(load(build({ONE!r}, name='one')).one())"
     with ThreadPoolExecutor(3) as pool:
         runs = list(pool.map(lambda _: subprocess.run([sys.executable, "-c", program], capture_output=True), range(3)))
     assert [(run.returncode, run.stdout) for run in runs] == [(0, b"1\n")] * 3

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airshed.kernels.cpu.pipeline import MechanismKernel
-from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.reference.step import Fields
-from airshed.kernels.reference.transport import AirFluxes, BoundaryValues
-from airshed.kernels.reference.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.step.data import TERMS
-from airshed.process.continuity import outflow_rate, upward_air_flux
+from airshed.kernels.step.reference import Fields
+from airshed.kernels.step.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
+from airshed.process.vertical import outflow_rate, upward_air_flux
 from airshed.program.weights import two_step_weights
 
 Compiled = Callable[..., MechanismKernel]

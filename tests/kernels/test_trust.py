@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.cpu import cache, trust
-from airshed.kernels.cpu.cache import intact, store
+from airshed.kernels.backends.cpu import cache, trust
+from airshed.kernels.backends.cpu.cache import intact, store
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="gives files to other users")

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from airshed.formula.tree import Binary, Number
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, Tuning
 from airshed.kernels.boundary import FaceCells
-from airshed.kernels.cpu.pipeline import MechanismKernel, Tuning
-from airshed.kernels.reference.step import Fields
-from airshed.kernels.reference.trial import (
+from airshed.kernels.step.data import SIDES, Side
+from airshed.kernels.step.reference import Fields
+from airshed.kernels.step.trial import (
     Trial,
     compiled_step,
     difference,
@@ -21,7 +22,6 @@ from airshed.kernels.reference.trial import (
     reference_step,
     with_boundary,
 )
-from airshed.kernels.step.data import SIDES, Side
 from airshed.program.weights import two_step_weights
 
 from .conftest import toy_of_all_kinds

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import KernelError
-from airshed.kernels.cpu.stepper import Stepper
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.trial import Trial, forcing, make_stepper, random_trial
+from airshed.kernels.backends.cpu.stepper import Stepper
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import OtherRanks, Side, StepForcing
+from airshed.kernels.step.trial import Trial, forcing, make_stepper, random_trial
 from airshed.program.weights import StageWeights, two_step_weights
 
 from .conftest import toy_of_all_kinds

@@ -13,15 +13,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from airshed.grid.window import Window
+from airshed.kernels.backends.cpu.exact_sum import CompiledSums
+from airshed.kernels.backends.cpu.kernel import WIDTH, MechanismKernel
+from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.boundary import FaceCells
-from airshed.kernels.cpu.exact_sum import CompiledSums
-from airshed.kernels.cpu.pipeline import WIDTH, MechanismKernel
-from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels.column.reference import Column
+from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, aligned_zeros
-from airshed.kernels.reference.column import Column
-from airshed.kernels.reference.trial import Trial, forcing, make_stepper
 from airshed.kernels.step.data import REACH, SIDES, OtherRanks, Side
+from airshed.kernels.step.trial import Trial, forcing, make_stepper
 from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.subdomain import total
 from airshed.program.weights import StageWeights, two_step_weights

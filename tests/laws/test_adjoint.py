@@ -42,10 +42,10 @@ from airshed.inverse.programs.values import AdjointValues
 from airshed.inverse.recording import Recording, recorded
 from airshed.inverse.replay import Replay
 from airshed.inverse.taylor import SIZES, remainders
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
+from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.boundary import BoundaryForcing
-from airshed.kernels.cpu.chemistry.kernel import ChemistryKernel
-from airshed.kernels.cpu.reverse.reverser import Reverser
-from airshed.kernels.step.operators import Kind, Shape
+from airshed.kernels.operators import Kind, Shape
 from airshed.models.air import processes
 from airshed.models.air.assembly import assemble
 from airshed.models.air.case.sections import ChemistrySection, TransportSection

@@ -4,7 +4,7 @@ import pytest
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism import load_mechanism
-from airshed.mechanism.balance import atom_counts, imbalances, report
+from airshed.mechanism.structure import atom_counts, imbalances, report
 
 
 def test_emep_conserves_sulphur_and_nearly_all_nitrogen(emep) -> None:

@@ -13,7 +13,7 @@ from airshed.cli.program import app
 from airshed.core.errors import MechanismError
 from airshed.mechanism import load_mechanism, rates, tendency
 from airshed.mechanism.describe import convert, write_rates
-from airshed.mechanism.kpp.dialects import GEOS_CHEM, WRF_CHEM, MissingFormulasError
+from airshed.mechanism.kpp.rate_functions import GEOS_CHEM, WRF_CHEM, MissingFormulasError
 from airshed.mechanism.structure import differences
 
 AIR = {"TEMP": 280.0, "M": 2e19, "O2": 4e18, "N2": 1.6e19, "H2O": 1e17, "PRESS": 8e4, "SUN": 0.5}

@@ -25,7 +25,7 @@ from airshed.mechanism import (
 from airshed.mechanism.expressions import SYMBOLS, Parameter
 from airshed.mechanism.kpp import kpp_text, write_kpp
 from airshed.mechanism.load import save_mechanism
-from airshed.mechanism.reaction import OpenParameter
+from airshed.mechanism.network import OpenParameter
 from airshed.mechanism.structure import differences
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism import ReactionNetwork, Species, load_mechanism
-from airshed.mechanism.names import check_label, is_name, legal_names
+from airshed.mechanism.location import check_label, is_name, legal_names
 from airshed.mechanism.openatmos import read_conditions
 from airshed.mechanism.structure import findings
 

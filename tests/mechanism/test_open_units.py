@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airshed.mechanism import load_mechanism
-from airshed.mechanism.open_units import units_of_open
+from airshed.mechanism.structure import units_of_open
 
 RATES = {
     "A = B : x": ("1/s",),

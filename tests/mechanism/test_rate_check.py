@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism, shipped_mechanisms
-from airshed.mechanism.bounds import bounds
 from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.kpp.meaning import read_rate
-from airshed.mechanism.rate_check import AIR, RateCheck
+from airshed.mechanism.rate_check import AIR, RateCheck, bounds
 
 TEXTS = (
     "2*TEMP - 3", "-TEMP*M", "TEMP/(TEMP - 100)", "1/(TEMP - 300)", "1e-2*(TEMP - 300)", "(TEMP - 300)^2",

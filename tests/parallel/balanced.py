@@ -14,9 +14,9 @@ from mpi4py import MPI
 from worlds import digest, group, wait_for_all
 
 import airshed
+from airshed.case.failure import ChemistryFailure
 from airshed.models.air.case import Case
 from airshed.models.air.programs import context as stepping
-from airshed.models.box import ChemistryFailure
 from airshed.parallel.redistribution.costs import FREE, Line
 
 HALF_DARK = (

@@ -15,7 +15,7 @@ from worlds import group, wait_for_all
 
 import airshed.models.air.forcing
 from airshed.core.errors import DataError
-from airshed.kernels.cpu import pipeline
+from airshed.kernels.backends.cpu import kernel as pipeline
 from airshed.models.air.case import Case
 from airshed.models.air.programs.groups import TransportRank
 from airshed.parallel.communicator import Alone

@@ -20,7 +20,7 @@ from worlds import digest, group, wait_for_all
 
 import airshed
 from airshed.core.errors import CaseError
-from airshed.kernels.cpu.pipeline import WIDTH
+from airshed.kernels.backends.cpu.kernel import WIDTH
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition
 

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from airshed.core import exact_sum
 from airshed.core.errors import CaseError
-from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.mechanism import load_mechanism
 from airshed.parallel.communicator import Alone
 from airshed.parallel.subdomain import Subdomain, total, totals

@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 import airshed
-from airshed.kernels.cpu import backend
+from airshed.kernels.backends.cpu import backend
 from airshed.models.air import landcover
 from airshed.models.air.case import case
 from airshed.models.air.emissions import builder

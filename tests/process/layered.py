@@ -8,9 +8,8 @@ from airshed.grid.axes import Axes, Coordinate
 from airshed.models.points.model import PointModel, PointValues
 from airshed.parallel.domain import Domain
 from airshed.process import Process, flux, switch, update, weather
-from airshed.process.composition import CellFields
 from airshed.process.discovery import section_of
-from airshed.process.points import Points
+from airshed.process.points import CellFields, Points
 
 LAYERS, CELLS = 3, 11
 

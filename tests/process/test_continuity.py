@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.reference.transport import AirFluxes, air_tendency
-from airshed.process.continuity import outflow_rate, upward_air_flux
+from airshed.kernels.transport.reference import AirFluxes, air_tendency
+from airshed.process.vertical import outflow_rate, upward_air_flux
 
 
 def random_air(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

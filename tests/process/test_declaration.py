@@ -25,11 +25,10 @@ from airshed.process import (
     switch,
     weather,
 )  # fmt: skip
-from airshed.process.bound import Bound
+from airshed.process.bound import Bound, read_reactions
+from airshed.process.context import Place
 from airshed.process.discovery import process_of_file, section_of
-from airshed.process.place import Place
 from airshed.process.processes import Processes
-from airshed.process.reaction_text import read_reactions
 
 LEVELS, ROWS, COLUMNS = 3, 2, 4
 

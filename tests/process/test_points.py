@@ -9,7 +9,7 @@ from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.formula import evaluate_all, exp, maximum, minimum
 from airshed.formula.tree import ZERO
-from airshed.kernels.cells import CellFormulas
+from airshed.kernels.cells.formulas import CellFormulas
 from airshed.process import (
     Process,
     flux,
@@ -22,9 +22,8 @@ from airshed.process import (
     update,
     weather,
 )  # fmt: skip
-from airshed.process.composition import CellFields
 from airshed.process.discovery import process_of_file, section_of
-from airshed.process.points import Points
+from airshed.process.points import CellFields, Points
 
 CELLS = 9001
 FIELDS = CellFields(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from airshed.grid import Grid
-from airshed.kernels.cpu import template
-from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels import cpp as template
+from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.programs import air_check
 from airshed.program.weights import two_step_weights
 from airshed.verify import courant, driven, flow, sphere, turned
@@ -32,9 +32,9 @@ def kernel_text(monkeypatch, tmp_path):
     def change(old, new):
         folder = tmp_path / "cpu"
         shutil.copytree(template._FOLDER, folder)
-        text = (folder / "transport.hpp").read_text()
+        text = (folder / "transport" / "transport.hpp").read_text()
         assert text.count(old) == 1
-        (folder / "transport.hpp").write_text(text.replace(old, new))
+        (folder / "transport" / "transport.hpp").write_text(text.replace(old, new))
         monkeypatch.setattr(template, "_FOLDER", folder)
 
     return change

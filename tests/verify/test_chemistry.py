@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.chemistry import METHODS, Tableau
-from airshed.kernels.cpu.chemistry import compile_chemistry
-from airshed.kernels.cpu.chemistry import emit as chemistry_emit
+from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+from airshed.kernels.cells import METHODS, Tableau
+from airshed.kernels.cells import emit as chemistry_emit
 from airshed.mechanism import load_mechanism
-from airshed.mechanism.balance import follow
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
+from airshed.mechanism.structure import follow
 from airshed.verify import (
     chemistry_cells,
     chemistry_emep,

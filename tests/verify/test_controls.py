@@ -8,8 +8,8 @@ import pytest
 
 import airshed.models.air.forcing
 import airshed.models.air.programs.context
-from airshed.kernels.cpu import template
-from airshed.kernels.cpu.stepper import Stepper
+from airshed.kernels import cpp as template
+from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.budget import Budget
 from airshed.models.air.processes import vertical_mixing
 from airshed.models.air.programs import air_check, two_step
@@ -84,13 +84,13 @@ def test_a_wind_that_is_a_little_off_is_seen(monkeypatch):
 @pytest.mark.compiles
 def test_a_scheme_without_limiter_makes_new_extremes(kernel_text, monkeypatch):
     monkeypatch.setattr(air_check, "MOST", np.inf)  # else the run ends at a mixing ratio above 1
-    kernel_text("transport.hpp", *UNLIMITED)
+    kernel_text("transport/transport.hpp", *UNLIMITED)
     assert {"largest new extreme", "clipped at zero, share of mass"} <= missed(carried.check("swirl"))
 
 
 @pytest.mark.compiles
 def test_a_scheme_of_first_order_is_seen_on_coarse_grids(kernel_text):
-    kernel_text("transport.hpp", *FIRST_ORDER)
+    kernel_text("transport/transport.hpp", *FIRST_ORDER)
     assert "order of l1, cosine hump, 25 to 50" in missed(carried_coarsely("swirl"))
 
 
@@ -157,7 +157,7 @@ def test_a_vertical_wind_that_forgets_the_change_of_density_is_seen(monkeypatch)
 
 @pytest.mark.compiles
 def test_plumes_that_need_clipping_are_seen(kernel_text):
-    kernel_text("transport.hpp", *UNLIMITED)
+    kernel_text("transport/transport.hpp", *UNLIMITED)
     assert "clipped at zero, share of emitted" in missed(real.check_uniform(real.real_case("2 h")))
 
 
@@ -217,7 +217,7 @@ def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
 
 @pytest.mark.compiles
 def test_sweeps_do_not_converge_when_clipping_is_not_followed_through_the_chemistry(kernel_text):
-    kernel_text("column.hpp", *UNFOLLOWED_CLIPPING)
+    kernel_text("column/column.hpp", *UNFOLLOWED_CLIPPING)
     assert missed(chemistry.check_convergence({16: 1e-6})) == {"drift over emitted, 16 sweeps"}
 
 

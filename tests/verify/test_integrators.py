@@ -8,7 +8,7 @@ import airshed.models.air.forcing
 import airshed.models.air.model
 import airshed.models.air.programs.one_step
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.cpu import backend as cpu_backend
+from airshed.kernels.backends.cpu import backend as cpu_backend
 from airshed.models.air.programs.cells import CellsRunner
 from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify import column, integrators

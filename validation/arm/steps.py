@@ -9,13 +9,14 @@ import platform
 
 import numpy as np
 
-from airshed.kernels.chemistry import METHODS, Tolerances, stack_inputs
-from airshed.kernels.chemistry.cells import integrate_cells
-from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
-from airshed.kernels.cpu.pipeline import compile_mechanism
-from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
-from airshed.kernels.reference.trial import compiled_step, difference, random_trial, reference_step
-from airshed.kernels.step.schedule import noon
+from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.kernel import compile_mechanism
+from airshed.kernels.cells import METHODS, Tolerances, stack_inputs
+from airshed.kernels.cells.lists import integrate_cells
+from airshed.kernels.cells.reference import Cell, StepControl, integrate
+from airshed.kernels.schedule import noon
+from airshed.kernels.step.trial import compiled_step, difference, random_trial, reference_step
 from airshed.mechanism import load_mechanism
 from airshed.program.weights import two_step_weights
 from airshed.verify import pasture_cells

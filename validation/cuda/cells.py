@@ -10,14 +10,14 @@ import numpy as np
 from validation.cuda.device import Launch, Memory, arguments, median_and_spread
 from validation.cuda.source import FOLDER, SHIM_END, macro, structure
 
-from airshed.kernels.chemistry import CellSteps, Tolerances, list_of_cells, pack_cells, stack_inputs
-from airshed.kernels.chemistry.cells import initial
-from airshed.kernels.chemistry.data import Concentrations
-from airshed.kernels.chemistry.sparsity import Elimination, eliminate, pattern_of
-from airshed.kernels.chemistry.tableau import ROS3
-from airshed.kernels.cpu.chemistry.emit import _Writer
-from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate, take
-from airshed.kernels.step.schedule import noon
+from airshed.kernels.cells import CellSteps, Tolerances, list_of_cells, pack_cells, stack_inputs
+from airshed.kernels.cells.data import Concentrations
+from airshed.kernels.cells.emit import _Writer
+from airshed.kernels.cells.lists import initial
+from airshed.kernels.cells.reference import Cell, StepControl, integrate, take
+from airshed.kernels.cells.sparsity import Elimination, eliminate, pattern_of
+from airshed.kernels.cells.tableau import ROS3
+from airshed.kernels.schedule import noon
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork
 
@@ -128,7 +128,8 @@ def run_cells(
 
 def processor_cells(given: Cells, precision: str, copies: int = 256) -> float:
     """Return ns per cell and step of the project's own solver on one core, steps of the same length."""
-    from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
+    from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+    from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
 
     network, kernel = given.network, compile_chemistry(given.network, precision)
     solver = ChemistrySolver(kernel, ROS3, Tolerances(1e30, 1e30), longest=STEP)

@@ -94,7 +94,7 @@ KERNEL(air_step, 256)(const Step s) {
     (void)cells;
 }
 
-// ---- limited third-order upwind-biased transport, as kernels/cpu/transport.hpp -------------------------------------------
+// ---- limited third-order upwind-biased transport, as kernels/transport/transport.hpp -------------------------------------------
 // The smallest of three numbers of one sign, else 0: with two comparisons of numbers.
 DEVICE real limited(real up, real down, real smooth) {
     const real smaller = fabs(up) < fabs(down) ? up : down, found = fabs(smooth) < fabs(smaller) ? smooth : smaller;
@@ -214,7 +214,7 @@ KERNEL(prepare, 128)(const Step s) {
     }
 }
 
-// ---- the column: tri-diagonal block Gauss-Seidel, as kernels/cpu/column.hpp ----------------------------------------------
+// ---- the column: tri-diagonal block Gauss-Seidel, as kernels/column/column.hpp ----------------------------------------------
 // Pointers of a column: arrays of cells begin at `at`, arrays of species at `y`, `rhs` and those of rate functions at `rate`.
 #define COLUMN_POINTERS(at)                                                                                   \
     const long long cells = cells_of(s);                                                                      \

@@ -202,8 +202,8 @@ def triad(study: Study, module: Any, real: str, count: int = 2**28) -> dict[str,
 
 def processor(network: Any, levels: int, precision: str, steps: int = 8) -> dict[str, float]:
     """Measure the project's own kernel of the same step on one core: ns per cell of each part."""
-    from airshed.kernels.cpu.pipeline import compile_mechanism
-    from airshed.kernels.reference.trial import forcing, make_stepper
+    from airshed.kernels.backends.cpu.kernel import compile_mechanism
+    from airshed.kernels.step.trial import forcing, make_stepper
 
     kernel = compile_mechanism(network, levels, precision, operators=problem.OPERATORS)
     given = problem.trial(network, levels, (32, 64), smooth=True)

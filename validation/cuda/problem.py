@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.formula.tree import Symbol
-from airshed.kernels.cpu.pipeline import LARGEST_GROUP
-from airshed.kernels.reference.step import Fields
-from airshed.kernels.reference.trial import Trial, between, random_trial, reference_step
-from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
-from airshed.kernels.step.schedule import schedule
+from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP
+from airshed.kernels.operators import ADVECTION, Operator, OperatorField
+from airshed.kernels.schedule import schedule
+from airshed.kernels.step.reference import Fields
+from airshed.kernels.step.trial import Trial, between, random_trial, reference_step
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import two_step_weights

@@ -9,9 +9,9 @@ from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import factored
 from airshed.formula.tree import Symbol, operations, symbols
-from airshed.kernels.cpu.pipeline import LARGEST_GROUP
-from airshed.kernels.step.rates import REFERENCE_DENSITY, Factor, rate_code, rate_table
-from airshed.kernels.step.schedule import schedule
+from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP
+from airshed.kernels.rates import REFERENCE_DENSITY, Factor, rate_code, rate_table
+from airshed.kernels.schedule import schedule
 from airshed.mechanism.network import ReactionNetwork
 
 FOLDER: Final = Path(__file__).parent

@@ -16,7 +16,7 @@ from validation.diagnosed_weather.columns import LEVELS, Column, cabauw, souther
 from airshed.grid import Grid
 from airshed.io.era5 import open_era5
 from airshed.models.air.solar import cos_zenith
-from airshed.models.air.weather import surface
+from airshed.models.air.weather import boundary_layer
 from airshed.models.air.weather.era5 import Era5Meteorology
 
 LAYERS = [20, 50, 100, 170, 260, 370, 510, 690, 920, 1210, 1580, 2050, 2640, 3390, 4330, 5500, 6950]
@@ -51,7 +51,7 @@ def diagnosed(column: Column) -> dict[str, list[float]]:
         weather = Era5Meteorology(data, grid, column.time[0])
         for hour, when in enumerate(column.time):
             state = weather.at(hour * 3600.0)
-            sun = surface.shortwave(cos_zenith(when, grid.lon, grid.lat[:, None]), state.cloud_cover)
+            sun = boundary_layer.shortwave(cos_zenith(when, grid.lon, grid.lat[:, None]), state.cloud_cover)
             flux = -(state.friction_velocity**3) * state.surface_temperature / (0.4 * 9.81 * state.obukhov_length)
             values = {
                 "boundary-layer height [m]": state.boundary_layer_height,

@@ -11,9 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.core.atomic import write_whole
-from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.chemistry.cells import Integrated, integrate_cells
-from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
+from airshed.kernels.cells.lists import Integrated, integrate_cells
 
 from .reference import solve
 from .states import States, random_states

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from airshed.kernels.reference.transport import AirFluxes
-from airshed.process.continuity import outflow_rate
+from airshed.kernels.transport.reference import AirFluxes
+from airshed.process.vertical import outflow_rate
 from airshed.verify.driven import Driven
 from airshed.verify.flow import SHAPES, Array, Errors, shapes
 

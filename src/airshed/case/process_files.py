@@ -14,10 +14,10 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import Section, setting
 from airshed.core.text import suggestion
 from airshed.core.units import same_unit
+from airshed.process.context import Place
 from airshed.process.declaration import Process
 from airshed.process.discovery import process_of_file, section_of
 from airshed.process.kinds import Weather
-from airshed.process.place import Place
 
 
 class ProcessSection(Section):

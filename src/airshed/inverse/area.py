@@ -8,10 +8,9 @@ import numpy.typing as npt
 
 from airshed.core import exact_sum
 from airshed.kernels.backend import StepKernel, Sums
-from airshed.kernels.boundary import FaceCells, PackedBoundary, empty_sides
-from airshed.kernels.edges import WaitedFor
+from airshed.kernels.boundary import FaceCells, PackedBoundary, WaitedFor, empty_sides
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout, Padding
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import NO_OTHERS, OtherRanks, Swap
 from airshed.models.air.model import AirModel
 from airshed.parallel.halo import edge_swap

@@ -16,7 +16,7 @@ from airshed.inverse.programs.derivatives import Derivatives
 from airshed.inverse.programs.steps import AdjointOptions, ReverseStep
 from airshed.inverse.read import FieldInstants, ReadSensitivities
 from airshed.inverse.trajectory import Trajectory
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import StepRecord

@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.chemistry import pack_cells, unpack_cells
+from airshed.kernels.cells import pack_cells, unpack_cells
+from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import Level, Share
-from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.models.box.forcing import UNNEEDED
 from airshed.models.box.gauss_seidel import GaussSeidelCells, GaussSeidelStep
 from airshed.models.box.interval import BoxInterval, Expansion, table_of

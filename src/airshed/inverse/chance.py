@@ -8,7 +8,7 @@ import numpy.typing as npt
 from airshed.inverse.cost import Fields
 from airshed.inverse.direction import Direction
 from airshed.inverse.recording import Recording
-from airshed.kernels.step.operator_fields import Member
+from airshed.kernels.operators import Member
 
 Array = npt.NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from airshed.core.errors import CaseError
 from airshed.inverse.area import Area
 from airshed.inverse.direction import Direction
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.host import AnyArray, aligned_copy
+from airshed.kernels.operators import Member
 from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
-from airshed.kernels.step.operator_fields import Member
 from airshed.models.air.programs.records import FormulaStep
 
 Array = npt.NDArray[np.float64]

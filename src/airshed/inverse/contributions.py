@@ -21,7 +21,7 @@ from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.point import PointEmissions, TimedEmissions
 from airshed.models.air.model import AirModel
 from airshed.models.air.sources import BiogenicSource
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 Array = npt.NDArray[np.float64]
 

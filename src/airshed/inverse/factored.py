@@ -14,7 +14,7 @@ from airshed.core.text import suggestion
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import Inventory
 from airshed.parallel.subdomain import Subdomain
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 Array = npt.NDArray[np.float64]
 Item = TypeVar("Item")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.model import AirModel
 

@@ -24,7 +24,7 @@ from airshed.inverse.online import as_executed
 from airshed.inverse.options import DEFAULT, Options
 from airshed.inverse.programs.derivatives import Derivatives, simulation_of
 from airshed.inverse.trajectory import Trajectory, steps_expected
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.parallel.failure import raising_together

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.inverse.recording import Recording
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.transport import ALPHA, BETA, BoundaryValues, with_sides
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import Pair, StepConstants
+from airshed.kernels.transport.reference import ALPHA, BETA, BoundaryValues, with_sides
 from airshed.models.air.programs.records import FormulaStep
 
 Array = npt.NDArray[np.float64]
@@ -23,7 +23,7 @@ EXTREMUM, SMOOTH, AHEAD, BEHIND = range(4)
 
 
 def branch(before: Array, upstream: Array, downstream: Array, alpha: Array | float, beta: Array | float) -> Branches:
-    """Return what :func:`airshed.kernels.reference.transport.face_value` takes at each face: one of the four above."""
+    """Return what :func:`airshed.kernels.transport.reference.face_value` takes at each face: one of the four above."""
     behind, ahead = upstream - before, downstream - upstream
     rising = np.sign(ahead)
     smooth, size, other = np.abs(alpha * ahead + beta * behind), np.abs(ahead), np.abs(behind)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.grid.land import within
 from airshed.grid.world import find_place
-from airshed.kernels.rows import Rows
+from airshed.kernels.cells.formulas import Rows
 from airshed.models.points.model import PointModel
 from airshed.models.points.sections import ReceptorSection
 

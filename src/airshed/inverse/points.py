@@ -15,7 +15,7 @@ import numpy.typing as npt
 from airshed.inverse.actions import Advance, DiscardLevels, DiscardRestart, Plan, Restore, Reverse, Sizes
 from airshed.inverse.plans import fewest_repetitions
 from airshed.inverse.room import Room
-from airshed.kernels.rows import Rows
+from airshed.kernels.cells.formulas import Rows
 from airshed.models.points.derivatives import (
     ADDS,
     ADJOINT,

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from airshed.formula.tree import Binary, Expression, Number
 from airshed.kernels.backend import StepKernel, backend
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import StepForcing
 from airshed.mechanism.expressions import Parameter
 

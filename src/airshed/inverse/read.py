@@ -18,11 +18,11 @@ from airshed.inverse.area import Area
 from airshed.inverse.commits import AnyCommits, Part
 from airshed.inverse.stores.store import Arrays
 from airshed.kernels.derivatives import ReadAdjoints, SummedReads
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.data import FieldAdjoint, Pair, StepForcing
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import FormulaStep, StepRecord
-from airshed.process.derivative import field_derivatives
+from airshed.process.settable import field_derivatives
 
 Array = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from airshed.inverse.gradient import Gradient
 from airshed.inverse.receptor import MEASURES, Receptor
-from airshed.kernels.step.operators import Operator, OperatorField
+from airshed.kernels.operators import Operator, OperatorField
 from airshed.models.air.model import AirModel
 
 if TYPE_CHECKING:

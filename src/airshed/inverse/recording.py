@@ -16,9 +16,9 @@ from airshed.inverse.area import Area
 from airshed.inverse.changes import given_fields, given_numbers
 from airshed.inverse.cost import Cost, times_of
 from airshed.inverse.programs.derivatives import Derivatives, derivatives_of, simulation_of
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.host import AnyArray, aligned_copy
+from airshed.kernels.operators import Member
 from airshed.kernels.step.data import Level, State, StepConstants
-from airshed.kernels.step.operator_fields import Member
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel

@@ -16,7 +16,7 @@ from airshed.inverse.programs.adjoint import AdjointExecutor
 from airshed.inverse.programs.replay import ReplayExecutor, TangentExecutor
 from airshed.inverse.programs.steps import AdjointOptions, Observer, ReverseStep
 from airshed.inverse.recording import Recording
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import Level
 
 Array = npt.NDArray[np.float64]

@@ -4,20 +4,18 @@ The bits are those of the same operations in NumPy: nothing is contracted, and n
 """
 
 import ctypes
+from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.grid.weights import Weights
-from airshed.kernels.cpu.compiled import Signatures, declared
-from airshed.kernels.cpu.template import header
-from airshed.kernels.cpu.toolchain import build, load
-from airshed.kernels.memory import address
-from airshed.kernels.one_pass import NUMPY_FLAGS
+from airshed.kernels.cpp import header
+from airshed.kernels.host import address
 
 Array = npt.NDArray[np.float64]
 
@@ -26,7 +24,7 @@ _PACK: Final = (None, [_POINTER, *[ctypes.c_int64] * 6, _POINTER])
 _BAND: Final = [*[_POINTER] * 2, *[ctypes.c_int64] * 2]
 _COLUMNS: Final = (None, [*[_POINTER] * 3, *[ctypes.c_int64] * 4, _POINTER])
 
-_SIGNATURES: Final[Signatures] = {
+_SIGNATURES: Final[Mapping[str, Any]] = {
     "airshed_pack_double": _PACK,
     "airshed_pack_single": _PACK,
     "airshed_column_integrals": _COLUMNS,
@@ -37,7 +35,9 @@ _SIGNATURES: Final[Signatures] = {
 
 @cache
 def _functions() -> ctypes.CDLL:
-    return declared(load(build(header("arrays.hpp"), name="arrays", extra_flags=NUMPY_FLAGS)), _SIGNATURES)
+    from airshed.kernels.backend import host_functions  # kernels have layouts, and these pack arrays
+
+    return host_functions(header("arrays.hpp"), _SIGNATURES, name="arrays")
 
 
 def pack(field: Array, packed: npt.NDArray[np.floating], *, repeat: bool) -> None:

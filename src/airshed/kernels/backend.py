@@ -1,11 +1,12 @@
 """What a model asks of compiled code: a backend compiles a mechanism, and the kernel does the rest.
 
-A backend is a folder beside ``cpu/`` with files of the same names, whose ``backend.py`` has a ``BACKEND``. It keeps
+A backend is a folder of ``backends/`` with files of the same names, whose ``backend.py`` has a ``BACKEND``. It keeps
 arrays where NumPy can read and write them too, in memory of its own (*allocate* and *view*: ``Layout.memory``); its
 kernels make steppers and solvers of cells (*step*) and exact sums (*reduce*).
 """
 
-from collections.abc import Callable, Sequence
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
@@ -16,8 +17,10 @@ import numpy.typing as npt
 
 from airshed.kernels.cell_backend import CellKernel
 from airshed.kernels.derivatives import ReverseKernel, TangentKernel
-from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
+from airshed.kernels.layout import Layout, MechanismShape
+from airshed.kernels.operators import ADVECTION, Operator
+from airshed.kernels.schedule import Schedule
 from airshed.kernels.step.data import (
     NO_OTHERS,
     ColumnForcing,
@@ -31,13 +34,13 @@ from airshed.kernels.step.data import (
     StepObserver,
     TransportForcing,
 )
-from airshed.kernels.step.operators import ADVECTION, Operator
-from airshed.kernels.step.schedule import Schedule
-from airshed.kernels.step.shape import MechanismShape
 from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
+
+Signatures = Mapping[str, tuple[type | None, Sequence[type]]]
+"""C function -> its result, None for void, and its arguments."""
 
 
 class Sums(Protocol):
@@ -240,7 +243,14 @@ class Backend(Protocol):
         ...
 
 
+def host_functions(text: str, signatures: Signatures, *, name: str) -> ctypes.CDLL:
+    """Return the functions of C++ text for arrays of this machine, with the roundings of NumPy; raises KernelError."""
+    from airshed.kernels.backends.cpu import compiled
+
+    return compiled.host_functions(text, signatures, name=name)
+
+
 @cache
 def backend(name: str = "cpu") -> Backend:
     """Return the backend of a name."""
-    return cast(Backend, import_module(f"airshed.kernels.{name}.backend").BACKEND)
+    return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND)

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.chemistry import Sources, Tableau, Tolerances
-from airshed.kernels.chemistry.data import (
+from airshed.kernels.cells import Sources, Tableau, Tolerances
+from airshed.kernels.cells.data import (
     NO_EXTRAS,
     NO_SOURCES,
     AcceptedSteps,
@@ -15,8 +15,8 @@ from airshed.kernels.chemistry.data import (
     CellSteps,
     Concentrations,
 )
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.step.shape import Shape
+from airshed.kernels.host import AnyArray
+from airshed.kernels.layout import Shape
 from airshed.mechanism.network import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ class CellTangent(Protocol):
 
 
 class CellSolver(Protocol):
-    """Advances dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.chemistry.tableau`.
+    """Advances dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.cells.tableau`.
 
     inputs  the number of inputs of a cell: those of the kernel, emissions, loss rates
     A cell's result does not depend on which cells stand beside it, nor on the number of threads.

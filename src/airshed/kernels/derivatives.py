@@ -6,8 +6,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import (
     FieldAdjoint,
     Level,

@@ -17,16 +17,12 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.formula import cpp, trace
 from airshed.formula.dialect import SCALARS
-from airshed.kernels.cpu.compiled import Signatures, declared
-from airshed.kernels.cpu.template import render
-from airshed.kernels.cpu.toolchain import Toolchain, build, find_toolchain, load
-from airshed.kernels.memory import address
+from airshed.kernels.backend import Signatures, host_functions
+from airshed.kernels.cpp import render
+from airshed.kernels.host import address
 
 Array = npt.NDArray[np.float64]
 Formula = Callable[..., Any]
-
-NUMPY_FLAGS: Final = ("-ffp-contract=off",)
-"""NumPy rounds each product before it adds it."""
 
 _AXES: Final = 4
 _BYTES: Final = 8  # of a double
@@ -103,18 +99,10 @@ def _strides(shape: tuple[int, ...], strides: tuple[int, ...], axes: int) -> lis
     return own[::-1] + [0] * (axes - len(own))
 
 
-@cache
-def _toolchain() -> Toolchain:
-    """Return the compiler, found once: to ask it for its version takes longer than to load what it made before."""
-    return find_toolchain()
-
-
 def _compile(formula: Formula, along: tuple[bool, ...]) -> Callable[[Any], None]:
     """Return the code of a formula; ``along`` tells which arrays change along the last axis."""
     traced = trace(formula, [f"x{number}" for number in range(len(along))])
     lines, (result,) = cpp.code(traced.outputs, str, SCALARS, prefix="t")
     text = render("one_pass.cpp.jinja", count=len(along), along=along, lines=lines, result=result)
-    built = build(text, name="formula", toolchain=_toolchain(), extra_flags=NUMPY_FLAGS)
-    library = declared(load(built), _SIGNATURES)
-    function: Callable[[Any], None] = library.airshed_formula
+    function: Callable[[Any], None] = host_functions(text, _SIGNATURES, name="formula").airshed_formula
     return function

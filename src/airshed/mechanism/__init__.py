@@ -1,9 +1,8 @@
 """Reaction files become a :class:`ReactionNetwork`: data only, which knows no kernels."""
 
-from airshed.mechanism.balance import Imbalance, atom_counts, imbalances
 from airshed.mechanism.load import inspect_mechanism, load_mechanism, shipped_mechanisms
-from airshed.mechanism.network import ReactionNetwork, rates, tendency
-from airshed.mechanism.reaction import Reaction, Species, Term
+from airshed.mechanism.network import Reaction, ReactionNetwork, Species, Term, rates, tendency
+from airshed.mechanism.structure import Imbalance, atom_counts, imbalances
 
 __all__ = [
     "Imbalance",

@@ -14,13 +14,12 @@ from airshed.core.saturation import saturation_vapour_pressure
 from airshed.core.units import to
 from airshed.formula.tree import Expression
 from airshed.mechanism import inspect_mechanism
-from airshed.mechanism.balance import atom_counts, imbalances
 from airshed.mechanism.expressions import Environment, evaluate, parameters
-from airshed.mechanism.kpp.dialects import Missing, MissingFormulasError, side_file
+from airshed.mechanism.kpp.rate_functions import Missing, MissingFormulasError, side_file
 from airshed.mechanism.load import OPENATMOS, save_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rates_file import rates_path
-from airshed.mechanism.structure import Finding, differences, findings, jacobian_pattern, shown
+from airshed.mechanism.structure import Finding, atom_counts, differences, findings, imbalances, jacobian_pattern, shown
 
 _UNITS = ("molecules/cm3/s", "1/s", "cm3/s", "cm6/s")
 

@@ -17,20 +17,8 @@ from airshed import formula
 from airshed.core.errors import MechanismError
 from airshed.formula.functions import FUNCTIONS as FORMULA_FUNCTIONS
 from airshed.formula.functions import Arity
-from airshed.formula.tree import (
-    ZERO,
-    Binary,
-    Call,
-    Compare,
-    Expression,
-    Named,
-    Negate,
-    Symbol,
-    ordered,
-    rewrite,
-)
-from airshed.mechanism.location import nearest
-from airshed.mechanism.names import check_label
+from airshed.formula.tree import ZERO, Binary, Call, Compare, Expression, Named, Negate, Symbol, ordered, rewrite
+from airshed.mechanism.location import check_label, nearest
 
 Value = float | npt.NDArray[np.float64]
 """A number or an array over cells."""

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.errors import MechanismError
-from airshed.mechanism.kpp.definitions import Definition
-from airshed.mechanism.kpp.meaning import KNOWN
+from airshed.mechanism.kpp.meaning import KNOWN, Definition
 from airshed.mechanism.kpp.parser import parse_formula, short
 from airshed.mechanism.kpp.reader import read_mechanism
 from airshed.mechanism.kpp.source import SourceFile, read_source

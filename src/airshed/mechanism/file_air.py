@@ -10,8 +10,7 @@ from airshed.formula.tree import Symbol, walk
 from airshed.mechanism.expressions import AIR_GASES, ALIASES, SYMBOLS
 
 if TYPE_CHECKING:
-    from airshed.mechanism.network import ReactionNetwork
-    from airshed.mechanism.reaction import OpenParameter
+    from airshed.mechanism.network import OpenParameter, ReactionNetwork
 
 AIR: Final = "AIR"
 """Name, in upper case, of a fixed species that is all of the air, as M is: SAPRC-99 has it."""

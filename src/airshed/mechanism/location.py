@@ -1,8 +1,10 @@
-"""Where something stands in a reaction file, and messages that say so."""
+"""Locations in reaction files, messages that name them, and the names that a mechanism may use."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Final
 
 from airshed.core.errors import MechanismError
 from airshed.core.text import printable
@@ -32,3 +34,60 @@ def nearest(name: str, known: Iterable[str]) -> str:
     cutoff = 0.5 if len(name) <= 3 else 0.6  # of O3 and O4 only half is equal
     close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=cutoff)
     return f"; did you mean {by_folded[close[0]]!r}?" if close else ""
+
+
+# Names that a mechanism may use.
+
+
+LONGEST_NAME: Final = 80
+LONGEST_LABEL: Final = 200
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def check_name(what: str, name: str, location: Location | None = None) -> None:
+    """Raise MechanismError for what cannot name a species or an atom."""
+    if not is_name(name):
+        message = f"{what} {quoted(name)}: a name is a letter and then letters, digits and _, {LONGEST_NAME} at most"
+        raise error_at(location, message)
+
+
+def is_name(name: str) -> bool:
+    """Tell whether a species or an atom may have this name."""
+    return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None
+
+
+def check_label(what: str, label: str, location: Location | None = None) -> None:
+    """Raise MechanismError for a label, or a name of what is open, that is no text on one line."""
+    if not label.isprintable():
+        raise error_at(location, f"{what} {quoted(label)}: there are characters in it that do not print; take them out")
+    if len(label) > LONGEST_LABEL:
+        raise error_at(location, f"{what} {quoted(label)}: it is longer than {LONGEST_LABEL} characters; shorten it")
+
+
+def quoted(name: str) -> str:
+    """Return a name, cut to what fits into a message, in quotes and without what does not print."""
+    return f"'{printable(name if len(name) <= 60 else f'{name[:57]}...')}'"
+
+
+def legal_names(names: Iterable[str]) -> dict[str, str]:
+    """Return for names of any text the names that a species may have, different ones for names that differ.
+
+    A legal name stays. In the others each character but letters and digits becomes an underscore; ``x`` is put before
+    one that does not begin with a letter, and ``_2``, ``_3`` ... behind one that another species has already. Names
+    that differ by the case of letters only count as one, as everywhere in a mechanism.
+    """
+    wanted = list(dict.fromkeys(names))
+    legal = {name: name for name in wanted if is_name(name)}
+    taken = {name.casefold() for name in legal}
+    for name in wanted:
+        if name in legal:
+            continue
+        base = re.sub(r"[^A-Za-z0-9]", "_", name)
+        base = (base if base[:1].isalpha() else f"x{base}")[: LONGEST_NAME - 6]
+        new, number = base, 2
+        while new.casefold() in taken:
+            new, number = f"{base}_{number}", number + 1
+        taken.add(new.casefold())
+        legal[name] = new
+    return legal

@@ -29,12 +29,10 @@ from airshed.core.errors import MechanismError
 from airshed.core.files import note_input
 from airshed.core.toml_text import parse_toml
 from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value, parameters
-from airshed.mechanism.kpp.definitions import Definition
-from airshed.mechanism.kpp.meaning import KNOWN, Meaning
+from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.statements import MisplacedError, names_in
-from airshed.mechanism.location import Location, error_at, nearest
-from airshed.mechanism.names import check_label
+from airshed.mechanism.location import Location, check_label, error_at, nearest
 from airshed.mechanism.network import HostFunction, ReactionNetwork
 
 SUFFIX: Final = ".rates.toml"

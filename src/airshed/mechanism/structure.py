@@ -1,7 +1,13 @@
-"""What can be seen of a mechanism without solving it: the pattern of its Jacobian, what looks wrong, what differs."""
+"""Structure of a mechanism without solving it: atom balances, pattern of the Jacobian, suspicious reactions, units.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+The change of an atom in a reaction is the sum over its products of coefficient * atoms, minus that over its reactants:
+zero where the reaction conserves the atom. Photochemical schemes seldom conserve all: a product that no longer matters
+has no species, and one species stands for many.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import zip_longest
 from math import isclose
 from typing import Final, Literal
@@ -9,13 +15,118 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from airshed.formula.tree import Expression, Number, walk
-from airshed.mechanism.balance import imbalances
-from airshed.mechanism.expressions import AIR_GASES, FUNCTIONS, SYMBOLS, evaluate_all, parameters, symbols
+from airshed.core.errors import MechanismError
+from airshed.formula.tree import Binary, Expression, Negate, Number, Symbol, walk
+from airshed.mechanism.expressions import (
+    AIR_GASES,
+    FUNCTIONS,
+    SYMBOLS,
+    Parameter,
+    evaluate_all,
+    parameters,
+    substitute,
+    symbols,
+)
 from airshed.mechanism.file_air import air_of_file, named_as_air, unclear_air, values_in_code
 from airshed.mechanism.location import nearest
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Reaction
+from airshed.mechanism.network import Reaction, ReactionNetwork, Species
+
+_MADE, _LOST = "atoms_of_{}_made", "atoms_of_{}_lost"
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """An atom that a reaction does not conserve: `change` atoms made (> 0) or lost (< 0) each time that it happens."""
+
+    reaction: int
+    label: str
+    atom: str
+    change: float
+
+
+def atom_counts(network: ReactionNetwork, atom: str) -> tuple[int, ...]:
+    """Return the atoms of one element in each variable species; raise MechanismError if it is not declared.
+
+    The weights of the element's family: sum over species of counts[i] * y_i is its concentration [atoms cm-3].
+    """
+    declared = _declared(network, atom)
+    return tuple(species.atoms.get(declared, 0) for species in network.species)
+
+
+def imbalances(network: ReactionNetwork, atom: str) -> tuple[Imbalance, ...]:
+    """Return the reactions that do not conserve an atom, in their order; raise MechanismError if it is not declared.
+
+    Coefficients are added as decimals, as written. Fixed species count with their atoms; one whose composition the file
+    does not tell (IGNORE) counts with none.
+    """
+    declared = _declared(network, atom)
+    numbers = {species.name: species.atoms.get(declared, 0) for species in network.species + network.fixed}
+    changes = [_change(reaction, numbers) for reaction in network.reactions]
+    return tuple(
+        Imbalance(index, network.reactions[index].label, declared, float(change))
+        for index, change in enumerate(changes)
+        if change
+    )
+
+
+def follow(network: ReactionNetwork, elements: tuple[str, ...]) -> ReactionNetwork:
+    """Return the network with a species for the atoms made, and one for those lost, of each element, in this order.
+
+    Nothing depends on these species. With them the element is a linear invariant of the network, which Rosenbrock
+    methods keep to round-off, so that any other change of it is an error of the integration.
+    """
+    products: dict[int, list[tuple[str, float]]] = {}
+    for element in elements:
+        for each in imbalances(network, element):
+            name = (_MADE if each.change > 0.0 else _LOST).format(element)
+            products.setdefault(each.reaction, []).append((name, abs(each.change)))
+    followed = tuple(Species(text.format(element)) for element in elements for text in (_MADE, _LOST))
+    reactions = tuple(_with(reaction, products.get(number, [])) for number, reaction in enumerate(network.reactions))
+    return replace(network, species=network.species + followed, reactions=reactions)
+
+
+def _with(reaction: Reaction, products: list[tuple[str, float]]) -> Reaction:
+    return replace(reaction, products=(*reaction.products, *products))
+
+
+def report(network: ReactionNetwork, atoms: Sequence[str] = ("C", "N", "S")) -> str:
+    """Return a table of every reaction that does not conserve one of the atoms, with its change of each.
+
+    Atoms that the mechanism does not declare are left out.
+    """
+    shown = [atom for atom in atoms if atom in network.atoms]
+    by_reaction: dict[int, dict[str, float]] = {}
+    for atom in shown:
+        for imbalance in imbalances(network, atom):
+            by_reaction.setdefault(imbalance.reaction, {})[atom] = imbalance.change
+    total = len(network.reactions)
+    kept = ", ".join(f"{atom} {total - sum(atom in changes for changes in by_reaction.values())}" for atom in shown)
+    lines = [f"{network.name}: {total} reactions, of which conserved by atom: {kept or 'none declared'}"]
+    for index, changes in sorted(by_reaction.items()):
+        cells = [f"{atom} {changes[atom]:+8.3f}" if atom in changes else " " * (len(atom) + 9) for atom in shown]
+        lines.append(f"  {' '.join(cells)}  {network.reactions[index].text}")
+    return "\n".join(lines)
+
+
+def _change(reaction: Reaction, numbers: dict[str, int]) -> Decimal:
+    change = Decimal(0)
+    for sign, side in ((-1, reaction.reactants), (1, reaction.products)):
+        for name, coefficient in side:
+            change += sign * Decimal(repr(float(coefficient))) * numbers[name]
+    return change
+
+
+def _declared(network: ReactionNetwork, atom: str) -> str:
+    for declared in network.atoms:
+        if declared.casefold() == atom.casefold():
+            return declared
+    known = ", ".join(network.atoms) or "none"
+    hint = nearest(atom, network.atoms)
+    raise MechanismError(f"mechanism {network.name!r} has no atom {atom!r} (it declares {known}){hint}")
+
+
+# Pattern of the Jacobian, suspicious reactions, differences.
+
 
 _AIR: Final = {
     "TEMP": np.array([210.0, 268.0, 305.0]),
@@ -230,3 +341,67 @@ def shown(reaction: Reaction) -> str:
         signs = ["- " if number < 0.0 else "+ " for _, number in side]
         sides.append(" ".join(f"{sign}{part}" for sign, part in zip(signs, parts, strict=True)).removeprefix("+ "))
     return f"{sides[0] or 'hv'} = {sides[1] or 'PROD'}"
+
+
+# Units of open parameters, inferred from their place in the rates.
+
+
+_PER_ORDER: Final = ("molecules/cm3/s", "1/s", "cm3/s", "cm6/s", "cm9/s")
+"""Units of rates of reactions with 0, 1, 2 ... reactants."""
+
+_PURE: Final = "1"
+
+
+def units_of_open(network: ReactionNetwork) -> dict[str, tuple[str, ...]]:
+    """Return parameter -> the units that fit where it stands; parameters of which nothing is known are left out.
+
+    What the file tells counts. Else a parameter that is a term of a rate, or a factor of one besides numbers, air and
+    the sun, has the unit of the rate over that of the air; beside a number, a function, a power or a sum, any of which
+    may hold that unit, also 1. One that stands inside of these could be anything.
+    """
+    given = {each.name: (each.unit,) for each in network.parameters if each.unit}
+    found: dict[str, dict[str, None]] = {}
+    anything: set[str] = set()
+    for reaction in network.reactions:
+        order = round(sum(number for _, number in reaction.reactants))
+        for name, units in _uses(substitute(reaction.rate, network.bound), order):
+            found.setdefault(name, {}).update(dict.fromkeys(units))
+            anything.update(() if units else {name})
+    return {name: tuple(units) for name, units in found.items() if name not in anything} | given
+
+
+def _uses(rate: Expression, order: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each parameter of a sum with the units that fit, none where any may."""
+    match rate:
+        case Negate(operand):
+            yield from _uses(operand, order)
+        case Binary("+" | "-", left, right):
+            yield from _uses(left, order)
+            yield from _uses(right, order)
+        case _:
+            yield from _in_product(list(_factors(rate, above=True)), order)
+
+
+def _in_product(factors: list[tuple[Expression, bool]], order: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    bare = [(node.name, above) for node, above in factors if isinstance(node, Parameter)]
+    others = [node for node, _ in factors if not isinstance(node, Parameter)]
+    inside = {node.name for other in others for node in walk(other) if isinstance(node, Parameter)}
+    yield from ((name, ()) for name in inside)
+    for node, above in factors:
+        if isinstance(node, Symbol) and node.name in AIR_GASES:
+            order += 1 if above else -1
+    of_state = any(isinstance(node, Symbol) and node.name in ("TEMP", "PRESS") for node in others)
+    fits = len(bare) == 1 and bare[0][1] and 0 <= order < len(_PER_ORDER) and not of_state
+    may_hold_unit = any(not isinstance(node, Symbol) for node in others)
+    for name, _ in bare:
+        yield name, (_PER_ORDER[order], *([_PURE] if may_hold_unit else [])) if fits else ()
+
+
+def _factors(rate: Expression, *, above: bool) -> Iterator[tuple[Expression, bool]]:
+    """Yield the factors of a product, and whether they stand above its line."""
+    match rate:
+        case Binary("*" | "/" as operator, left, right):
+            yield from _factors(left, above=above)
+            yield from _factors(right, above=above if operator == "*" else not above)
+        case _:
+            yield rate, above

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from airshed.kernels.memory import AnyArray, aligned_empty
+from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.parallel.communicator import Alone, Communicator, MpiRanks
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts, fits
 from airshed.parallel.waiting import all_of

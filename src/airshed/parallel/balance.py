@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.memory import aligned_zeros
+from airshed.kernels.host import aligned_zeros
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.levelling import Move, cuts, level, worthwhile
 from airshed.parallel.redistribution.costs import FREE, Line

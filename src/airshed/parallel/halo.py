@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE, Decomposition

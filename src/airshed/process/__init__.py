@@ -9,18 +9,24 @@ numbers, ``vertical`` weights on unequal layers and turbulent exchange, ``releas
 from airshed.process.declaration import Process
 from airshed.process.kinds import (
     at_instant,
+    choice,
+    choice_or_quantity,
     column_matrix,
+    declared,
     exchange,
     face_exchange,
     face_flux,
     loss,
+    number,
+    per_species,
+    quantity,
     reactions,
     releases,
     sinking,
     source,
+    switch,
     weather,
 )
-from airshed.process.settings import choice, choice_or_quantity, declared, number, per_species, quantity, switch
 from airshed.process.updates import flux, state, update
 
 __all__ = [

@@ -15,12 +15,11 @@ from airshed.core.fields import FieldSpec
 from airshed.formula.evaluate import fold
 from airshed.formula.trace import Traced, trace
 from airshed.formula.tree import Expression, substitute, symbols
-from airshed.kernels.step.operators import AIR
+from airshed.kernels.operators import AIR
 from airshed.process.bound import Bound
-from airshed.process.composition import CellFields, Composition
-from airshed.process.declaration import Process
-from airshed.process.declaration_check import RESERVED_TERMS, SHARED_TERMS
+from airshed.process.declaration import RESERVED_TERMS, SHARED_TERMS, Process
 from airshed.process.kinds import arguments
+from airshed.process.points import CellFields, Composition
 from airshed.process.processes import Processes
 from airshed.process.updates import CellField
 

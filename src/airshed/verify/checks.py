@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from airshed.core.report import Cell, Report, Table
-from airshed.kernels.cells import Precision
+from airshed.kernels.cells.formulas import Precision
 from airshed.verify import (
     adjoint,
     carried,

@@ -14,11 +14,12 @@ from scipy.linalg import null_space
 
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.files import resource
-from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.chemistry.cells import Integrated, integrate_cells
-from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
+from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
+from airshed.kernels.cells.lists import Integrated, integrate_cells
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.mechanism.balance import atom_counts, follow
+from airshed.mechanism.structure import atom_counts, follow
 from airshed.verify.chemistry_emep import published
 from airshed.verify.figure import Figure
 

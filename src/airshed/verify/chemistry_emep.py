@@ -18,9 +18,10 @@ import numpy.typing as npt
 from airshed.core.files import resource
 from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
-from airshed.kernels.chemistry import METHODS, Sources, Tableau, Tolerances
-from airshed.kernels.chemistry.cells import integrate_cells, series
-from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
+from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import METHODS, Sources, Tableau, Tolerances
+from airshed.kernels.cells.lists import integrate_cells, series
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure
 

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT
-from airshed.kernels.chemistry import METHODS, Tolerances, stack_inputs
-from airshed.kernels.chemistry.cells import integrate_cells
-from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
-from airshed.kernels.step.schedule import NOON
+from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import METHODS, Tolerances, stack_inputs
+from airshed.kernels.cells.lists import integrate_cells
+from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.openatmos import CONDITIONS, has_musica, musica_file, read_conditions
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE

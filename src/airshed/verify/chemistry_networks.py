@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
-from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.chemistry.cells import integrate_cells
-from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
-from airshed.kernels.step.schedule import NOON
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
+from airshed.kernels.cells.lists import integrate_cells
+from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import OpenParameter, Reaction, Species
+from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
 from airshed.verify.chemistry_cells import stoichiometry
 from airshed.verify.figure import Figure
 

@@ -7,13 +7,13 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 from airshed.formula.tree import Number
-from airshed.kernels.chemistry import METHODS, Tableau, Tolerances
-from airshed.kernels.chemistry.cells import integrate_cells, series
-from airshed.kernels.cpu.chemistry import ChemistryKernel, ChemistrySolver, compile_chemistry
-from airshed.kernels.step.schedule import NOON
+from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import METHODS, Tableau, Tolerances
+from airshed.kernels.cells.lists import integrate_cells, series
+from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.network import ReactionNetwork, tendency
-from airshed.mechanism.reaction import OpenParameter, Reaction, Species
+from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species, tendency
 from airshed.verify.figure import Figure, observed_order
 
 Array = npt.NDArray[np.float64]

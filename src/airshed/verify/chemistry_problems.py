@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.chemistry import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.chemistry.cells import initial, integrate_cells
-from airshed.kernels.cpu.chemistry import ChemistrySolver, compile_chemistry
-from airshed.kernels.step.schedule import NOON
+from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
+from airshed.kernels.cells.lists import initial, integrate_cells
+from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure
 

@@ -16,15 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.formula.tree import Binary, Number, Symbol
-from airshed.kernels.chemistry import METHODS, Tolerances
+from airshed.kernels.cells import METHODS, Tolerances
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.reference.step import Box, Fields
-from airshed.kernels.reference.transport import BoundaryValues
+from airshed.kernels.operators import ADVECTION, Operator, OperatorField
 from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
-from airshed.kernels.step.operators import ADVECTION, Operator, OperatorField
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Reaction, Species
+from airshed.kernels.step.reference import Box, Fields
+from airshed.kernels.transport.reference import BoundaryValues
+from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.models.air.programs.cell_chemistry import Integrated
 from airshed.models.air.programs.records import (
     CellsRecord,

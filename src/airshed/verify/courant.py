@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from airshed.kernels.reference.transport import AirFluxes
-from airshed.process.continuity import outflow_rate, upward_air_flux
+from airshed.kernels.transport.reference import AirFluxes
+from airshed.process.vertical import outflow_rate, upward_air_flux
 from airshed.verify.driven import Driven
 from airshed.verify.figure import Figure
 from airshed.verify.flow import Array

@@ -8,11 +8,10 @@ import numpy as np
 
 from airshed.grid import Grid
 from airshed.kernels.backend import backend
-from airshed.kernels.reference.transport import AirFluxes, flux_along, with_sides
 from airshed.kernels.step.data import ColumnForcing, Pair, StepConstants, TransportForcing
+from airshed.kernels.transport.reference import AirFluxes, flux_along, with_sides
 from airshed.mechanism import load_mechanism
-from airshed.process.continuity import outflow_rate
-from airshed.process.vertical import parabola_weights
+from airshed.process.vertical import outflow_rate, parabola_weights
 from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
 from airshed.verify.flow import Array, Errors

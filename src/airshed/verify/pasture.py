@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.formula import evaluate_all
-from airshed.kernels.cells import Precision
+from airshed.kernels.cells.formulas import Precision
 from airshed.models.pasture.fields import LAYERS, POOLS
 from airshed.models.pasture.summary import DRY_MATTER, WATER
 from airshed.process.points import Points

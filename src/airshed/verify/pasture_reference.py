@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import DataError
 from airshed.core.files import read_text
-from airshed.kernels.cells import Precision
+from airshed.kernels.cells.formulas import Precision
 from airshed.models.pasture.fields import LAYERS
 from airshed.models.pasture.point import Series, point_case, simulate
 from airshed.models.pasture.weather.met import read_met

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from airshed.kernels.cpu.pipeline import MechanismKernel, compile_mechanism
-from airshed.kernels.reference.trial import changed, compiled_step, difference, random_trial, reference_step
-from airshed.kernels.step.operator_fields import members
-from airshed.kernels.step.operators import Operator
+from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.operators import Operator, members
+from airshed.kernels.step.trial import changed, compiled_step, difference, random_trial, reference_step
 from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure

@@ -14,9 +14,9 @@ from airshed.formula.tree import Binary, Call, Expression, Number, Symbol
 from airshed.mechanism import ReactionNetwork, load_mechanism, rate_forms, rates, shipped_mechanisms
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.kpp import read_kpp, write_kpp
+from airshed.mechanism.network import OpenParameter, Reaction, Species
 from airshed.mechanism.openatmos import read_openatmos, write_openatmos
 from airshed.mechanism.openatmos.writer import openatmos_document
-from airshed.mechanism.reaction import OpenParameter, Reaction, Species
 
 from .documents import document
 

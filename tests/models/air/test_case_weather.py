@@ -15,7 +15,7 @@ from airshed.models.air.case import Case
 from airshed.models.air.processes import horizontal_diffusion as diffusion
 from airshed.models.air.weather import DatasetMeteorology, MetState
 from airshed.models.air.weather.case_weather import weather_of
-from airshed.models.air.weather.extra import CLOUD_WATER, WeatherNeeds
+from airshed.models.air.weather.fields import CLOUD_WATER, WeatherNeeds
 from airshed.models.air.weather.state import ALWAYS
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.kernels.conftest import toy_of_all_kinds
 
 from airshed.core.errors import KernelError
-from airshed.kernels.cpu.pipeline import compile_mechanism
+from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.layout import Layout
 from airshed.mechanism import load_mechanism
 from airshed.models.air.light import Light, PackedLight, cloud_factor, daylight, effective_secant

@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from airshed.core.files import resource
-from airshed.kernels.step.schedule import reference_lifetimes, schedule
+from airshed.kernels.schedule import reference_lifetimes, schedule
 from airshed.mechanism import ReactionNetwork
 from airshed.models.box import BoxConditions
 from airshed.models.box.run import BoxRun, box

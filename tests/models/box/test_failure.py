@@ -8,10 +8,11 @@ import xarray as xr
 from tests.models.box.toy import NAME, write_toy
 from typer.testing import CliRunner
 
+from airshed.case.failure import ChemistryFailure, replay_conditions
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.models.box import BoxConditions, ChemistryFailure, replay_conditions, states_of
+from airshed.models.box import BoxConditions, states_of
 from airshed.models.box.run import BoxRun, box
 
 CONDITIONS = """
@@ -152,7 +153,7 @@ def test_replay_of_a_cell_of_a_grid(emep: ReactionNetwork) -> None:
     light = {"SUN": 0.5, "sec_zenith": 2.0, "daylight": 0.8}
     more = {"emission": {"NO": "1e6 molecules/cm3/s"}, "deposition": {"O3": "1e-5 1/s"}, "solver": {"method": "ros3"}}
     conditions = replay_conditions(emep, state, {**inputs, **light}, 300.0, more)
-    box = BoxRun(emep, BoxConditions.from_dict(conditions.to_dict()))
+    box = BoxRun(emep, BoxConditions.from_dict(conditions))
     values = box.model.forcing.at([0.0])
     wanted = {**{key: value for key, value in inputs.items() if key[1:] not in ("EMP", "RESS")}, **light, "T": 285.0}
     assert {key: values[key].item() for key in wanted} == pytest.approx(wanted)

@@ -10,6 +10,7 @@ import xarray as xr
 from tests.models.box.toy import NAME, write_toy
 
 import airshed
+from airshed.case.failure import ChemistryFailure
 from airshed.core.errors import CaseError
 from airshed.mechanism import load_mechanism
 from airshed.models.box import BoxConditions, load_states
@@ -147,8 +148,8 @@ def test_a_case_in_a_file(tmp_path: Path) -> None:
 def test_a_failure_is_kept_in_the_run_folder(tmp_path: Path) -> None:
     rates = {"j_A": "0 1/s", "k_AX": "0 cm3/s", "k_grow": "1e-10 cm3/s"}
     case = made(tmp_path, {"rates": rates, "initial": {"A": "1e6 molecules/cm3"}})
-    with pytest.raises(airshed.models.box.ChemistryFailure, match=r"replay it: airshed box .*failed-cell\.toml"):
+    with pytest.raises(ChemistryFailure, match=r"replay it: airshed box .*failed-cell\.toml"):
         Simulation(case, output=tmp_path / "run").run()
     replay = BoxConditions.load(tmp_path / "run" / "failed-cell.toml")
-    with pytest.raises(airshed.models.box.ChemistryFailure):
+    with pytest.raises(ChemistryFailure):
         box(tmp_path / NAME, replay)

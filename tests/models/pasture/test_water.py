@@ -112,16 +112,16 @@ def test_a_layer_that_is_not_there_lets_water_through() -> None:
 
 
 def test_evaporation_by_rickert() -> None:
-    first, second = rickert(5.0, 15.0, 60.0, 5.0, 40.0, 20.0, 80.0, 6.0)
+    first, second = rickert(5.0, (15.0, 60.0), (5.0, 40.0), (20.0, 80.0), 6.0)
     r1, r12 = competition(10.0 / 15.0, 0.285), competition(30.0 / 55.0, 0.117)
     assert first == pytest.approx(5.0 * r1)
     assert second == 0.0
     assert r12 < r1
-    first, second = rickert(5.0, 6.0, 80.0, 5.0, 40.0, 20.0, 80.0, 6.0)
+    first, second = rickert(5.0, (6.0, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0)
     r1, r12 = competition(1.0 / 15.0, 0.285), competition(41.0 / 55.0, 0.117)
     assert (first, second) == (pytest.approx(5.0 * r1), pytest.approx(5.0 * (r12 - r1)))
-    assert rickert(50.0, 20.0, 80.0, 5.0, 40.0, 20.0, 80.0, 6.0) == (6.0, 0.0), "no more than the limit of a day"
-    assert rickert(500.0, 5.2, 80.0, 5.0, 40.0, 20.0, 80.0, 6.0)[0] == pytest.approx(0.2), "no more than there is"
+    assert rickert(50.0, (20.0, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0) == (6.0, 0.0), "no more than the limit of a day"
+    assert rickert(500.0, (5.2, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0)[0] == pytest.approx(0.2), "no more than there is"
 
 
 def test_evaporation_by_ritchie() -> None:

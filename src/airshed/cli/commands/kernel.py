@@ -25,10 +25,10 @@ def show_kernel(
 
     First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
     """
-    from airshed.kernels.cpu.emit import emit
-    from airshed.kernels.cpu.pipeline import LARGEST_GROUP, WIDTH
-    from airshed.kernels.step.schedule import schedule
-    from airshed.kernels.step.shape import MechanismShape
+    from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, WIDTH
+    from airshed.kernels.layout import MechanismShape
+    from airshed.kernels.schedule import schedule
+    from airshed.kernels.step.emit import emit
     from airshed.mechanism import inspect_mechanism
     from airshed.models.air.budget import FAMILIES
 
@@ -42,8 +42,8 @@ def show_kernel(
 
 def _balance(network: "ReactionNetwork") -> str:
     """Return which reactions do not conserve an atom, and what each of them makes or loses, as comments."""
-    from airshed.kernels.cpu.template import comment
-    from airshed.mechanism.balance import report
+    from airshed.kernels.cpp import comment
+    from airshed.mechanism.structure import report
 
     total, *reactions = report(network).splitlines()
     heading = ["atoms that the others make (+) or lose (-), each time that they happen:"] if reactions else []

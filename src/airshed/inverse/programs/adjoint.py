@@ -17,7 +17,7 @@ from airshed.inverse.programs.replay import Recomputation
 from airshed.inverse.programs.steps import ReverseStep, Totals
 from airshed.inverse.programs.values import AdjointValues
 from airshed.kernels.derivatives import ReadAdjoints, Reverser, SummedReads
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import FieldAdjoint, Level
 from airshed.models.air.programs.records import FormulaStep, StepRecord
 from airshed.program.execute import walk_backwards

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from airshed.inverse.changes import Changes
 from airshed.inverse.programs.steps import Observer
-from airshed.kernels.chemistry import AIR_INPUTS, AcceptedSteps
-from airshed.kernels.memory import AnyArray, aligned_copy, aligned_zeros
+from airshed.kernels.cells import AIR_INPUTS, AcceptedSteps
+from airshed.kernels.host import AnyArray, aligned_copy, aligned_zeros
 from airshed.kernels.step.data import State, StateAndChanges
 from airshed.models.air.programs.cell_chemistry import Air, CellChemistry, integrate_again
 from airshed.models.air.programs.records import CellsRecord

@@ -19,9 +19,8 @@ from airshed.inverse.programs.replay import Recomputation, ReplayExecutor, Tange
 from airshed.inverse.programs.steps import AdjointOptions
 from airshed.inverse.rate_factors import with_rates
 from airshed.kernels.backend import StepKernel, Stepper
+from airshed.kernels.operators import Member, Operator, members
 from airshed.kernels.step.data import NO_OTHERS, State, StateAndChanges, StepConstants
-from airshed.kernels.step.operator_fields import Member, members
-from airshed.kernels.step.operators import Operator
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel

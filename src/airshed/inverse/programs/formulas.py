@@ -10,9 +10,9 @@ from airshed.inverse.changes import Changes
 from airshed.inverse.programs.steps import Observer
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.derivatives import Reverser, TangentStepper
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.host import AnyArray, aligned_copy
+from airshed.kernels.operators import members
 from airshed.kernels.step.data import TERMS, Level, Share, State, StepForcing
-from airshed.kernels.step.operator_fields import members
 from airshed.models.air.programs.records import FormulaStep, MoveRecord
 from airshed.program.stage import Stage
 

@@ -14,9 +14,9 @@ from airshed.inverse.programs.formulas import FormulaRecomputation, FormulaRepla
 from airshed.inverse.programs.steps import Observer
 from airshed.inverse.programs.values import StateValues, TangentValues
 from airshed.kernels.backend import Stepper
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
+from airshed.kernels.operators import Member
 from airshed.kernels.step.data import Level, State, StateAndChanges
-from airshed.kernels.step.operator_fields import Member
 from airshed.models.air.programs.cell_chemistry import CellChemistry
 from airshed.models.air.programs.records import StepRecord
 from airshed.program.execute import walk_forwards

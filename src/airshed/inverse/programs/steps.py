@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.derivatives import ReadAdjoints
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import Level
 from airshed.models.air.programs.records import FormulaStep, StepRecord
 

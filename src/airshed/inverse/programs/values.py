@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.inverse.programs.steps import Observer
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import Level, State, StateAndChanges
 from airshed.models.air.programs.forward import add_amounts
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from airshed.inverse.stores.store import Arrays, Sums, check, checksums
 from airshed.io.block_file import BlockFile
-from airshed.kernels.memory import ALIGNMENT, aligned_empty
+from airshed.kernels.host import ALIGNMENT, aligned_empty
 
 Bytes = npt.NDArray[np.uint8]
 Members = dict[str, tuple[tuple[int, ...], np.dtype[Any], int]]

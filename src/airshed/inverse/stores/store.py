@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import OutputError
-from airshed.kernels.memory import ALIGNMENT, address, aligned_copy
+from airshed.kernels.host import ALIGNMENT, address, aligned_copy
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Sums = dict[str, int]

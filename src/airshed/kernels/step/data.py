@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.program.weights import StageWeights
 
 if TYPE_CHECKING:

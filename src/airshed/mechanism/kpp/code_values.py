@@ -13,8 +13,7 @@ from typing import Final
 
 from airshed.core.errors import MechanismError
 from airshed.mechanism.file_air import AIR_NAMES
-from airshed.mechanism.kpp.definitions import Definition
-from airshed.mechanism.kpp.meaning import KNOWN
+from airshed.mechanism.kpp.meaning import KNOWN, Definition
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.source import SourceFile
 from airshed.mechanism.kpp.statements import Formula, MisplacedError, names_in

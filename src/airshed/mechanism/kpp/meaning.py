@@ -1,14 +1,7 @@
-"""Finds what the names in formulas mean: the air, a rate function, the side file, or something open.
-
-In this order: an argument of the function being defined; the air and the sun (:data:`SYMBOLS`, with T for TEMP and
-CAIR for M), and CFACTOR; what the side file gives; a fixed species; a value that is open, a parameter of the network. A
-variable species may have none of these names where a rate uses it, unless the file's own code gives that name.
-Calls are those of the side file, of KPP's rate functions and of :data:`FUNCTIONS`; a call of anything else with one
-whole number or one unknown name is an element of a list that the host fills, J(1) or J(ip_NO2): open, too.
-"""
+"""Resolve the names in formulas: the air, a rate function, the side file, or an open parameter."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,13 +10,64 @@ from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Negate, Number, Symbol
 from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, SYMBOLS, Parameter, call, parameters
 from airshed.mechanism.file_air import AIR_NAMES, part_of_air
-from airshed.mechanism.kpp.definitions import Definition, Unknown, element_key, element_text, signature
-from airshed.mechanism.kpp.dialects import of_dialect
 from airshed.mechanism.kpp.parser import finite, limited, parse_formula, short
-from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, rate_function
+from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, of_dialect, rate_function
 from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import HostFunction
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a side file says a name stands for.
+
+    arguments  names of a function's arguments; empty for a value
+    value      a formula, or a function in Python (of the environment, and of constant arguments)
+    locate     turns an offset in the formula into the MechanismError at that place
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    value: Formula | Callable[..., HostFunction]
+    locate: Callable[[MisplacedError], MechanismError]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A name that nothing explains, as written, with the number of its arguments.
+
+    species  variable species whose concentrations are among the arguments
+    """
+
+    offset: int
+    name: str
+    text: str
+    arguments: int = 0
+    species: tuple[str, ...] = ()
+
+
+def element_text(applied: Applied) -> str:
+    """Return an element of a list, J(1) or J(ip_NO2), as text; empty for another call."""
+    if len(applied.arguments) != 1:
+        return ""
+    index = applied.arguments[0]
+    if isinstance(index, Whole):
+        return f"{applied.name}({index.value:.0f})"
+    return f"{applied.name}({index.name})" if isinstance(index, Name) else ""
+
+
+def element_key(applied: Applied) -> str:
+    """Return the text of an element with its case folded."""
+    return element_text(applied).casefold()
+
+
+def signature(definition: Definition) -> str:
+    """Return a function with the names of its arguments."""
+    return f"{definition.name}({', '.join(definition.arguments)})"
+
+
+# Meaning of names in formulas.
+
 
 _FORTRAN: Final = {  # other names of functions
     **{f"D{name}": name for name in ("EXP", "LOG", "LOG10", "SQRT", "ABS")},

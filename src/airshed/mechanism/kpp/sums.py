@@ -14,7 +14,7 @@ from typing import Final
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Expression, Negate, Number, walk
 from airshed.mechanism.expressions import Parameter
-from airshed.mechanism.reaction import Reaction
+from airshed.mechanism.network import Reaction
 
 _CONTINUED: Final = re.compile(r"&[ \t]*(?:![^\n]*)?\n(?:[ \t]*(?:![^\n]*)?\n)*[ \t]*&?")
 REMARK: Final = re.compile(r"![^\n]*|//[^\n]*|\{[^{}=;\n]*\}")

@@ -11,9 +11,8 @@ from airshed.mechanism.expressions import dependencies
 from airshed.mechanism.file_air import named_as_air
 from airshed.mechanism.kpp.assembly import GROUPS, LIGHT, NOTHING
 from airshed.mechanism.kpp.sums import as_written, code_of
-from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.mechanism.rates_file import rates_path, rates_text
-from airshed.mechanism.reaction import Reaction, Species
 
 _WIDTH: Final = 48
 

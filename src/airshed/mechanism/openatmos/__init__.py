@@ -1,7 +1,14 @@
 """The OpenAtmos mechanism format v1 (JSON, YAML), read and written; Camp JSON, which it came from, read."""
 
-from airshed.mechanism.openatmos.conditions import Conditions, read_conditions
-from airshed.mechanism.openatmos.package import CONDITIONS, NO_MUSICA, has_musica, musica_file, musica_package
+from airshed.mechanism.openatmos.package import (
+    CONDITIONS,
+    NO_MUSICA,
+    Conditions,
+    has_musica,
+    musica_file,
+    musica_package,
+    read_conditions,
+)
 from airshed.mechanism.openatmos.reader import read_openatmos
 from airshed.mechanism.openatmos.writer import musica_parameters, write_openatmos
 

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from airshed.mechanism.openatmos.document import read_beside
-from airshed.mechanism.openatmos.node import Fields, Node
-from airshed.mechanism.openatmos.rates import BRANCHED, SURFACE, Units
-from airshed.mechanism.openatmos.reactions import Collection, Equation, refuse_other_kinds
+from airshed.mechanism.openatmos.document import Fields, Node, read_beside
+from airshed.mechanism.openatmos.rates import BRANCHED, SURFACE, Collection, Equation, Units, refuse_other_kinds
 from airshed.mechanism.openatmos.species import Gas, read_species
 
 FILES: Final = "camp-files"

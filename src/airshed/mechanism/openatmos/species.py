@@ -11,11 +11,10 @@ from typing import Final
 from airshed.core.text import printable
 from airshed.formula.tree import Binary, Expression, Number, Symbol
 from airshed.mechanism.expressions import SYMBOLS
-from airshed.mechanism.location import nearest
-from airshed.mechanism.names import check_label, check_name, legal_names
-from airshed.mechanism.openatmos.node import Fields, Node
+from airshed.mechanism.location import check_label, check_name, legal_names, nearest
+from airshed.mechanism.network import Species
+from airshed.mechanism.openatmos.document import Fields, Node
 from airshed.mechanism.openatmos.units import concentration_from_molar
-from airshed.mechanism.reaction import Species
 
 MASS: Final = "molecular weight [kg mol-1]"
 DIFFUSION: Final = "diffusion coefficient [m2 s-1]"
@@ -55,7 +54,7 @@ class Gas:
 def read_species(nodes: Sequence[Node], *, camp: bool = False) -> dict[str, Gas]:
     """Return the species by the file's names for them, in its order; raise MechanismError with the place of a fault.
 
-    The format knows names that a network does not, such as ``a-pinene``, see `airshed.mechanism.names.legal_names`.
+    The format knows names that a network does not, such as ``a-pinene``, see `airshed.mechanism.location.legal_names`.
     """
     found: dict[str, Gas] = {}
     folded: dict[str, Gas] = {}

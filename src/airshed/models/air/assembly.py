@@ -20,9 +20,8 @@ from airshed.grid.grid import lonlat_axes
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import StepKernel, backend
-from airshed.mechanism.network import ReactionNetwork
+from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.mechanism.rate_check import RateCheck
-from airshed.mechanism.reaction import Species
 from airshed.models.air import processes
 from airshed.models.air.attribution import data_attributes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
@@ -39,17 +38,16 @@ from airshed.models.air.species_map.families import doubts
 from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, phases, with_particles
 from airshed.models.air.species_map.parts import ISOPRENE
 from airshed.models.air.weather.case_weather import Given, weather_of
-from airshed.models.air.weather.extra import KNOWN, WeatherField, WeatherNeeds
+from airshed.models.air.weather.fields import KNOWN, WeatherField, WeatherNeeds
+from airshed.models.air.weather.series import OneAtATime
 from airshed.models.air.weather.state import UNITS, MetState, state_shapes
-from airshed.models.air.weather.wrapped import OneAtATime
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.subdomain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle
 from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates, own_fields
+from airshed.process.context import MARGIN, Place, Source, SourceOfAll
 from airshed.process.discovery import processes_of
-from airshed.process.place import MARGIN, Place
 from airshed.process.processes import Processes
-from airshed.process.release import Source, SourceOfAll
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -350,7 +348,7 @@ def place_of(
     """Return what processes are told of a case.
 
     whole      the grid of the case;  subdomain  this rank's part of it;  land  (lat, lon) land fraction there
-    about      see :class:`airshed.process.place.Place`
+    about      see :class:`airshed.process.context.Place`
     """
     window = subdomain.window
     grid, wider = whole.part(window), window.grown(MARGIN, *whole.shape[1:])

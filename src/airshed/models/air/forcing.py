@@ -12,14 +12,14 @@ import numpy.typing as npt
 from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.boundary import BoundaryForcing
+from airshed.kernels.host import AnyArray, return_to_system
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, return_to_system
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
 from airshed.models.air.boundary.field import LateralBoundary
 from airshed.models.air.weather import Meteorology, MetState
-from airshed.models.air.weather.wrapped import ReadInTime
-from airshed.process.continuity import outflow_rate, upward_air_flux
+from airshed.models.air.weather.series import ReadInTime
 from airshed.process.processes import Processes
+from airshed.process.vertical import outflow_rate, upward_air_flux
 
 Array = npt.NDArray[np.float64]
 OpenRates = Callable[[MetState, float], Array]

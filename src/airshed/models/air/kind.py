@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
+from airshed.case.failure import FAILED_CELL
 from airshed.core.errors import CaseError
 from airshed.kernels.backend import backend
 from airshed.models.air.boundary.field import GivenBoundary, LateralBoundary, boundary_field
@@ -19,8 +20,7 @@ from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
 from airshed.models.air.report import budget_dataset
 from airshed.models.air.weather.case_weather import Given
-from airshed.models.air.weather.function import Calls
-from airshed.models.box.failure import FAILED_CELL
+from airshed.models.air.weather.dataset import Calls
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.decomposition import Decomposition

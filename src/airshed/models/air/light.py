@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backend import StepKernel
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import Pair
 from airshed.models.air.solar import sun_over
 

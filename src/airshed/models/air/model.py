@@ -16,8 +16,8 @@ from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.grid.grid import lonlat_axes
 from airshed.kernels.backend import StepKernel, backend
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import PackedView
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import OtherRanks
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.assembly import Parts, assemble, initial_state

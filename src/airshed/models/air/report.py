@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.report import Cell, Report, Table
-from airshed.mechanism.balance import atom_counts
+from airshed.mechanism.structure import atom_counts
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import FAMILIES, Baseline, Budget
 from airshed.models.air.case import case_notices

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.io.timeline import Timeline
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.models.air.emissions.biogenic import BiogenicIsoprene
 from airshed.models.air.emissions.source import CombinedEmissions
 from airshed.models.air.weather import Meteorology
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 Array = npt.NDArray[np.float64]
 

@@ -5,15 +5,11 @@ Reading order: ``conditions`` (the case), ``forcing`` (its values at any time), 
 """
 
 from airshed.models.box.conditions import BoxConditions
-from airshed.models.box.failure import ChemistryFailure, FailureState, replay_conditions
 from airshed.models.box.states import CellStates, load_states, states_of
 
 __all__ = [
     "BoxConditions",
     "CellStates",
-    "ChemistryFailure",
-    "FailureState",
     "load_states",
-    "replay_conditions",
     "states_of",
 ]

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from math import ceil
-from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
@@ -271,14 +270,9 @@ class _FixedConditions(RunCase):
         """Return :meth:`to_dict` without the settings of runs, as `airshed box` needs it."""
         return {name: value for name, value in self.to_dict().items() if name not in _OF_RUNS}
 
-    def conditions_file(self, folder: Path | None = None) -> str:
-        """Return :meth:`conditions` as the text of a file; its paths are relative to `folder`."""
-        data = self.conditions()
-        columns = [each for table in data.values() if isinstance(table, dict) for each in table.values()]
-        paths = [(each, "csv") for each in columns if isinstance(each, dict) and "csv" in each]
-        for table, key in [*paths, *((each, "file") for each in data.get("process", ()))]:
-            table[key] = table[key] if folder is None else relpath(self.folder / table[key], folder)
-        return write_toml(data)
+    def conditions_file(self) -> str:
+        """Return :meth:`conditions` as the text of a file."""
+        return write_toml(self.conditions())
 
 
 def midnight(location: Location | None) -> np.datetime64:

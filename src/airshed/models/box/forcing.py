@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.failure import INPUTS, with_paths
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
 from airshed.formula.given import evaluate_named
@@ -18,7 +19,7 @@ from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air.solar import declination, equation_of_time
 from airshed.models.box.conditions import SECONDS_PER_DEGREE, BoxConditions, Location
 from airshed.models.box.csv_file import Knots, read_knots
-from airshed.models.box.names import INPUTS, RANGES, SUN, GivenNames
+from airshed.models.box.names import RANGES, SUN, GivenNames
 from airshed.models.box.processes import BoxProcesses, Moment
 from airshed.models.box.states import CellStates, set_sums
 from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv
@@ -150,6 +151,33 @@ class BoxForcing(GivenNames):
         if "M" in air:
             self._refuse_more_than_air(densities, air["M"].reshape(-1))
         return densities
+
+    def replay(self, cell: int, state: Array, start: float, end: float) -> dict[str, Any]:
+        """Return the conditions of one box in one interval [s] of its time, from its state (species,) at the start."""
+        data = with_paths(self._conditions.conditions(), lambda file: str((self._conditions.folder / file).absolute()))
+        names, length = self.network.names, f"{end - start!r} s"
+        data["time"] |= {"start": f"{start!r} s", "length": length, "output_every": length}
+        data["initial"] = {
+            name: f"{value!r} {CONCENTRATION}" for name, value in zip(names, state.tolist(), strict=True)
+        }
+
+        # Values of this cell take the place of those of all cells; pressure and density give each other.
+        environment = {"T": ("temperature", "K"), "p": ("pressure", "Pa"), "humidity": ("humidity", "1")}
+        units = {each.name: each.unit for each in self.network.parameters}
+        fixed = {each.name for each in self.network.fixed} | set(AIR_GASES)
+        for name, values in self._own.items():
+            value = float(values[cell])
+            if name in environment:
+                key, unit = environment[name]
+                data.setdefault("environment", {})[key] = f"{value!r} {unit}"
+            elif name in fixed:
+                data["fixed"][name] = f"{value!r} {CONCENTRATION}"
+            else:
+                data["rates"][name] = f"{value!r} {units.get(name, '')}".strip()
+        for here, section, key in (("p", "fixed", "M"), ("M", "environment", "pressure")):
+            if here in self._own:
+                data[section].pop(key, None)
+        return data
 
     def inputs(self, values: Mapping[str, Array]) -> list[Array]:
         """Return values in the order of the kernel's inputs: air, sun, the parameters of the mechanism.

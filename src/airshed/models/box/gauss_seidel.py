@@ -10,18 +10,18 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.failure import ChemistryFailure
 from airshed.core.errors import CaseError
 from airshed.formula import trace
 from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.derivatives import Reverser
+from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, aligned_zeros
+from airshed.kernels.operators import Operator, OperatorField
+from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import TERMS, ColumnForcing, Level, StepConstants, StepForcing, TransportForcing
-from airshed.kernels.step.operators import Operator, OperatorField
-from airshed.kernels.step.rates import REFERENCE_DENSITY
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.events import BoxStep, events
-from airshed.models.box.failure import ChemistryFailure, FailureState, at_start_of
 from airshed.models.box.forcing import UNNEEDED, BoxForcing
 from airshed.program.stage import Stage
 from airshed.program.weights import StageWeights, two_step_weights
@@ -205,10 +205,10 @@ class GaussSeidelCells:
         where = self.forcing.number(cell)
         outputs = (event.at for event in events(self.conditions, self.forcing.corners) if event.output)
         end = next(time for time in outputs if time > begun)
-        replay = at_start_of(self.conditions, self.forcing, cell, stored[:, cell], begun, end)
+        replay = self.forcing.replay(cell, stored[:, cell], begun, end)
         listed = ", ".join(names[species] for species in np.flatnonzero(lost)[:3])
         return ChemistryFailure(
-            self.kernel.network, FailureState(where, step.begin, (begun, end), before[:, cell]), replay,
+            self.kernel.network, replay, where, (begun, step.begin, end), before[:, cell],
             tried=f"where a step of {step.end.at - step.begin:.6g} s leaves no finite numbers of {listed}",
             remedy="shorten solver.step, or take a Rosenbrock method",
         )  # fmt: skip

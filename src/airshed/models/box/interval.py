@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from airshed.core.errors import NumericalError
 from airshed.kernels.cell_backend import CellSolver
-from airshed.kernels.chemistry import AcceptedSteps, CellSteps, list_of_cells, pack_cells
-from airshed.kernels.chemistry.data import CellExtras, Concentrations
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.cells import AcceptedSteps, CellSteps, list_of_cells, pack_cells
+from airshed.kernels.cells.data import CellExtras, Concentrations
+from airshed.kernels.host import AnyArray
 from airshed.models.box.series import degree_of
 
 Array = npt.NDArray[np.float64]

@@ -15,19 +15,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.failure import FAILED_CELL
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import listed
 from airshed.grid.axes import Axes, Coordinate
 from airshed.kernels.backend import backend
-from airshed.kernels.chemistry import method
+from airshed.kernels.cells import method
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.file_air import notes_of_air
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.box.conditions import METHODS, BoxConditions
 from airshed.models.box.events import BoxStep, Event, distance, events
-from airshed.models.box.failure import FAILED_CELL
 from airshed.models.box.forcing import BoxForcing
 from airshed.models.box.gauss_seidel import GaussSeidelCells, compile_box
 from airshed.models.box.processes import processes_in_box

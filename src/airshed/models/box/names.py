@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.failure import INPUTS
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION, SECONDS_PER_DAY
 from airshed.core.errors import CaseError
 from airshed.core.saturation import SATURATION_FORMULA
@@ -17,9 +18,8 @@ from airshed.formula.parse import Formula, parse
 from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.file_air import own_density
 from airshed.mechanism.kpp.rate_functions import SUNRISE, SUNSET
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.open_units import units_of_open
-from airshed.mechanism.reaction import OpenParameter
+from airshed.mechanism.network import OpenParameter, ReactionNetwork
+from airshed.mechanism.structure import units_of_open
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.csv_file import Knots, read_knots
 from airshed.models.box.needs import Needs
@@ -30,9 +30,6 @@ from airshed.models.box.values import CONCENTRATION, RATE_UNITS, FromCsv, Value,
 Array = npt.NDArray[np.float64]
 
 SUN: Final = ("SUN", "sec_zenith", "daylight")
-
-INPUTS: Final = {"TEMP": "T", "PRESS": "p"}
-"""What mechanisms call otherwise than formulas of conditions do."""
 
 _NUMBER_DENSITY: Final = f"/({BOLTZMANN!r}*T)*1e-6"
 
@@ -112,10 +109,6 @@ class GivenNames:
     def number(self, cell: int) -> int | None:
         """Return the number of a cell of this rank among all cells, for messages; None where there is but one."""
         return self._first + cell if self.cells > 1 or self._first else None
-
-    def own_values(self, cell: int) -> dict[str, float]:
-        """Return the values of a cell that the states give: names of formulas -> values."""
-        return {name: float(values[cell]) for name, values in self._own.items()}
 
     @property
     def air_changes(self) -> bool:

@@ -8,7 +8,7 @@ from airshed.formula.functions import FUNCTIONS
 from airshed.formula.parse import CONSTANTS, Formula, unknown_name
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.open_units import units_of_open
+from airshed.mechanism.structure import units_of_open
 
 _DENSITY: Final = "environment.pressure or fixed.M"
 _SUN: Final = "rates.SUN, rates.sec_zenith or environment.location"

@@ -20,8 +20,8 @@ from airshed.models.air.fields import SURFACE, WEATHER
 from airshed.models.air.species_map.parts import DepositionMap
 from airshed.models.air.species_map.read import species_map_of
 from airshed.models.box.conditions import BoxEnvironment, midnight
+from airshed.process.context import Place
 from airshed.process.kinds import Weather
-from airshed.process.place import Place
 
 Array = npt.NDArray[np.float64]
 

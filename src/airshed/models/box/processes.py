@@ -22,7 +22,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
-from airshed.kernels.step.operators import AIR, Kind
+from airshed.kernels.operators import AIR, Kind
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.fields import WEATHER
 from airshed.models.air.species_map.fit import with_particles

@@ -12,18 +12,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.failure import INPUTS, ChemistryFailure
 from airshed.core.errors import CaseError
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.cell_backend import CellKernel, CellSolver
-from airshed.kernels.chemistry import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
-from airshed.kernels.chemistry.data import CellExtras, Concentrations
-from airshed.kernels.memory import aligned_zeros
+from airshed.kernels.cells import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
+from airshed.kernels.cells.data import CellExtras, Concentrations
+from airshed.kernels.host import aligned_zeros
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.events import BoxStep
-from airshed.models.box.failure import ChemistryFailure, FailureState, at_start_of
 from airshed.models.box.forcing import BoxForcing
 from airshed.models.box.interval import BoxInterval, Expansion, table_of
-from airshed.models.box.names import INPUTS
 from airshed.models.box.series import TOLERANCE, Series, add_terms, fit, times_in
 from airshed.program.stage import Stage
 from airshed.runtime.model import Arrays
@@ -221,9 +220,8 @@ class RosenbrockCells:
         if np.any(reached < interval.length):
             worst = int(np.argmax(reached < interval.length))
             cell, time = int(interval.cells[worst]), start + float(reached[worst])
-            replay = at_start_of(self.conditions, self.forcing, cell, interval.y[:, worst], start, end)
-            where = FailureState(self.forcing.number(cell), time, (start, end), y[:, worst])
-            raise ChemistryFailure(self.kernel.network, where, replay)
+            replay, number = self.forcing.replay(cell, interval.y[:, worst], start, end), self.forcing.number(cell)
+            raise ChemistryFailure(self.kernel.network, replay, number, (start, time, end), y[:, worst])
         self._step[interval.cells] = unpack_cells(steps.step, count)
         self._record.append(replace(interval, solver=solver, first=first, accepted=steps.accepted.reshape(-1)[:count]))
         return y, clipped

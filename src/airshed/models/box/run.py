@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from airshed.case.failure import ChemistryFailure
 from airshed.case.sections import RunSection
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, OutputError
@@ -19,7 +20,6 @@ from airshed.core.text import suggestion
 from airshed.core.version import __version__
 from airshed.mechanism import ReactionNetwork, atom_counts, load_mechanism
 from airshed.models.box.conditions import BoxConditions
-from airshed.models.box.failure import ChemistryFailure
 from airshed.models.box.model import BoxModel
 from airshed.models.box.states import CellStates, load_states, states_of
 from airshed.parallel.communicator import Alone

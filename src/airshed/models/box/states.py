@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed, suggestion
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.open_units import units_of_open
+from airshed.mechanism.structure import units_of_open
 from airshed.models.box.csv_file import read_csv
 from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
 

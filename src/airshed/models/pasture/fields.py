@@ -7,13 +7,13 @@ Source: McKeon et al., Northern Australian savannas: management for pastoral pro
 Australian grassland and rangeland assessment by spatial simulation (Aussie-GRASS).
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from math import inf
 from typing import Final
 
 from airshed.core.fields import FieldSpec
-from airshed.process.composition import CellFields
+from airshed.process.points import CellFields
 
 CELLS: Final = ("cell",)
 LAYERS: Final = (1, 2, 3, 4)
@@ -30,8 +30,9 @@ def _field(name: str, unit: str, text: str, least: float = 0.0, most: float = in
     return FieldSpec(name, CELLS, unit, text, valid=(least, most))
 
 
-def _layered(name: str, unit: str, text: str) -> Iterator[FieldSpec]:
-    return (_field(f"{name}_{layer}", unit, f"{text} of layer {layer}") for layer in LAYERS)
+def _layered(name: str, unit: str, text: str) -> FieldSpec:
+    """A field with a value in each layer of the soil: an array in processes, a field for each layer outside of them."""
+    return replace(_field(name, unit, text), dims=("layer", *CELLS))
 
 
 def _amount(spec: FieldSpec) -> FieldSpec:
@@ -57,8 +58,8 @@ TOTALS: Final = (
 )
 """What came and went since the start, for balances."""
 
-STATE: Final = (
-    *map(_amount, _layered("water", "mm", "Water")),
+_STATE: Final = (
+    _amount(_layered("water", "mm", "Water")),
     _amount(_field("green_leaf", "kg ha-1", "Dry matter of green leaf")),
     _amount(_field("green_stem", "kg ha-1", "Dry matter of green stem")),
     _amount(_field("dead_leaf", "kg ha-1", "Dry matter of dead leaf that stands")),
@@ -79,7 +80,7 @@ STATE: Final = (
     _field("stage_2_days", "d", "Days of the second stage"),
     *TOTALS,
 )
-"""What a day changes."""
+"""Fields that a day changes."""
 
 USUAL_START: Final = {"live_weight": 200.0}
 """Fields of the state that are not 0 at a start which does not have them: an animal weighs something [kg]."""
@@ -127,22 +128,22 @@ PASTURE: Final = (
 )
 """What a pasture has besides its roots."""
 
-PARAMETERS: Final = (
-    *_layered("thickness", "mm", "Thickness"),
-    *_layered("air_dry", "mm", "Water of air-dry soil"),
-    *_layered("lower_limit", "mm", "Water at a tension of 15 bar"),
-    *_layered("drained_upper_limit", "mm", "Water that does not drain"),
-    *_layered("saturation", "mm", "Water of saturated soil"),
-    *_layered("drainage_share", "1", "Share of the water above the drained upper limit that drains in a day"),
-    *_layered("runoff_weight", "1", "Weight of the wetness for runoff"),
+_PARAMETERS: Final = (
+    _layered("thickness", "mm", "Thickness"),
+    _layered("air_dry", "mm", "Water of air-dry soil"),
+    _layered("lower_limit", "mm", "Water at a tension of 15 bar"),
+    _layered("drained_upper_limit", "mm", "Water that does not drain"),
+    _layered("saturation", "mm", "Water of saturated soil"),
+    _layered("drainage_share", "1", "Share of the water above the drained upper limit that drains in a day"),
+    _layered("runoff_weight", "1", "Weight of the wetness for runoff"),
     _field("erosion_factor", "1", "Slope, length, erodibility and practice, multiplied"),
     *SOIL,
-    *_layered("root_limit", "mm", "Water that grass cannot take"),
-    *_layered("root_uptake", "1", "Supply of water to grass at the drained upper limit (kl), times its rooted part"),
-    *_layered("root_angle", "1", "Angle whose sine makes the supply of water at the drained upper limit"),
+    _layered("root_limit", "mm", "Water that grass cannot take"),
+    _layered("root_uptake", "1", "Supply of water to grass at the drained upper limit (kl), times its rooted part"),
+    _layered("root_angle", "1", "Angle whose sine makes the supply of water at the drained upper limit"),
     *PASTURE,
-    *_layered("tree_limit", "mm", "Water that trees cannot take"),
-    *_layered("tree_uptake", "1", "Supply of water to trees at the drained upper limit (kl), times its rooted part"),
+    _layered("tree_limit", "mm", "Water that trees cannot take"),
+    _layered("tree_uptake", "1", "Supply of water to trees at the drained upper limit (kl), times its rooted part"),
     _field("tree_basal_area", "m2 ha-1", "Basal area of trees"),
     _field("stocking", "ha-1", "Animals on a hectare"),
 )
@@ -161,7 +162,7 @@ WEATHER: Final = (
     _field("burnt_fraction", "1", "What burns of the dry matter that stands or lies", most=1.0),
     _field("prescribed_litter", "kg ha-1", "Litter at the end of the day, where it is given", most=_MOST["kg ha-1"]),
 )
-"""What is given anew for each day; a model has of OPTIONAL_WEATHER what its case gives.
+"""Weather of each day; a model has those of OPTIONAL_WEATHER that its case gives.
 
 Of the ends: Australia's records are 1140 mm of rain, 50.7 and -23 degC.
 """
@@ -173,4 +174,9 @@ OPTIONAL_WEATHER: Final = ("vapour_pressure", "vapour_pressure_deficit", "burnt_
 def cell_fields(optional: Collection[str]) -> CellFields:
     """Return the fields of a model that has some of the optional weather."""
     weather = [spec for spec in WEATHER if spec.name not in OPTIONAL_WEATHER or spec.name in optional]
-    return CellFields(STATE, PARAMETERS, weather)
+    return CellFields(_STATE, _PARAMETERS, weather, {"layer": len(LAYERS)})
+
+
+STATE: Final = cell_fields(()).flat.state
+PARAMETERS: Final = cell_fields(()).flat.parameters
+"""All fields of the state, and all parameters, those of layers one by one: water_1 ... water_4."""

@@ -4,7 +4,6 @@ from math import log
 from typing import Any, Final
 
 from airshed.formula import exp, maximum, minimum
-from airshed.models.pasture.fields import LAYERS
 
 HALF: Final = log(2.0)
 """An exponential cover is a half where its exponent is this."""
@@ -28,11 +27,6 @@ def ratio(part: Value, whole: Value) -> Value:
 def competition(share: Value, advantage: Value) -> Value:
     """Return McKeon's curve of competition: a x / (1 + (a - 1) x)."""
     return advantage * share / (1.0 + (advantage - 1.0) * share)
-
-
-def layers(name: str) -> tuple[str, ...]:
-    """Return the names of a field of each layer."""
-    return tuple(f"{name}_{layer}" for layer in LAYERS)
 
 
 def saturation_pressure(temperature: Value) -> Value:

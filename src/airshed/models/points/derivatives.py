@@ -19,8 +19,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.formula.trace import Traced
 from airshed.formula.tree import ONE, ZERO, Binary, Call, Compare, Expression, Symbol, substitute_all, symbols
-from airshed.kernels.cells import CellFormulas
-from airshed.kernels.rows import Rows
+from airshed.kernels.cells.formulas import CellFormulas, Rows
 from airshed.process.points import Points
 
 ADJOINT: Final = "_adjoint"

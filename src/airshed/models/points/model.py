@@ -15,8 +15,8 @@ from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.core.fields import FieldRegistry
 from airshed.core.text import suggestion
-from airshed.kernels.cells import Precision
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.cells.formulas import Precision
+from airshed.kernels.host import AnyArray
 from airshed.models.points.updates import Batch, CellValues, Updates
 from airshed.models.points.weather import SettableWeather, Values, values_to_set
 from airshed.parallel.domain import Domain

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from airshed.kernels.cells import CellFormulas
-from airshed.kernels.memory import AnyArray
-from airshed.kernels.rows import Rows
+from airshed.kernels.cells.formulas import CellFormulas, Rows
+from airshed.kernels.host import AnyArray
 from airshed.program.stage import Stage
 
 Values = Mapping[str, npt.ArrayLike]

@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 
 from airshed.core.errors import DataError
-from airshed.models.air.weather import accumulated
-from airshed.models.air.weather.accumulated import growing_sums, hourly_amounts
+from airshed.models.air.weather import era5_times
 from airshed.models.air.weather.era5 import Era5Meteorology
+from airshed.models.air.weather.era5_times import growing_sums, hourly_amounts
 
 from .test_era5_meteorology import SMALL, START, made_up
 
@@ -134,7 +134,7 @@ def test_unreadable_instants_are_passed_over_until_they_are_needed(monkeypatch: 
 
         return read
 
-    monkeypatch.setattr(accumulated, "at_times", broken)
+    monkeypatch.setattr(era5_times, "at_times", broken)
     data = made_up("model", tp=(FLAT, of_forecast(SHOWERS)))
     assert growing_sums(data, 0) == {"tp": frozenset()}
 
@@ -146,5 +146,5 @@ def test_sums_of_which_no_instant_can_be_read_are_refused_when_they_are_needed(m
 
         return read
 
-    monkeypatch.setattr(accumulated, "at_times", broken)
+    monkeypatch.setattr(era5_times, "at_times", broken)
     assert growing_sums(made_up("model", tp=(FLAT, of_forecast(SHOWERS))), 0) == {}

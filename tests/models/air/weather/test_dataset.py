@@ -6,7 +6,7 @@ from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.models.air.weather import CallableMeteorology, Calls, DatasetMeteorology, MetState
-from airshed.models.air.weather.provenance import dataset_provenance
+from airshed.models.air.weather.fields import dataset_provenance
 from airshed.models.air.weather.state import state_shapes
 
 GRID = Grid.regular((0, 4), (48, 51), 0.5, [20.0, 100.0, 500.0, 2000.0])

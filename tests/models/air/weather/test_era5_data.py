@@ -15,7 +15,7 @@ from airshed.grid.window import Window
 from airshed.io.era5 import open_era5, read_era5
 from airshed.models.air.weather.era5 import Era5Meteorology
 from airshed.models.air.weather.era5_data import Era5Data, Reading, _SomeAtOnce, open_part
-from airshed.models.air.weather.extra import CLOUD_WATER, KNOWN
+from airshed.models.air.weather.fields import CLOUD_WATER, KNOWN
 from airshed.models.air.weather.state import ALWAYS
 from airshed.parallel.communicator import Alone
 

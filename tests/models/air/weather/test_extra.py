@@ -9,7 +9,8 @@ from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.models.air.case.sections import MeteorologySection
 from airshed.models.air.weather import CallableMeteorology, Calls, DatasetMeteorology, MetState, RepeatedDay
-from airshed.models.air.weather.extra import (
+from airshed.models.air.weather.case_weather import uniform_meteorology
+from airshed.models.air.weather.fields import (
     CLOUD_WATER,
     DOWNDRAUGHT,
     KNOWN,
@@ -18,7 +19,6 @@ from airshed.models.air.weather.extra import (
     WeatherNeeds,
 )
 from airshed.models.air.weather.state import interpolate
-from airshed.models.air.weather.uniform import uniform_meteorology
 
 GRID = Grid.regular((0, 4), (48, 51), 0.5, [20.0, 100.0, 500.0, 2000.0])
 START = np.datetime64("2022-08-31T00:00")

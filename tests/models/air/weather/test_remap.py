@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.models.air.weather.remap import averaging_matrix, clamped_matrix, interpolation_matrix
+from airshed.models.air.weather.placement import averaging_matrix, clamped_matrix, interpolation_matrix
 
 rising = st.lists(st.floats(0.1, 3.0), min_size=2, max_size=12).map(np.cumsum)
 

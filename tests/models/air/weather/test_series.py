@@ -5,7 +5,7 @@ import pytest
 
 from airshed.core.errors import DataError
 from airshed.models.air.weather import MetState, RepeatedDay, interpolate
-from airshed.models.air.weather.period import ForcingTimes
+from airshed.models.air.weather.era5_times import ForcingTimes
 from airshed.models.air.weather.series import InstantCache, state_at
 from airshed.models.air.weather.state import ALWAYS
 

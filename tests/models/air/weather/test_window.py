@@ -18,10 +18,10 @@ from airshed.io.era5 import read_era5
 from airshed.models.air.case.sections import MeteorologySection
 from airshed.models.air.landcover import land_fraction
 from airshed.models.air.weather import CallableMeteorology, Calls, DatasetMeteorology, MetState, WindowOf
+from airshed.models.air.weather.case_weather import uniform_meteorology
 from airshed.models.air.weather.era5 import Era5Meteorology
-from airshed.models.air.weather.extra import CLOUD_WATER, KNOWN
+from airshed.models.air.weather.fields import CLOUD_WATER, KNOWN
 from airshed.models.air.weather.state import ALWAYS
-from airshed.models.air.weather.uniform import uniform_meteorology
 
 START = np.datetime64("2022-08-31T00:00")
 GRID = Grid.regular((0, 4), (48, 51), 0.5, [20.0, 100.0, 500.0, 2000.0])

@@ -18,8 +18,7 @@ from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import SIDES
 from airshed.models.air.boundary.initial import checked_ratio, unknown_species
-from airshed.models.air.weather.dataset import seconds_since
-from airshed.models.air.weather.function import Calls
+from airshed.models.air.weather.dataset import Calls, seconds_since
 from airshed.parallel.subdomain import Subdomain
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Final
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.report import Cell, Report, Table
 from airshed.core.settings import Section
-from airshed.kernels.chemistry import method
+from airshed.kernels.cells import method
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case.case import Case
 from airshed.models.air.case.sections import OutputSection

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Species
+from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.models.air.emissions.split import Split
 from airshed.models.air.species_map.families import substances
 from airshed.models.air.species_map.parts import ISOPRENE, Compound, EmissionMap

@@ -15,7 +15,7 @@ from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import Inventory, SectorAmount
 from airshed.models.air.emissions.point import PointEmissions, TimedEmissions
 from airshed.models.air.sources import BiogenicSource, hour_of
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 _HOUR: Final = 3600.0
 _KINDS: Final = {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
 from airshed.grid.window import Window
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 Array = NDArray[np.float64]
 

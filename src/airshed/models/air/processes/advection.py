@@ -1,7 +1,7 @@
 """The wind carries species: d(A q)/dt + sum over faces of F q_face = 0.
 
 F [mol/s] are the air fluxes of the meteorology through west and south faces, and through upper faces those that close
-the budget of the air, see :mod:`airshed.process.continuity`. A uniform mixing ratio stays uniform to round-off. The
+the budget of the air, see :mod:`airshed.process.vertical`. A uniform mixing ratio stays uniform to round-off. The
 value at a face is limited, third order, upwind-biased:
 
     q_face = b + sign(c - b) min( |c - b|, |b - a|, |c - b| / 3 + |b - a| / 6 ),   b where b is an extremum

@@ -8,7 +8,7 @@ source  Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250 (sweeps); Sandu et al. 1
 
 from collections.abc import Sequence
 
-from airshed.mechanism.reaction import Reaction
+from airshed.mechanism.network import Reaction
 from airshed.models.air.case.sections import ChemistrySection
 from airshed.process import Process, reactions
 

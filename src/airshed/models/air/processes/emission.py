@@ -12,7 +12,7 @@ from airshed.core.errors import CaseError
 from airshed.core.units import Quantity
 from airshed.models.air.case.sections import EmissionsSection
 from airshed.process import Process, releases
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 if TYPE_CHECKING:
     from airshed.models.air.weather import Meteorology

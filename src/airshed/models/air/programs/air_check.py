@@ -16,7 +16,7 @@ from airshed.models.air.assembly import Parts
 from airshed.models.air.emissions.report import kind_of
 from airshed.models.air.programs.context import words_for_cell
 from airshed.models.air.sources import PackedSources
-from airshed.process.release import Source
+from airshed.process.context import Source
 
 Array = npt.NDArray[np.float64]
 

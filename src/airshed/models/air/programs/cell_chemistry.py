@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.case.failure import ChemistryFailure, replay_conditions
 from airshed.core.errors import NumericalError
 from airshed.kernels.cell_backend import CellSolver
-from airshed.kernels.chemistry import (
+from airshed.kernels.cells import (
     AIR_INPUTS,
     AcceptedSteps,
     CellSteps,
@@ -19,13 +20,12 @@ from airshed.kernels.chemistry import (
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.chemistry.data import CellExtras, Concentrations
+from airshed.kernels.cells.data import CellExtras, Concentrations
+from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray, aligned_zeros
 from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.rates import rate_environment
-from airshed.models.box import ChemistryFailure, FailureState, replay_conditions
 from airshed.parallel.balance import Balance, Columns
 
 Array = npt.NDArray[np.float64]
@@ -238,7 +238,7 @@ class CellChemistry:
     def _failure(
         self, cell: str, others: int, times: tuple[float, float, float], before: Array, after: Array, inputs: Array
     ) -> ChemistryFailure:
-        begin, reached, end = times
+        begin, _, end = times
         values: dict[str, Any] = dict(zip(self.solver.kernel.inputs, inputs.tolist(), strict=True))
         density, tolerances = values["M"], self.solver.tolerances
         values |= {name: float(np.asarray(evaluate(each, values))) for name, each in self.network.bound.items()}
@@ -254,12 +254,7 @@ class CellChemistry:
             },
         )  # fmt: skip
         whose = f"{cell} and of {others} more" if others else cell
-        return ChemistryFailure(
-            self.network,
-            FailureState(whose, reached, (begin, end), density * after),
-            conditions,
-            remedy="shorten time.step",
-        )
+        return ChemistryFailure(self.network, conditions, whose, times, density * after, remedy="shorten time.step")
 
 
 @dataclass(frozen=True)

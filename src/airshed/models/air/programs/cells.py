@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid.box import Box
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.models.air.programs.cell_chemistry import (
     Air,
     CellChemistry,

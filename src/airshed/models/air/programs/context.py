@@ -15,12 +15,12 @@ from airshed.core.report import Table
 from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.kernels.backend import StepKernel, Stepper, backend
-from airshed.kernels.chemistry import Tolerances, method
+from airshed.kernels.cells import Tolerances, method
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
-from airshed.kernels.step.rates import REFERENCE_DENSITY
-from airshed.mechanism.balance import follow
+from airshed.mechanism.structure import follow
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import Budget
 from airshed.models.air.forcing import Forcing

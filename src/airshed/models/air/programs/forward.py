@@ -11,7 +11,7 @@ from airshed.core.errors import CaseError, ProgramError
 from airshed.core.report import Table
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper, backend
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import Directions, OtherRanks, State
 from airshed.models.air.programs.cell_chemistry import CellCounts
 from airshed.models.air.programs.cells import CellsRunner

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from airshed.io.instants import together
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.models.air.forcing import Forcing, Instant, Interval
 from airshed.models.air.sources import Emission, PackedSources
 from airshed.parallel.allgather import Allgather, Wanted

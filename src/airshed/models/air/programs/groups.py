@@ -15,8 +15,8 @@ import numpy.typing as npt
 from airshed.core.report import Table
 from airshed.kernels.backend import backend
 from airshed.kernels.layout import Layout
+from airshed.kernels.operators import of_some_species
 from airshed.kernels.step.data import StepConstants
-from airshed.kernels.step.operator_fields import of_some_species
 from airshed.models.air.assembly import Parts, assemble
 from airshed.models.air.budget import FAMILIES, Budget
 from airshed.models.air.case import Case

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.backend import Stepper
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.memory import AnyArray
 from airshed.kernels.step.data import TERMS, ColumnForcing, Directions, StepForcing
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.programs.context import AirContext, Span, StageRunner

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.memory import AnyArray, aligned_copy
+from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.data import Pair, StepForcing
 from airshed.models.air.programs.cell_chemistry import Air, Integrated
 from airshed.program.stage import Program

@@ -1,7 +1,7 @@
 """Reference executor: repeats recorded steps of any program in plain NumPy, on arrays (species, level, lat, lon).
 
 It reads the records of the compiled executor and shares no code with it apart from the walk: transport, columns and
-fused stages run :mod:`airshed.kernels.reference.step`, chemistry runs :mod:`airshed.kernels.reference.rosenbrock` cell
+fused stages run :mod:`airshed.kernels.step.reference`, chemistry runs :mod:`airshed.kernels.cells.reference` cell
 by cell.
 """
 
@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 from airshed.core.errors import NumericalError, ProgramError
 from airshed.kernels.boundary import BoundaryForcing
-from airshed.kernels.chemistry import Tableau, Tolerances
+from airshed.kernels.cells import Tableau, Tolerances
+from airshed.kernels.cells.reference import Cell, StepControl, integrate
+from airshed.kernels.column.reference import Column, not_below_zero
 from airshed.kernels.layout import Layout
-from airshed.kernels.reference.column import Column, not_below_zero
-from airshed.kernels.reference.rosenbrock import Cell, StepControl, integrate
-from airshed.kernels.reference.step import Box, Fields, step
-from airshed.kernels.reference.transport import AirFluxes, BoundaryValues
+from airshed.kernels.operators import acting, members, own_terms
+from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
-from airshed.kernels.step.operator_fields import acting, members, own_terms
-from airshed.kernels.step.rates import REFERENCE_DENSITY
+from airshed.kernels.step.reference import Box, Fields, step
+from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
 from airshed.mechanism.network import ReactionNetwork, rates
 from airshed.models.air.programs.records import CellsRecord, MoveRecord, StepRecord, SumRecord
 from airshed.models.air.rates import rate_environment

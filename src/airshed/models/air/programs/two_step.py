@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.core.errors import NumericalError
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import ColumnForcing, StepForcing
 from airshed.models.air.programs.context import AirContext, RunnerState, Span, StageRunner, StoredRunnerState
 from airshed.models.air.programs.records import FormulaStep, MoveRecord, StageRecord

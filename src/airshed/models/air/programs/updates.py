@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from airshed.core.errors import NumericalError
 from airshed.grid.box import Box
-from airshed.kernels.cells import CellFormulas
-from airshed.kernels.memory import AnyArray
+from airshed.kernels.cells.formulas import CellFormulas
+from airshed.kernels.host import AnyArray
 from airshed.models.air.programs.context import AirContext, RunnerState, Span, StageRunner, StoredRunnerState
 from airshed.models.air.programs.one_step import sums_of, used_lanes
 from airshed.models.air.programs.records import StageRecord, UpdatesRecord

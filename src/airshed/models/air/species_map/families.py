@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import Species
+from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.models.air.species_map.parts import Amounts, BoundaryMap, SpeciesMap, depositing_species, read_table
 from airshed.models.air.species_map.read import shipped_maps
 

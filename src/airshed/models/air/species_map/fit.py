@@ -10,8 +10,7 @@ from airshed.formula.tree import Binary, Expression, Number, Symbol
 from airshed.mechanism.expressions import SYMBOLS
 from airshed.mechanism.file_air import air_of_file, code_notes, named_as_air, own_density, unclear_air
 from airshed.mechanism.kpp.meaning import read_rate
-from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.reaction import OpenParameter
+from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.models.air.species_map.parts import (
     Amounts,
     BoundaryMap,

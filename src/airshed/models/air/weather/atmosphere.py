@@ -1,4 +1,4 @@
-"""Moist air: humidity, hydrostatics, the standard atmosphere."""
+"""Air: moist air and the standard atmosphere, a temperature profile for data that has none, cloud."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,9 @@ from airshed.core.constants import (
     MOLAR_MASS_DRY_AIR,
     MOLAR_MASS_WATER,
 )
-from airshed.core.saturation import saturation_vapour_pressure
+from airshed.core.saturation import SATURATION_AT_FREEZING, dew_point, saturation_exponent, saturation_vapour_pressure
+from airshed.kernels.one_pass import one_pass
+from airshed.models.air.solar import declination, equation_of_time
 
 Array = NDArray[np.float64]
 
@@ -153,3 +155,173 @@ def hydrostatic_density(face_pressure: Array, water_vapour: Array, thickness: Ar
     density /= GRAVITY * thickness[:, None, None]
     density /= molar_mass(water_vapour)
     return density
+
+
+_LATITUDES = np.array([15.0, 30.0, 45.0, 60.0, 75.0])
+_ANNUAL_MEAN = np.array([299.65, 294.15, 283.15, 272.15, 263.65])
+_ANNUAL_AMPLITUDE = np.array([0.0, 7.0, 11.0, 15.0, 14.5])
+
+SURFACE_RELATIVE_HUMIDITY = 0.77
+"""Mean relative humidity of surface air (Manabe & Wetherald 1967)."""
+
+DIURNAL_DEPTH = 5000.0
+"""Pressure depth over which the daily wave of temperature falls by e, about 400 m [Pa]."""
+
+_LAND_AMPLITUDE = 5.0
+_SEA_AMPLITUDE = 0.3
+_HOUR_OF_MAXIMUM = 14.5
+
+
+def sea_level_temperature(when: np.datetime64, lat: Array) -> Array:
+    """Return the zonal mean temperature at sea level [K] by date and latitude [degrees north].
+
+    T = mean(lat) - amplitude(lat) cos(2 pi (day - 28) / 365.25), tables at 15, 30 ... 75 degrees, linear between them,
+    the southern half-year later
+    source  Collins & Langley 1999, UNB Technical Report 203 (the UNB3 model), from the U.S. Standard Atmosphere
+            Supplements 1966
+    """
+    date = when.astype("datetime64[ns]")
+    day = (date - date.astype("datetime64[Y]")) / np.timedelta64(1, "D") + 1.0
+    phase = np.where(lat < 0.0, 28.0 + 0.5 * 365.25, 28.0)
+    mean = np.interp(np.abs(lat), _LATITUDES, _ANNUAL_MEAN)
+    amplitude = np.interp(np.abs(lat), _LATITUDES, _ANNUAL_AMPLITUDE)
+    return np.asarray(mean - amplitude * np.cos(2.0 * np.pi * (day - phase) / 365.25))
+
+
+def temperature_of_humidity(water_vapour: Array, pressure: Array) -> Array:
+    """Return the temperature [K], reduced to 1013.25 hPa, at which near-ground air has the mean relative humidity.
+
+    The dew point of e / 0.77, brought to sea level with the standard lapse rate: an estimate that knows the air mass.
+    """
+    local = dew_point(water_vapour * pressure / SURFACE_RELATIVE_HUMIDITY)
+    return np.asarray(local * (STANDARD_PRESSURE / pressure) ** LAPSE_EXPONENT)
+
+
+def fit_plane(values: Array, lat: Array, lon: Array) -> Array:
+    """Return the least-squares plane a + b lat + c lon of values (lat, lon): the large-scale part of a field."""
+    north, east = lat[:, None] - lat.mean(), lon - lon.mean()
+    # on rows and columns the three parts of the plane are orthogonal: each coefficient comes by itself
+    by_north, by_east = (
+        np.sum(values * along) / max(np.sum(np.broadcast_to(along, values.shape) ** 2), 1e-300)
+        for along in (north, east)
+    )
+    return np.asarray(values.mean() + by_north * north + by_east * east)
+
+
+def diurnal_wave(when: np.datetime64, lat: Array, lon: Array, land_fraction: Array) -> Array:
+    """Return the deviation of the surface temperature from its daily mean [K], (lat, lon).
+
+    A cos(2 pi (h - 14.5) / 24) with h the true solar hour; A = 5 K over land and 0.3 K over sea, each times the sine
+    of the sun's elevation at noon: the first harmonic of the daily wave, with the range of 10 K that mid-latitude
+    land shows under half-clouded skies.
+    """
+    date = when.astype("datetime64[ns]")
+    utc_hour = (date - date.astype("datetime64[D]")) / np.timedelta64(1, "h")
+    solar_hour = utc_hour + lon / 15.0 + float(equation_of_time(when)) / 3600.0
+    noon = np.maximum(np.cos(np.radians(lat) - float(declination(when))), 0.0)[:, None]
+    amplitude = (_LAND_AMPLITUDE * land_fraction + _SEA_AMPLITUDE * (1.0 - land_fraction)) * noon
+    return np.asarray(amplitude * np.cos(2.0 * np.pi * (solar_hour - _HOUR_OF_MAXIMUM) / 24.0)[None, :])
+
+
+def temperature_profile(
+    pressure: Array, surface_pressure: Array, sea_level: Array, near_ground: Array, water_vapour: Array
+) -> Array:
+    """Return temperature [K] at pressures (level, lat, lon) [Pa].
+
+    T = max( T0 (p / 1013.25 hPa)^0.190, Ts(p) ) + T' exp( -(ps - p) / 50 hPa ), and not below the dew point; the first
+    term is the standard lapse rate of 6.5 K/km in pressure, Ts the standard stratosphere: 216.65 K up to 20 km.
+
+    reads  sea_level    [K]  T0, (lat, lon)
+           near_ground  [K]  T', the deviation at the ground from the first term, (lat, lon)
+    """
+    depth = np.asarray(surface_pressure - pressure)
+    np.maximum(depth, 0.0, out=depth)
+    depth /= -DIURNAL_DEPTH
+    profile = np.exp(depth, out=depth)
+    profile *= near_ground
+    profile += standard_lapse(sea_level, pressure)
+    return np.maximum(profile, dew_point(water_vapour * pressure), out=profile)
+
+
+def standard_lapse(sea_level: Array, pressure: Array) -> Array:
+    """Return max(T0 (p / 1013.25 hPa)^0.190, T of the standard stratosphere) [K]: 216.65 K up to 20 km."""
+    lapse = np.asarray(pressure / STANDARD_PRESSURE)
+    np.power(lapse, LAPSE_EXPONENT, out=lapse)
+    lapse *= sea_level
+    return np.maximum(lapse, stratospheric_temperature(pressure), out=lapse)
+
+
+_CRITICAL_LAND = 0.75
+_CRITICAL_SEA = 0.85
+_DEEPEST_FOG = 100.0
+_NEARLY_ALL = 1.0 - 1e-9
+_TEMPERATURE_ERROR = 3.0
+_MIDDLES_OF_FIFTHS = (-1.2816, -0.5244, 0.0, 0.5244, 1.2816)  # of the normal distribution
+
+
+def cloud_fraction(relative_humidity: Array, land_fraction: Array) -> Array:
+    """Return the cloud fraction 1 - sqrt((1 - RH) / (1 - RHc)) of layers [1], with RHc = 0.75 over land, 0.85 over sea.
+
+    source  Sundqvist, Berge & Kristjansson 1989, Mon. Weather Rev. 117, 1641-1657
+    """
+    critical = _CRITICAL_LAND * land_fraction + _CRITICAL_SEA * (1.0 - land_fraction)
+    dryness = (1.0 - relative_humidity) / (1.0 - critical)
+    return 1.0 - np.sqrt(np.minimum(np.maximum(dryness, 0.0), 1.0))  # as it can be compiled, see kernels.one_pass
+
+
+def total_cover(fraction: Array) -> Array:
+    """Return the total cover of layers (level, ...) that overlap at most when they touch, at random otherwise.
+
+    1 - product over k of (1 - max(c(k), c(k-1))) / (1 - c(k-1))
+    source  Geleyn & Hollingsworth 1979, Beitr. Phys. Atmos. 52, 1-16
+    """
+    clear = 1.0 - np.clip(fraction[0], 0.0, _NEARLY_ALL)
+    for gap in _gaps(fraction[1:], fraction[:-1]):
+        clear *= gap
+    return np.asarray(np.clip(1.0 - clear, 0.0, 1.0))
+
+
+@one_pass
+def _gaps(here: Array, below: Array) -> Array:
+    here, below = (np.minimum(np.maximum(each, 0.0), _NEARLY_ALL) for each in (here, below))
+    return (1.0 - np.maximum(here, below)) / (1.0 - below)
+
+
+def diagnosed_cover(relative_humidity: Array, heights: Array, land_fraction: Array) -> Array:
+    """Return the total cover of the layers above 100 m (level, lat, lon): moist air at the ground is no cloud."""
+    return total_cover(cloud_fraction(relative_humidity[_with_cloud(heights)], land_fraction))
+
+
+def possible_covers(
+    water_vapour: Array, temperature: Array, pressure: Array, heights: Array, land_fraction: Array
+) -> Array:
+    """Return five total covers, each as likely as the others, where the temperature is an estimate: (5, lat, lon).
+
+    They belong to T + 3 K times the middles of the fifths of the normal distribution; 3 K is about how far the air
+    aloft departs in summer from the mean of season and latitude. Taken at its word, such an estimate makes the cover 0
+    or 1 nearly everywhere, with edges in light, heat and mixing that no weather has.
+
+    reads  water_vapour [mol/mol], temperature [K], pressure [Pa]  (level, lat, lon);  heights [m]  (level,)
+    """
+    layers = _with_cloud(heights)
+    offsets = _TEMPERATURE_ERROR * np.array(_MIDDLES_OF_FIFTHS)[:, None, None]
+    exponent = _exponent(temperature[layers, None], offsets)  # (level, 5, lat, lon)
+    exponential = np.exp(exponent, out=exponent)
+    vapour_pressure = water_vapour[layers, None] * pressure[layers, None]
+    return total_cover(_fraction(vapour_pressure, exponential, land_fraction))
+
+
+@one_pass
+def _exponent(temperature: Array, offset: Array) -> Array:
+    return saturation_exponent(temperature + offset)
+
+
+@one_pass
+def _fraction(vapour_pressure: Array, exponential: Array, land_fraction: Array) -> Array:
+    return cloud_fraction(vapour_pressure / (SATURATION_AT_FREEZING * exponential), land_fraction)
+
+
+def _with_cloud(heights: Array) -> slice:
+    """Return the layers whose moist air counts as cloud: those above 100 m, or all where none reaches so high."""
+    first = int(np.searchsorted(heights, _DEEPEST_FOG, side="right"))
+    return slice(first if first < heights.size else 0, None)

@@ -13,7 +13,7 @@ from airshed.core.constants import GAS_CONSTANT_DRY_AIR, HEAT_CAPACITY_DRY_AIR
 from airshed.grid import Grid
 from airshed.kernels.one_pass import one_pass
 from airshed.models.air.solar import cos_zenith, day_length
-from airshed.models.air.weather import cloud, mixing, surface
+from airshed.models.air.weather import atmosphere, boundary_layer
 from airshed.models.air.weather.atmosphere import molar_density, relative_humidity
 from airshed.models.air.weather.state import MetState, bounded_obukhov_length
 
@@ -138,32 +138,34 @@ class Diagnosis:
             return np.clip(instant.cloud_cover, 0.0, 1.0)[None]
         if not instant.temperature_is_read:
             air = instant.water_vapour, instant.temperature, instant.pressure
-            return cloud.possible_covers(*air, self._grid.level, self._land)
+            return atmosphere.possible_covers(*air, self._grid.level, self._land)
         humidity = relative_humidity(instant.water_vapour, instant.temperature, instant.pressure)
-        return cloud.diagnosed_cover(humidity, self._grid.level, self._land)[None]
+        return atmosphere.diagnosed_cover(humidity, self._grid.level, self._land)[None]
 
     def _ground(self, instant: Instant, covers: Array, index: int) -> _Ground:
         """Return friction velocity, stability and heat flux; what is given is kept."""
         temperature, pressure = _surface_temperature(instant), instant.surface_pressure
         wind, height = self._wind(instant)
-        roughness = surface.roughness_length(wind, height, self._land)
+        roughness = boundary_layer.roughness_length(wind, height, self._land)
         flux = self._day_flux(instant, covers, temperature, self._when(index))
-        sensible = surface.kinematic(flux, pressure, temperature)
+        sensible = boundary_layer.kinematic(flux, pressure, temperature)
         if instant.evaporation is not None:
-            sensible = sensible + surface.buoyancy_of_evaporation(instant.evaporation, pressure, temperature)
+            sensible = sensible + boundary_layer.buoyancy_of_evaporation(instant.evaporation, pressure, temperature)
         friction = np.empty(flux.shape)
         night = (flux <= 0.0) & (self._land > 0.0) & (instant.sensible_heat is None)
         if night.any():
-            theta_scale = (surface.night_temperature_scale(covers).mean(axis=0) * self._land)[night]
-            friction[night] = surface.friction_of_night(
+            theta_scale = (boundary_layer.night_temperature_scale(covers).mean(axis=0) * self._land)[night]
+            friction[night] = boundary_layer.friction_of_night(
                 wind[night], height, roughness[night], temperature[night], theta_scale
             )
             sensible[night] = -friction[night] * theta_scale
         day = ~night
-        friction[day] = surface.friction_of_flux(wind[day], height, roughness[day], temperature[day], sensible[day])
+        friction[day] = boundary_layer.friction_of_flux(
+            wind[day], height, roughness[day], temperature[day], sensible[day]
+        )
         if instant.friction_velocity is not None:
             friction = np.maximum(instant.friction_velocity, 1e-3)
-        inverse = surface.inverse_obukhov(friction, temperature, sensible)
+        inverse = boundary_layer.inverse_obukhov(friction, temperature, sensible)
         if instant.obukhov_length is not None:
             inverse = 1.0 / instant.obukhov_length
         return _Ground(friction, 1.0 / bounded_obukhov_length(inverse), sensible)
@@ -182,10 +184,10 @@ class Diagnosis:
         incoming = instant.shortwave
         if incoming is None:
             sun = cos_zenith(when, self._grid.lon, self._grid.lat[:, None])
-            incoming = surface.shortwave(sun, covers).mean(axis=0)
-        net = surface.net_radiation(incoming, temperature, covers.mean(axis=0))
-        latent = None if instant.evaporation is None else surface.LATENT_HEAT * instant.evaporation
-        return self._land * surface.daytime_heat_flux(net, temperature, latent)
+            incoming = boundary_layer.shortwave(sun, covers).mean(axis=0)
+        net = boundary_layer.net_radiation(incoming, temperature, covers.mean(axis=0))
+        latent = None if instant.evaporation is None else boundary_layer.LATENT_HEAT * instant.evaporation
+        return self._land * boundary_layer.daytime_heat_flux(net, temperature, latent)
 
     def _depth(self, instant: Instant, ground: _Ground, index: int) -> Array:
         """Return the height of the boundary layer: given, from the stability, or from the heat since the morning."""
@@ -194,21 +196,21 @@ class Diagnosis:
         lat = self._grid.lat[:, None]
         if instant.temperature_is_read:
             thermal = self._richardson(instant, ground)
-            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
+            mechanical = boundary_layer.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
             mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
         else:
             heat = self._heat_since_morning(index, self._land * ground.heat)
-            thermal = mixing.convective_height(heat)
+            thermal = boundary_layer.convective_height(heat)
             inversion = np.where((heat < 0.0) & (ground.inverse_obukhov <= 0.0), self._land, 0.0)
-            mechanical = mixing.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, inversion)
-        return np.clip(np.maximum(mechanical, thermal), mixing.LEAST_HEIGHT, mixing.GREATEST_HEIGHT)
+            mechanical = boundary_layer.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, inversion)
+        return np.clip(np.maximum(mechanical, thermal), boundary_layer.LEAST_HEIGHT, boundary_layer.GREATEST_HEIGHT)
 
     def _richardson(self, instant: Instant, ground: _Ground) -> Array:
         """Return the height from the bulk Richardson number."""
         theta = potential_temperature(instant.temperature, instant.pressure)
         east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
         excess = np.minimum(np.maximum(8.5 * ground.heat / np.maximum(ground.friction, 0.1), 0.0), 3.0)
-        return mixing.richardson_height(theta, east, north, self._grid.level, ground.friction, excess)
+        return boundary_layer.richardson_height(theta, east, north, self._grid.level, ground.friction, excess)
 
     def _heat_since_morning(self, index: int, flux: Array) -> Array:
         """Return the heat given to the air [K m] up to an instant, summed over all instants before it.
@@ -220,7 +222,9 @@ class Diagnosis:
             if here == 0:
                 total = self._heat_before_start(now)
             else:
-                total = mixing.accumulate_heat(*self._heat[here - 1], now, self._times[here] - self._times[here - 1])
+                total = boundary_layer.accumulate_heat(
+                    *self._heat[here - 1], now, self._times[here] - self._times[here - 1]
+                )
             self._heat[here] = total, now
         return self._heat[index][0]
 
@@ -238,7 +242,7 @@ class Diagnosis:
         # one after the other: NumPy adds up the many values of a single column in another order than those of several
         sunlit = 1800.0 * sum(angle * shone for angle, shone in zip(past, up, strict=True)) / np.maximum(past[0], 0.05)
         since_sunset = 0.5 * (86400.0 - day_length(when, lat))
-        deficit = np.maximum(flux * since_sunset, -mixing.GREATEST_DEFICIT)
+        deficit = np.maximum(flux * since_sunset, -boundary_layer.GREATEST_DEFICIT)
         return np.asarray(np.where(flux > 0.0, flux * sunlit, deficit))
 
     def _diffusivity(self, instant: Instant, ground: _Ground, depth: Array) -> Array:
@@ -247,10 +251,10 @@ class Diagnosis:
         east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
         theta = potential_temperature(instant.temperature, instant.pressure)
         diffusivity = np.zeros((grid.shape[0] + 1, *grid.shape[1:]))
-        diffusivity[1:-1] = mixing.free_diffusivity(theta, east, north, grid.level, grid.layer_faces)
+        diffusivity[1:-1] = boundary_layer.free_diffusivity(theta, east, north, grid.level, grid.layer_faces)
         # no column is mixed from below above the deepest layer
         mixed = slice(1, min(int(np.searchsorted(grid.layer_faces, depth.max())), grid.shape[0]))
-        profile = mixing.boundary_layer_diffusivity(
+        profile = boundary_layer.boundary_layer_diffusivity(
             grid.layer_faces[mixed], depth, ground.friction, ground.inverse_obukhov
         )
         np.maximum(diffusivity[mixed], profile, out=diffusivity[mixed])

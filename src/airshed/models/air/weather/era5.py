@@ -10,8 +10,8 @@ from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.level_coefficients import full_level_pressure
-from airshed.models.air.weather import atmosphere, temperature
-from airshed.models.air.weather.cloud import total_cover
+from airshed.models.air.weather import atmosphere
+from airshed.models.air.weather.atmosphere import total_cover
 from airshed.models.air.weather.columns import (
     Columns,
     above_ground,
@@ -21,10 +21,9 @@ from airshed.models.air.weather.columns import (
 )
 from airshed.models.air.weather.diagnose import Diagnosis, Instant
 from airshed.models.air.weather.era5_data import Era5Data
-from airshed.models.air.weather.extra import WeatherField
-from airshed.models.air.weather.points import Points
+from airshed.models.air.weather.fields import WeatherField
+from airshed.models.air.weather.placement import Area, Points
 from airshed.models.air.weather.series import CheckedSeries, around
-from airshed.models.air.weather.window import Area
 
 Array = NDArray[np.float64]
 
@@ -213,8 +212,8 @@ class Era5Columns:
         if "t" in self._fields:
             given = self._raw("t", index)
         else:
-            sea_level = temperature.sea_level_temperature(self._when(index), self._points.lat)[:, None]
-            given = temperature.standard_lapse(sea_level, pressure)
+            sea_level = atmosphere.sea_level_temperature(self._when(index), self._points.lat)[:, None]
+            given = atmosphere.standard_lapse(sea_level, pressure)
         return atmosphere.standard_water_vapour(pressure, given, surface_pressure)
 
     def _temperature(
@@ -227,12 +226,12 @@ class Era5Columns:
             return thickness_temperature(pressure, geopotential, vapour)
         assert self._air_mass is not None
         when = self._when(index)
-        sea_level = np.maximum(temperature.sea_level_temperature(when, self._points.lat)[:, None], self._air_mass)
+        sea_level = np.maximum(atmosphere.sea_level_temperature(when, self._points.lat)[:, None], self._air_mass)
         if "t2m" in self._fields:
-            near_ground = self._raw("t2m", index) - temperature.standard_lapse(sea_level, surface_pressure)
+            near_ground = self._raw("t2m", index) - atmosphere.standard_lapse(sea_level, surface_pressure)
         else:
-            near_ground = temperature.diurnal_wave(when, self._points.lat, self._points.lon, self._land_at_points)
-        return temperature.temperature_profile(pressure, surface_pressure, sea_level, near_ground, vapour)
+            near_ground = atmosphere.diurnal_wave(when, self._points.lat, self._points.lon, self._land_at_points)
+        return atmosphere.temperature_profile(pressure, surface_pressure, sea_level, near_ground, vapour)
 
     def _ground_wind(self, index: int) -> tuple[Array, Array] | None:
         """Return the wind at 10 m, where the lowest level lies higher than that."""

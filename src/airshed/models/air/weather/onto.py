@@ -13,8 +13,7 @@ from airshed.core.text import counted
 from airshed.grid import Grid
 from airshed.grid.places import check_places, in_degrees
 from airshed.grid.weights import Weights, apply
-from airshed.models.air.weather.remap import averaging_matrix, clamped_matrix, interpolation_matrix
-from airshed.models.air.weather.window import Area
+from airshed.models.air.weather.placement import Area, averaging_matrix, clamped_matrix, interpolation_matrix
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -1,11 +1,17 @@
-"""Instants in time order: lookup, linear interpolation between them, and a small cache."""
+"""Meteorology at instants, linear in between; and meteorologies made of another one: cut, locked, repeated."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
-from airshed.models.air.weather.state import MetState, interpolate
-from airshed.models.air.weather.window import Area
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+from airshed.grid.window import Window
+from airshed.models.air.weather.placement import Area
+from airshed.models.air.weather.state import Meteorology, MetState, interpolate
 
 
 class InstantCache:
@@ -77,3 +83,133 @@ class CheckedSeries:
         state = self._build(index)
         state.check(self._area.grid, f"the meteorology at {self._times[index]:g} s")
         return self._area.cut(state)
+
+
+@runtime_checkable
+class ReadInTime(Protocol):
+    """A meteorology that reads files while the run goes on, and wants to know what it will be asked for."""
+
+    def take(self, moments: Sequence[float]) -> None:
+        """Have at hand what the states at some times [s], in rising order, need, and little else; all ranks together.
+
+        Raises DataError on all ranks where that cannot be read. Only between the first call and the next one may other
+        threads ask for those states.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the files."""
+        ...
+
+
+class Wrapped:
+    """Another meteorology as it is; what is asked of one that reads files reaches it, see :class:`ReadInTime`."""
+
+    def __init__(self, base: Meteorology) -> None:
+        self._base = base
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants [s since the case's start]."""
+        return self._base.times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return where each field comes from."""
+        return self._base.provenance
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        return self._base.at(seconds)
+
+    def take(self, moments: Sequence[float]) -> None:
+        """Have the states at some times [s] at hand."""
+        if isinstance(self._base, ReadInTime):
+            self._base.take(moments)
+
+    def close(self) -> None:
+        """Close the files that are read."""
+        if isinstance(self._base, ReadInTime):
+            self._base.close()
+
+
+class OneAtATime(Wrapped):
+    """A meteorology that several threads may ask: one of them reads ahead while another one writes output."""
+
+    def __init__(self, base: Meteorology, inner: Window | None = None) -> None:
+        """``inner`` are the columns asked for, by their numbers in those of ``base``, where that has a margin."""
+        super().__init__(base)
+        self._lock, self._inner = Lock(), inner
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start], without the margin."""
+        state = self.around(seconds)
+        return state if self._inner is None else state.part(self._inner)
+
+    def around(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start], with the margin, for what looks at neighbours."""
+        with self._lock:
+            return super().at(seconds)
+
+    def take(self, moments: Sequence[float]) -> None:
+        """Have the states at some times [s] at hand."""
+        with self._lock:
+            super().take(moments)
+
+
+class WindowOf(Wrapped):
+    """The part of any meteorology in a window: the whole is made, and the rest of it dropped.
+
+    For what a user gives; the project's own meteorologies take a window themselves and make nothing else.
+    """
+
+    def __init__(self, base: Meteorology, window: Window, grid: Grid) -> None:
+        """``grid`` is the whole grid, which the states of ``base`` must fit."""
+        super().__init__(base)
+        self._window, self._grid = window, grid
+
+    def at(self, seconds: float) -> MetState:
+        """Return the window's part of the state at a time [s since the case's start]; DataError where it cannot be."""
+        state = super().at(seconds)
+        state.check(self._grid, f"the meteorology at {seconds:g} s")
+        return state.part(self._window)
+
+
+class RepeatedDay(Wrapped):
+    """A meteorology whose first day is repeated before its start, for a spin-up.
+
+    At times t < 0 the state is that of t + n * 24 h in the first day. Over the last interval before midnight the state
+    goes linearly from the day's last instant to the start's.
+    """
+
+    def __init__(self, base: Meteorology, days: int) -> None:
+        if days < 1:
+            raise DataError(f"the first day can be repeated 1 time or more, not {days}")
+        super().__init__(base)
+        day = [time for time in base.times if 0.0 <= time < SECONDS_PER_DAY]
+        if not day or day[0] != 0.0:
+            day.insert(0, 0.0)
+        repeated = [(time - n * SECONDS_PER_DAY, time) for n in range(days, 0, -1) for time in day]
+        later = [(time, time) for time in base.times if time > 0.0]
+        pairs = [*repeated, (0.0, 0.0), *later]
+        self._times = tuple(time for time, _ in pairs)
+        self._sources = tuple(source for _, source in pairs)
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Return the instants [s since the case's start], from the first repeated day on."""
+        return self._times
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Return the provenance of the repeated meteorology."""
+        return {**super().provenance, "before the start": "the first day, repeated"}
+
+    def at(self, seconds: float) -> MetState:
+        """Return the state at a time [s since the case's start]."""
+        return state_at(self._times, lambda index: self._base.at(self._sources[index]), seconds)
+
+    def take(self, moments: Sequence[float]) -> None:
+        """Have the states at some times [s] at hand."""
+        indices = dict.fromkeys(index for moment in moments for index in around(self._times, moment))
+        super().take([self._sources[index] for index in indices])

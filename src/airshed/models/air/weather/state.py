@@ -60,7 +60,7 @@ class MetState:
     surface_pressure: Array
     """(nlat, nlon) [Pa]"""
     extra: Mapping[str, Array] = field(default_factory=dict)
-    """Fields that only some processes need, by name: see :class:`airshed.models.air.weather.extra.WeatherField`"""
+    """Fields that only some processes need, by name: see :class:`airshed.models.air.weather.fields.WeatherField`"""
 
     def view(self, name: str) -> FieldView | Array:
         """Return a field, or what makes it of some levels alone."""

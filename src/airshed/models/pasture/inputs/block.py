@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import DataError
-from airshed.kernels.rows import Rows
+from airshed.kernels.cells.formulas import Rows
 from airshed.models.pasture.weather.calendar import Calendar
 
 Array = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.grid.box import Box
-from airshed.kernels.rows import Rows
+from airshed.kernels.cells.formulas import Rows
 from airshed.models.pasture.inputs.block import AnyArray, Block, Day, WeatherSource
 from airshed.parallel.communicator import Alone, Communicator
 

@@ -35,19 +35,12 @@ class Runoff(Process, section="runoff", order=30):
 
     @update("runoff", "infiltration", "water_1")
     def runs_off(
-        rain, runoff_cover, curve_number, curve_number_reduction, curve_number_cover,
-        water_1, water_2, water_3, water_4, lower_limit_1, lower_limit_2, lower_limit_3, lower_limit_4,
-        drained_upper_limit_1, drained_upper_limit_2, drained_upper_limit_3, drained_upper_limit_4,
-        runoff_weight_1, runoff_weight_2, runoff_weight_3, runoff_weight_4,
+        rain, runoff_cover, curve_number, curve_number_reduction, curve_number_cover, water, lower_limit,
+        drained_upper_limit, runoff_weight,
     ):  # fmt: skip
         """The curve number lies between those of dry and wet soil."""
-        wetness = clamp(
-            runoff_weight_1 * ratio(water_1 - lower_limit_1, drained_upper_limit_1 - lower_limit_1)
-            + runoff_weight_2 * ratio(water_2 - lower_limit_2, drained_upper_limit_2 - lower_limit_2)
-            + runoff_weight_3 * ratio(water_3 - lower_limit_3, drained_upper_limit_3 - lower_limit_3)
-            + runoff_weight_4 * ratio(water_4 - lower_limit_4, drained_upper_limit_4 - lower_limit_4),
-            0.0, 1.0,
-        )  # fmt: skip
+        wet_share = ratio(water - lower_limit, drained_upper_limit - lower_limit)
+        wetness = clamp(sum(runoff_weight * wet_share), 0.0, 1.0)
         covered = clamp(ratio(runoff_cover, curve_number_cover), 0.0, 1.0)
         medium = clamp(curve_number - curve_number_reduction * covered, 0.0, 100.0)
         dry = medium / (2.334 - 0.01334 * medium)
@@ -56,7 +49,7 @@ class Runoff(Process, section="runoff", order=30):
         excess = maximum(rain - 0.2 * retention, 0.0)
         # Where all runs off, rounding must not make it more than the rain.
         runoff = minimum(ratio(excess * excess, rain + 0.8 * retention), rain)
-        return runoff, rain - runoff, water_1 + rain - runoff
+        return runoff, rain - runoff, water[0] + rain - runoff
 
 
 class Erosion(Process, section="erosion", order=180):

@@ -1,9 +1,11 @@
 """Evaporation from the soil, by Rickert's or by Ritchie's method; with the second one, flow of unsaturated soil."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from airshed.formula import exp, maximum, minimum, sqrt, where
-from airshed.models.pasture.forms import Value, clamp, competition, layers, ratio
+from airshed.models.pasture.forms import Value, clamp, competition, ratio
 from airshed.process import Process, choice, flux, update, weather
 
 
@@ -23,8 +25,7 @@ def priestley_taylor(radiation: Value, warmest: Value, coldest: Value, albedo: V
 
 
 def rickert(
-    potential: Value, water_1: Value, water_2: Value, air_dry_1: Value, lower_limit_2: Value, limit_1: Value,
-    limit_2: Value, most: Value,
+    potential: Value, water: Sequence[Value], dry: Sequence[Value], limit: Sequence[Value], most: Value
 ) -> tuple[Value, Value]:  # fmt: skip
     """Return evaporation [mm] from the first and from the second layer.
 
@@ -33,14 +34,16 @@ def rickert(
 
     each in 0 to 1; r1 Eos evaporates from the first layer, max(r12 - r1, 0) Eos from the second one, together at most
     `most`. Source: Rickert and McKeon (1982), WATSUP, in McKeon et al. (1990).
+
+    dry  AD1, LL2;  limit  DUL1, DUL2
     """
-    dry = air_dry_1 + lower_limit_2
-    top = clamp(water_1 - air_dry_1, 0.0, limit_1 - air_dry_1)
-    both = clamp(water_1 + water_2 - dry, 0.0, limit_1 + limit_2 - dry)
-    share_1 = competition(ratio(top, limit_1 - air_dry_1), 0.285)
-    share_both = competition(ratio(both, limit_1 + limit_2 - dry), 0.117)
-    first = clamp(share_1 * potential, 0.0, minimum(most, maximum(water_1 - air_dry_1, 0.0)))
-    rest = minimum(most - first, maximum(water_2 - lower_limit_2, 0.0))
+    both_dry = dry[0] + dry[1]
+    top = clamp(water[0] - dry[0], 0.0, limit[0] - dry[0])
+    both = clamp(water[0] + water[1] - both_dry, 0.0, limit[0] + limit[1] - both_dry)
+    share_1 = competition(ratio(top, limit[0] - dry[0]), 0.285)
+    share_both = competition(ratio(both, limit[0] + limit[1] - both_dry), 0.117)
+    first = clamp(share_1 * potential, 0.0, minimum(most, maximum(water[0] - dry[0], 0.0)))
+    rest = minimum(most - first, maximum(water[1] - dry[1], 0.0))
     return first, clamp((share_both - share_1) * potential, 0.0, rest)
 
 
@@ -125,43 +128,28 @@ class SoilEvaporation(Process, section="soil_evaporation", order=50):
 
     @update("water_1", "water_2", "soil_evaporation", "stage_1", "stage_2", "stage_2_days")
     def evaporates(
-        method, potential_soil_evaporation, infiltration, water_1, water_2, stage_1, stage_2, stage_2_days,
-        air_dry_1, lower_limit_2, drained_upper_limit_1, drained_upper_limit_2, evaporation_limit,
-        first_stage_evaporation, second_stage_evaporation,
+        method, potential_soil_evaporation, infiltration, water, stage_1, stage_2, stage_2_days, air_dry, lower_limit,
+        drained_upper_limit, evaporation_limit, first_stage_evaporation, second_stage_evaporation,
     ):  # fmt: skip
         """By one method or the other."""
         if method == "rickert":
-            first, second = rickert(
-                potential_soil_evaporation, water_1, water_2, air_dry_1, lower_limit_2, drained_upper_limit_1,
-                drained_upper_limit_2, evaporation_limit,
-            )  # fmt: skip
-            return water_1 - first, water_2 - second, first + second, stage_1, stage_2, stage_2_days
+            dry = air_dry[0], lower_limit[1]
+            first, second = rickert(potential_soil_evaporation, water, dry, drained_upper_limit, evaporation_limit)
+            return water[0] - first, water[1] - second, first + second, stage_1, stage_2, stage_2_days
         evaporation, *stages = ritchie(
-            potential_soil_evaporation, infiltration, water_1 - air_dry_1, (stage_1, stage_2, stage_2_days),
+            potential_soil_evaporation, infiltration, water[0] - air_dry[0], (stage_1, stage_2, stage_2_days),
             first_stage_evaporation, second_stage_evaporation,
         )  # fmt: skip
-        return water_1 - evaporation, water_2, evaporation, *stages
+        return water[0] - evaporation, water[1], evaporation, *stages
 
-    @update(*layers("water"))
-    def flows(
-        method, diffusivity, diffusivity_slope, water_1, water_2, water_3, water_4,
-        thickness_1, thickness_2, thickness_3, thickness_4, lower_limit_1, lower_limit_2, lower_limit_3, lower_limit_4,
-        drained_upper_limit_1, drained_upper_limit_2, drained_upper_limit_3, drained_upper_limit_4,
-    ):  # fmt: skip
+    @update("water")
+    def flows(method, diffusivity, diffusivity_slope, water, thickness, lower_limit, drained_upper_limit):
         """From layer to layer, from the top."""
-        water = [water_1, water_2, water_3, water_4]
         if method == "rickert":
             return water
-        soil = (
-            (thickness_1, lower_limit_1, drained_upper_limit_1),
-            (thickness_2, lower_limit_2, drained_upper_limit_2),
-            (thickness_3, lower_limit_3, drained_upper_limit_3),
-            (thickness_4, lower_limit_4, drained_upper_limit_4),
-        )
-        for upper in range(3):
-            lower = upper + 1
-            up = unsaturated_flow(
-                (water[upper], *soil[upper]), (water[lower], *soil[lower]), diffusivity, diffusivity_slope
-            )
-            water[upper], water[lower] = water[upper] + up, water[lower] - up
-        return water
+        left, soil = list(water), list(zip(thickness, lower_limit, drained_upper_limit, strict=True))
+        for upper, lower in pairwise(range(len(left))):
+            layers = (left[upper], *soil[upper]), (left[lower], *soil[lower])
+            up = unsaturated_flow(*layers, diffusivity, diffusivity_slope)
+            left[upper], left[lower] = left[upper] + up, left[lower] - up
+        return left

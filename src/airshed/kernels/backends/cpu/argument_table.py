@@ -1,0 +1,230 @@
+"""The argument table of the compiled code: a ring of structures :class:`Step`, most fields of which are set once."""
+
+import ctypes
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import KernelError
+from airshed.kernels.backends.cpu.step_structure import (
+    FLUX_WEIGHTS,
+    STATE,
+    WEIGHTS,
+    Boundary,
+    Ends,
+    Ghost,
+    Step,
+    step_structure,
+)
+from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
+from airshed.kernels.host import AnyArray, address, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.operators import Member, Operator, members
+from airshed.kernels.step.data import (
+    SIDES,
+    ColumnForcing,
+    Pair,
+    Side,
+    State,
+    StepConstants,
+    StepForcing,
+    TransportForcing,
+)
+
+Array = npt.NDArray[np.float64]
+
+
+class ArgumentTable:
+    """The argument table of steps: addresses of constants, state and forcing, for the compiled code.
+
+    address     of a ring of `room` structures of `size` bytes, for the compiled code: step n is at n % room
+    open_sides  the sides with a neighbour
+    parts       numbers of a value in memory
+    """
+
+    parts = 1
+
+    def __init__(
+        self, layout: Layout, room: int, open_sides: Collection[Side], constants: StepConstants,
+        operators: Sequence[Operator], levels: int,
+    ) -> None:  # fmt: skip
+        self.room, self._layout = room, layout
+        thickness = np.ones(levels) if constants.thickness is None else constants.thickness
+        self._kept = {
+            "top": placed(constants.top, layout.dtype),
+            "vertical_weights": placed(constants.vertical_weights, layout.dtype),
+            "density_factor": placed(constants.density_factor.T, np.float64),
+            "thickness": placed(thickness, np.float64),
+            "emitted": placed(np.array(constants.emitted), np.int32),
+        }
+        self._open = open_sides
+        self._edge_sides = tuple(side for side in SIDES if side not in open_sides)
+        self._no_neighbour = aligned_zeros((*constants.profile.shape, self.parts, layout.width), layout.dtype)
+        self._profile = self._of_profile(constants.profile)
+        self._boundaries: dict[int, tuple[PackedBoundary, PackedBoundary]] = {}
+        self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
+        self._members, self._levels = self._all_members(operators), levels
+        structure = step_structure(self._members)
+        self._memory = aligned_zeros((room, ctypes.sizeof(structure)), np.uint8)
+        self.address, self.size = address(self._memory), ctypes.sizeof(structure)
+        self._steps = [structure.from_buffer(row) for row in self._memory]
+        self._values = [self._place_numbers(step) for step in self._steps]
+        for step in self._steps:
+            self._fill_constants(step, constants)
+        self._words, self._numbers = self._memory.view(np.uint64), self._memory.view(np.float64)
+        self._placed: dict[tuple[int, str], Pair] = {}
+
+    def _all_members(self, operators: Sequence[Operator]) -> tuple[Member, ...]:
+        """Return what follows in the structure after what every step has."""
+        return members(operators)
+
+    def _place_numbers(self, step: Step) -> dict[str, Array]:
+        """Return the numbers of operators, by their names, at the addresses in a step."""
+        found = {}
+        for each in self._members:
+            if each.shape is None:
+                found[each.key] = placed(np.array(each.values), np.float64).view(np.float64)
+                setattr(step, each.name, address(found[each.key]))
+        return found
+
+    def _of_profile(self, profile: Array) -> PackedBoundary:
+        """Return the boundary concentrations that are the same along all faces, packed."""
+        return PackedBoundary.of(self._layout, profile, sides=self._edge_sides)
+
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the mixing ratios above the area (species,)."""
+        self._profile = self._of_profile(profile)
+        if top.size:
+            self._kept["top"][...] = top
+
+    def _fill_constants(self, step: Step, constants: StepConstants) -> None:
+        step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
+        for side in self._edge_sides:
+            setattr(step, side, Ghost(address(self._no_neighbour), 0, 0, 0, 1))
+        for name, array in self._kept.items():
+            setattr(step, name, address(array))
+        step.emitted_count = len(constants.emitted)
+        step.oxygen, step.nitrogen = constants.oxygen, constants.nitrogen
+
+    def fill(
+        self, which: int, state: State, forcing: StepForcing, edges: Mapping[Side, AnyArray], sums: Array, sweeps: int
+    ) -> None:
+        """Set the addresses of state, forcing, edges and the sums of blocks (block, sum) for the step of a number."""
+        row, w, transport, column = which % self.room, forcing.weights, forcing.transport, forcing.column
+        step = self._steps[row]
+        self.place(row, state)
+        self._place(row, "flux_x", transport.flux_x)
+        self._place(row, "flux_y", transport.flux_y)
+        self._place(row, "flux_z", transport.flux_z)
+        self._fill_boundary(row, transport)
+        self._fill_operators(row, transport, column)
+        self.set_edges(row, edges)
+        if column is not None:
+            self._fill_column(row, column)
+        self._numbers[row, WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
+        step.sums = address(sums)
+        step.sweeps, step.number = sweeps, which
+
+    def place(self, row: int, state: State) -> None:
+        """Set the addresses of the state alone."""
+        parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
+        self._words[row, STATE] = [address(each) for each in parts]
+
+    def set_sides(self, row: int, beyond: Ghost) -> None:
+        """Set what lies beyond all sides."""
+        for side in SIDES:
+            setattr(self._steps[row], side, beyond)
+
+    def set_edges(self, row: int, edges: Mapping[Side, AnyArray]) -> None:
+        """Set what lies beyond some sides: what neighbours hold."""
+        for side, edge in edges.items():
+            setattr(self._steps[row], side, self._beside(edge, side))
+
+    def fill_strip(self, row: int, fields: Mapping[str, Pair], transport: TransportForcing) -> None:
+        """Set the addresses of fields of transport that a step has in one row of blocks, or in one block of rows."""
+        self._steps[row].blocks = 0  # a row of faces is then as long as one block
+        for name, pair in fields.items():
+            self._place(row, name, pair)
+        self._fill_boundary(row, transport)
+        self._fill_numbers(row, transport.numbers)
+
+    def _fill_boundary(self, row: int, transport: TransportForcing) -> None:
+        """Set the weights of transport, and the addresses of the boundary concentrations where they have changed."""
+        forcing = transport.boundary or BoundaryForcing(self._profile, self._profile, 0.0)
+        self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z, forcing.weight
+        start, end = self._boundaries.get(row, (None, None))
+        if start is forcing.start and end is forcing.end:
+            return
+        self._boundaries[row] = forcing.start, forcing.end
+        for side in self._edge_sides:
+            first, last = forcing.start.sides[side], forcing.end.sides[side]
+            if first.shape != last.shape or first.dtype != self._layout.dtype:
+                raise KernelError(f"boundary concentrations are {first.dtype} {first.shape} and {last.shape}")
+            stride = 0 if len(first) == 1 else first[0].size // self.parts
+            setattr(self._steps[row], f"boundary_{side}", Boundary(address(first), address(last), stride))
+
+    def _fill_column(self, row: int, column: ColumnForcing) -> None:
+        step = self._steps[row]
+        self._place(row, "temperature", column.temperature)
+        self._place(row, "water", column.water)
+        if column.parameters is not None:
+            self._place(row, "parameters", column.parameters)
+        step.column_weight = column.weight
+        step.emission, step.emission_levels = address(column.emission), column.emission.shape[-2]
+        step.photolysis_sun = address(column.sun)
+
+    def _fill_operators(self, row: int, transport: TransportForcing, column: ColumnForcing | None) -> None:
+        self._fill_numbers(row, {**transport.numbers, **(column.numbers if column else {})})
+        for member in self._members:
+            if member.shape is None:
+                continue
+            fields = transport.fields if member.explicit or column is None else column.fields
+            if member.key not in fields:
+                raise KernelError(f"the step is not given {member.key}, which operators of its kernel read")
+            self._place(row, member.name, fields[member.key], self._shape_of(member))
+
+    def _fill_numbers(self, row: int, numbers: Mapping[str, npt.ArrayLike]) -> None:
+        for member in self._members:
+            if member.shape is None:
+                self._values[row][member.key][...] = numbers.get(member.key, member.values)
+
+    def _shape_of(self, member: Member) -> tuple[int, ...]:
+        rows = self._layout.rows + (member.shape == "south faces")
+        blocks = self._layout.blocks + (member.shape == "west faces")
+        return (rows, blocks, *member.middle(self._levels), self._layout.width)
+
+    def _place(self, row: int, name: str, pair: Pair, shape: tuple[int, ...] | None = None) -> None:
+        """Set the address of a field of a given shape, if it differs from that of the last step."""
+        start, end = self._placed.get((row, name), (None, None))
+        if start is not pair[0] or end is not pair[1]:
+            for each in pair if shape else ():
+                if each.shape != shape or each.dtype != self._layout.dtype:
+                    raise KernelError(f"{name} of a step is {each.dtype} {each.shape}; operators expect {shape}")
+            setattr(self._steps[row], name, Ends(*map(address, pair)))
+            self._placed[row, name] = pair
+
+    def _beside(self, edge: AnyArray, side: Side) -> Ghost:
+        """The address of a neighbour's edge; as there are few arrays, each is computed once."""
+        found = self._edges.get(id(edge))
+        if found is None:
+            found = self._edges[id(edge)] = edge, self._place_of(edge, side)
+        return found[1]
+
+    def _place_of(self, edge: AnyArray, side: Side) -> Ghost:
+        """The address of a neighbour's packs, contiguous."""
+        along_rows = side in ("west", "east")
+        pack = int(np.prod(edge.shape[1 if along_rows else 2 :])) // self.parts
+        if along_rows:
+            return Ghost(address(edge), pack, 0, 0, 0)
+        row = pack * edge.shape[1]
+        nearest, farther = (edge[-1], -row) if side == "south" else (edge[0], row)
+        return Ghost(address(nearest), 0, pack, farther, 0)
+
+
+def placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
+    """The values, aligned for the kernel; an array of one if there are none."""
+    result = aligned_zeros(values.shape if values.size else (1,), dtype)
+    if values.size:
+        result[...] = values
+    return result

@@ -1,0 +1,310 @@
+"""Takes adjoints back over steps: fills the structure ``Reverse`` of ``reverse/layout.hpp``; threads share its rows."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.backends.cpu.adjoint_kernel import ReverseKernel
+from airshed.kernels.backends.cpu.argument_table import ArgumentTable
+from airshed.kernels.backends.cpu.beyond import Beyond
+from airshed.kernels.backends.cpu.read_adjoints import ReadAdjoints, with_members
+from airshed.kernels.backends.cpu.step_structure import Ghost
+from airshed.kernels.boundary import PackedBoundary, empty_sides
+from airshed.kernels.host import AnyArray, address, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.operators import members
+from airshed.kernels.step.data import SIDES, Level, Share, Side, State, StepConstants, StepForcing, Swap
+
+Array = npt.NDArray[np.float64]
+
+_NEXT, _ADJOINT, _NOW, _BEFORE = range(4)
+
+_FACES: Final = 3
+"""Of a cell whose branches are kept: east, north and upper."""
+
+_NUMBER: Final = "number."
+"""Before the name of a number whose adjoint is kept."""
+
+_BOUNDARY: Final = "boundary."
+"""Before the side, a dot and the instant of adjoints of boundary concentrations that are kept."""
+
+_STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
+"""Steps that hold the air fluxes beyond each side alone."""
+
+
+class _Reverse(ctypes.Structure):
+    _fields_ = (
+        ("next", ctypes.c_void_p), ("adjoint", ctypes.c_void_p), ("now", ctypes.c_void_p), ("before", ctypes.c_void_p),
+        ("beyond", ctypes.c_void_p * 4),
+        ("has_next", ctypes.c_int64), ("has_columns", ctypes.c_int64), ("has_before", ctypes.c_int64),
+        ("newest", ctypes.c_void_p), ("air", ctypes.c_void_p), ("tendency", ctypes.c_void_p),
+        ("tendency_before", ctypes.c_void_p), ("branches", ctypes.c_void_p), ("branches_before", ctypes.c_void_p),
+        ("x", ctypes.c_void_p), ("z", ctypes.c_void_p), ("u", ctypes.c_void_p), ("b", ctypes.c_void_p),
+        ("sources", ctypes.c_void_p * 2), ("shares", ctypes.c_double * 2), ("source_levels", ctypes.c_int64),
+        ("boundary", ctypes.c_void_p * 4), ("top", ctypes.c_void_p), ("reactions", ctypes.c_void_p),
+        ("own_rates", ctypes.c_int64), ("reactions_asked", ctypes.c_int64),
+    )  # fmt: skip
+
+
+class Reverser:
+    """Takes the adjoints of a state back, see :class:`airshed.kernels.derivatives.Reverser`."""
+
+    def __init__(
+        self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
+        reactions: bool = True, swap: Swap | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        shape, network = kernel.shape, kernel.network
+        species, levels = len(network.species), shape.levels
+        self.x, self.older, self.older_tendency, self._b, self._b_after = (
+            layout.zeros(species, levels) for _ in range(5)
+        )
+        self._tendency, self._tendency_before = (layout.zeros(species, levels) for _ in range(2))
+        self._branches = _Branches((layout.rows, layout.blocks, species, levels, _FACES))
+        columns = layout.rows, layout.blocks
+        self._of_profile = empty_sides(layout, species, levels)
+        self._of_instants: dict[float, dict[Side, Array]] = {}
+        self.top = np.zeros((*columns, species))
+        self._no_sums = np.zeros(0)
+        self.reactions = np.zeros((*columns, len(network.reactions)))
+        self._beyond = Beyond(layout, (species, levels), swap)
+        self._table = ArgumentTable(layout, 8, self._beyond.sides, constants, shape.operators, levels)
+        self._nothing = aligned_zeros((species * levels * layout.width,), layout.dtype)
+        self._nowhere = aligned_zeros((levels, layout.width), layout.dtype)
+        self._after: StepForcing | None = None
+        self.read = ReadAdjoints(layout, members(shape.operators)) if read else None
+        self._call = self._structure(reactions)
+        rows = _cuts(layout.rows, threads)
+        self._rows, self._not_begun = (
+            np.array([first | last << 32 for first, last in rows]),
+            np.zeros(len(rows), np.int64),
+        )
+        size = kernel.functions.airshed_reverser_bytes(layout.blocks, constants.sweeps)
+        self._memory = [aligned_zeros((size,), np.uint8) for _ in rows]
+
+    def _structure(self, reactions: bool) -> Any:
+        call = with_members(_Reverse, members(self.kernel.shape.operators))()
+        assert ctypes.sizeof(call) == self.kernel.functions.airshed_reverse_bytes()
+        size = self._table.size
+        call.next, call.adjoint, call.now, call.before = (self._table.address + which * size for which in range(4))
+        for number, side in enumerate(SIDES):
+            call.beyond[number] = self._table.address + _STRIPS[side] * size if side in self._beyond.sides else None
+        self._table.set_sides(_ADJOINT, Ghost(address(self._nothing), 0, 0, 0, 1))
+        self._table.set_edges(_ADJOINT, self._beyond.adjoint)
+        call.own_rates, call.reactions_asked = self.read is not None, reactions
+        call.top, call.reactions = map(address, (self.top, self.reactions))
+        for number, side in enumerate(SIDES):
+            call.boundary[number] = address(self._of_profile[side])
+        return call
+
+    @property
+    def boundary(self) -> dict[float, Array]:
+        """Adjoints of boundary concentrations (species, level, face cell) by their instants [s]; see Reverser."""
+        found = sorted(self._of_instants.items()) or [(0.0, self._of_profile)]
+        return {seconds: PackedBoundary(sides).unpacked(self.layout) for seconds, sides in found}
+
+    @property
+    def boundary_profile(self) -> Array:
+        """The sum of these adjoints over instants and faces, by the block that a face belongs to."""
+        layout, found = self.layout, np.zeros((*self.top.shape, self._of_profile["west"].shape[-1]))
+        for sides in (self._of_profile, *self._of_instants.values()):
+            found[:, 0] += sides["west"]
+            found[:, layout.blocks - 1] += sides["east"]
+            found[0] += sides["south"].sum(axis=-1)
+            found[layout.rows - 1] += sides["north"].sum(axis=-1)
+        return found
+
+    def start(self, tendency: AnyArray) -> None:
+        """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
+        for each in (self.x, *self._of_profile.values(), self.top, self.reactions):
+            each[...] = 0.0
+        self._of_instants.clear()
+        if self.read is not None:
+            self.read.clear()
+        self.start_after(tendency)
+
+    def start_after(self, tendency: AnyArray) -> None:
+        """Go on from `x` as it is, see :class:`airshed.kernels.derivatives.Reverser`."""
+        for each in (self.older, self.older_tendency):
+            each[...] = 0.0
+        self._tendency[...] = tendency
+        self._after = None
+        self._branches.forget()
+
+    def reverse(
+        self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
+    ) -> None:
+        """Take the adjoints back over the step from n to n+1, see :class:`airshed.kernels.derivatives.Reverser`."""
+        older, now, newest = levels
+        call, table = self._call, self._table
+        if isinstance(before, StepForcing):
+            self._beyond.fetch(older.q, self._beyond.older)
+            table.fill(_BEFORE, _moved(older), before, self._beyond.older, self._no_sums, self._sweeps)
+        else:
+            self._tendency_before[...] = before
+        state = State(now.q, older.q, self._tendency_before, now.air, older.air, now.air)
+        table.fill(_NOW, state, step, {}, self._no_sums, self._sweeps)
+        call.has_columns, call.has_before = 1, isinstance(before, StepForcing)
+        call.newest, call.air = address(newest.q), address(newest.air)
+        self._place_sources(sources)
+        self._place_read(step)
+        self._work(newest)
+        self._b, self._b_after = self._b_after, self._b
+        self._tendency, self._tendency_before = self._tendency_before, self._tendency
+        self._branches.go_back(written=bool(call.has_before))
+        self._after = step
+
+    def finish(self, first: Level) -> None:
+        """Complete the adjoint of the first level by the transport of the step that began there."""
+        self._call.has_columns, self._call.has_before = 0, 0
+        self._place_read(None)
+        self._work(first)
+        self._after = None
+
+    def jump(self, now: Level) -> AnyArray:
+        """Return what a jump of both levels is worth, see :class:`airshed.kernels.derivatives.Reverser`."""
+        instants = [each for sides in self._of_instants.values() for each in sides.values()]
+        changed = self.x, *self._of_profile.values(), *instants, self.top, self.reactions
+        before, after, own = [each.copy() for each in changed], self._after, self._call.own_rates
+        known = set(self._of_instants)
+        self._call.own_rates = 0  # else what operators of transport read would count twice
+        self.finish(now)
+        self._call.own_rates = own
+        found = self.x + self.older
+        for each, was in zip(changed, before, strict=True):
+            each[...] = was
+        for seconds in set(self._of_instants) - known:
+            del self._of_instants[seconds]
+        self._after = after
+        return np.asarray(found)
+
+    def save(self) -> dict[str, AnyArray]:
+        """Return its own arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
+        numbers = {} if self.read is None else {_NUMBER + name: each for name, each in self.read.numbers.items()}
+        by_instant = {f"{_BOUNDARY}{side}": each for side, each in self._of_profile.items()} | {
+            f"{_BOUNDARY}{side}.{seconds!r}": each
+            for seconds, sides in self._of_instants.items() for side, each in sides.items()
+        }  # fmt: skip
+        return numbers | by_instant | {
+            "x": self.x, "older": self.older, "older_tendency": self.older_tendency, "given": self._b_after,
+            "tendency": self._tendency, "top": self.top, "reactions": self.reactions,
+        }  # fmt: skip
+
+    def restore(self, saved: Mapping[str, AnyArray], after: StepForcing | None) -> None:
+        """Restore saved arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
+        self._of_instants.clear()
+        for name in saved:
+            _, _, seconds = name.removeprefix(_BOUNDARY).partition(".")
+            if name.startswith(_BOUNDARY) and seconds:
+                self._at_instant(float(seconds))
+        for name, array in self.save().items():
+            array[...] = saved[name]
+        self._after = after
+        self._branches.forget()
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def _place_sources(self, sources: Sequence[Share]) -> None:
+        call = self._call
+        for place in range(2):
+            each = sources[place] if place < len(sources) else None
+            call.sources[place] = None if each is None else address(each.adjoint)
+            call.shares[place] = 0.0 if each is None else each.share
+            if each is not None:
+                call.source_levels = each.adjoint.shape[-2]
+
+    def _place_read(self, step: StepForcing | None) -> None:
+        if self.read is not None:
+            column = None if step is None else step.column
+            after = None if self._after is None else self._after.transport.fields
+            self.read.place(self._call, None if column is None else column.fields, after)
+
+    def _see_beyond(self, newest: Level, step: StepForcing) -> None:
+        """Fetch what neighbours hold of the level whose adjoint a pass completes, and of the step that began there."""
+        beyond = self._beyond
+        beyond.fetch(newest.q, beyond.newest)
+        beyond.fetch(self._b_after, beyond.adjoint)
+        beyond.fill(self._table, _STRIPS, step.transport, members(self.kernel.shape.operators))
+
+    def _at_instant(self, seconds: float) -> dict[Side, Array]:
+        """Return where the adjoints of the boundary concentrations at an instant add up."""
+        if seconds not in self._of_instants:
+            profile = self._of_profile["west"].shape
+            self._of_instants[seconds] = empty_sides(self.layout, profile[1], profile[2])
+        return self._of_instants[seconds]
+
+    def _share_boundary(self, step: StepForcing) -> None:
+        """Give what a pass found for the boundary concentrations of a step to the instants around it."""
+        if step.transport.boundary is None:
+            return
+        for seconds, share in step.transport.boundary.shares():
+            for side, target in self._at_instant(seconds).items():
+                target += share * self._of_profile[side]
+        for each in self._of_profile.values():
+            each[...] = 0.0
+
+    def _work(self, newest: Level) -> None:
+        """Make a pass; newest: the level whose adjoint it completes."""
+        call, table = self._call, self._table
+        call.has_next = self._after is not None
+        if self._after is not None:
+            self._see_beyond(newest, self._after)
+            table.fill(_NEXT, _moved(newest), self._after, self._beyond.newest, self._no_sums, self._sweeps)
+        table.place(_ADJOINT, State(*[self._b_after] * 3, *[self._nowhere] * 3))
+        call.tendency, call.tendency_before = address(self._tendency), address(self._tendency_before)
+        call.branches, call.branches_before = self._branches.addresses
+        call.x, call.z, call.u, call.b = map(address, (self.x, self.older, self.older_tendency, self._b))
+        self._not_begun[...] = self._rows
+        function, threads = self.kernel.functions.airshed_reverse, len(self._memory)
+        shared = ctypes.addressof(call), address(self._not_begun), threads
+        jobs = [(*shared, me, address(memory)) for me, memory in enumerate(self._memory)]
+        others = [self._pool.submit(function, *job) for job in jobs[1:]] if self._pool else []
+        try:
+            function(*jobs[0])
+        finally:
+            for other in others:
+                other.result()
+        if self._after is not None:
+            self._share_boundary(self._after)
+
+
+class _Branches:
+    """The branches that limiters took in tendencies of three steps: the one being reversed, and those around it."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._after, self._now, self._before = (aligned_zeros(shape, np.uint16) for _ in range(3))
+        self.forget()
+
+    def forget(self) -> None:
+        """Know those of none."""
+        self._knows_after = self._knows_now = False
+
+    @property
+    def addresses(self) -> tuple[int | None, int]:
+        """Those of the step after, None where they are not known, and where a pass writes those of the step before."""
+        return address(self._after) if self._knows_after else None, address(self._before)
+
+    def go_back(self, *, written: bool) -> None:
+        """Go on to the step before; written: whether the pass wrote its branches."""
+        self._after, self._now, self._before = self._now, self._before, self._after
+        self._knows_after, self._knows_now = self._knows_now, written
+
+
+def _moved(level: Level) -> State:
+    """The state of a step of which transport alone is wanted."""
+    return State(*[level.q] * 3, *[level.air] * 3)
+
+
+def _cuts(rows: int, threads: int) -> list[tuple[int, int]]:
+    """Return the rows that each thread begins with, as equal as may be."""
+    count = min(threads, rows)
+    return list(pairwise(rows * piece // count for piece in range(count + 1)))

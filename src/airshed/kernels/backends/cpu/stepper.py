@@ -1,0 +1,149 @@
+"""Prepares batches of steps and lets the threads compute them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.backends.cpu.argument_table import ArgumentTable
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.pieces import Open, cut
+from airshed.kernels.backends.cpu.work_sharing import WorkSharing
+from airshed.kernels.host import AnyArray, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.step.data import (
+    HORIZONTAL_TERMS,
+    NO_OTHERS,
+    PARTS,
+    SIDES,
+    ColumnForcing,
+    OtherRanks,
+    Side,
+    State,
+    StepConstants,
+    StepForcing,
+    StepObserver,
+    TransportForcing,
+)
+from airshed.program.weights import StageWeights
+
+Array = npt.NDArray[np.float64]
+
+
+class Stepper:
+    """Advances a :class:`State` by the compiled code of a mechanism.
+
+    pool  the other threads, None for one thread; further jobs may be submitted to it, which run beside the steps
+
+    The parameters are those of :meth:`airshed.kernels.backend.StepKernel.stepper`.
+    """
+
+    def __init__(
+        self, kernel: MechanismKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        others: OtherRanks = NO_OTHERS, state: State | None = None, batch: int = 1,
+    ) -> None:  # fmt: skip
+        self.kernel, self.layout, self.sweeps, self.batch = kernel, layout, constants.sweeps, batch
+        self.neighbours, self._total = others.neighbours, others.total or kernel.sums.total
+        species, levels = len(kernel.network.species), kernel.shape.levels
+        self.state = state or State.zeros(layout, species, levels)
+        self._terms = (
+            (len(kernel.terms), species) if kernel.shape.vertical else (len(HORIZONTAL_TERMS), species, levels)
+        )
+        sums = prod(self._terms) + len(kernel.shape.families)
+        self._sums: Array = aligned_zeros((batch, layout.rows * layout.blocks, sums), np.float64).view(np.float64)
+        self._totals = np.zeros(sums)
+        self.threads = max(1, min(threads, layout.rows))
+        self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+        sides: Collection[Side] = () if self.neighbours is None else self.neighbours.sides
+        self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
+        pieces = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
+        self._work = WorkSharing(
+            kernel, self._table, pieces, layout.blocks, threads=self.threads, pool=self.pool, edges=bool(sides)
+        )  # fmt: skip
+        self._arrived = True
+        self.observer: StepObserver | None = None
+
+    def step(
+        self, weights: StageWeights, transport: TransportForcing, column: ColumnForcing | None
+    ) -> npt.NDArray[np.float64]:
+        """Advance the state from n to n+1; return the sums of the budget terms (term, species), see `kernel.terms`.
+
+        column  None where the kernel has no vertical part; the sums are then (term, species, level).
+        """
+        self._totals = self._total(self.advance([StepForcing(weights, transport, column)])[0])
+        return self.by_term(self._totals)[0]
+
+    def advance(self, steps: Sequence[StepForcing]) -> Array:
+        """Advance the state by the steps of a batch; return the summands of the budgets, (step, block, sum).
+
+        See :meth:`by_term`. The array stays as it is until the next call.
+        """
+        sums = self._sums[: len(steps)]
+        together = len(steps) if self.neighbours is None else 1  # the halo is exchanged for each step
+        together = together if self.observer is None else 1
+        for first in range(0, len(steps), together):
+            some = slice(first, first + together)
+            if self.observer is not None:
+                self.observer(steps[first], self.state)
+            self._advance(steps[some], sums[some])
+        return sums
+
+    def _advance(self, steps: Sequence[StepForcing], sums: Array) -> None:
+        """Advance by steps without an exchange in between."""
+        edges: Mapping[Side, AnyArray] = {}
+        if self.neighbours is not None:
+            edges, self._arrived = self.neighbours.start(self.state.q), False
+        for number, each in enumerate(steps):
+            which = self._work.steps + 1 + number
+            self._table.fill(which, self.state, each, edges, sums[number], self.sweeps)
+            self.state.rotate()
+        self._work.work(len(steps), None if self.neighbours is None else self._drive_exchange)
+
+    def _drive_exchange(self) -> None:
+        """Let threads use the edges of neighbours once they have arrived."""
+        assert self.neighbours is not None
+        if not self._arrived and self.neighbours.arrived():
+            self._arrived = True
+            self._work.edges_are_here()
+
+    def set_boundary(self, profile: Array, top: Array) -> None:
+        """Change the lateral profile (species, level) and the top (species,)."""
+        self._table.set_boundary(profile, top)
+
+    def total(self, sums: Array) -> Array:
+        """Return sums (block, ...) over all blocks, those of other ranks too: (...)."""
+        return self._total(np.ascontiguousarray(sums))
+
+    def by_term(self, totals: Array) -> tuple[Array, Array]:
+        """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
+        count = prod(self._terms)
+        found, families = totals[:count].reshape(self._terms), totals[count:]
+        if self.kernel.shape.vertical:
+            return found, families
+        terms = np.zeros((len(self.kernel.terms), *self._terms[1:]))
+        terms[list(HORIZONTAL_TERMS)] = found
+        return terms, families
+
+    @property
+    def imbalance(self) -> Array:
+        """Atoms of each family that unbalanced reactions made in the last step [mol/s]."""
+        return self.by_term(self._totals)[1]
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time that the threads have spent in each part of the step, added up over threads [s]."""
+        return dict(zip(PARTS, self._work.seconds.tolist(), strict=True))
+
+    @property
+    def waited(self) -> float:
+        """Wall time [s] in which there was nothing to do, as the edges of neighbours had not arrived."""
+        return self._work.waited
+
+    def close(self) -> None:
+        """End the threads and the exchange with neighbours."""
+        if self.neighbours is not None:
+            self.neighbours.close()
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)

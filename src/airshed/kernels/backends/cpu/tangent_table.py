@@ -1,0 +1,129 @@
+"""The argument table of a step whose values carry changes: as ``tangent/value.hpp`` has them in memory, [..][2][W]."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import KernelError
+from airshed.kernels.backends.cpu.argument_table import ArgumentTable
+from airshed.kernels.backends.cpu.step_structure import Step
+from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
+from airshed.kernels.host import AnyArray, address, aligned_zeros
+from airshed.kernels.layout import Layout
+from airshed.kernels.operators import Member, Operator, members
+from airshed.kernels.step.data import CHANGE, VALUE, ColumnForcing, Pair, Side, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.emit import factors_of
+from airshed.mechanism.network import ReactionNetwork
+
+Array = npt.NDArray[np.float64]
+
+_ROW: Final = 0  # one step at a time
+
+
+class TangentTable(ArgumentTable):
+    """The argument table of one step, and the changes of what it is given."""
+
+    parts = 2
+
+    def __init__(
+        self, layout: Layout, open_sides: Collection[Side], constants: StepConstants, operators: Sequence[Operator],
+        network: ReactionNetwork, levels: int,
+    ) -> None:  # fmt: skip
+        self._factors = factors_of(network)
+        self._changes: dict[str, Array] = {}
+        super().__init__(layout, 1, open_sides, constants, operators, levels)
+        self._top = aligned_zeros((max(constants.top.size, 1), 2), layout.dtype)
+        self._top[: constants.top.size, VALUE] = constants.top
+        self._steps[_ROW].top = address(self._top)
+        self._packed: dict[str, AnyArray] = {}
+
+    def _all_members(self, operators: Sequence[Operator]) -> tuple[Member, ...]:
+        return (*members(operators), self._factors)
+
+    def _place_numbers(self, step: Step) -> dict[str, Array]:
+        found = {}
+        for each in self._members:
+            if each.shape is None:
+                count = len(each.values)
+                both = aligned_zeros((max(count, 1), 2), np.float64).view(np.float64)
+                both[:count, VALUE] = each.values
+                setattr(step, each.name, address(both))
+                found[each.key], self._changes[each.key] = both[:count, VALUE], both[:count, CHANGE]
+        return found
+
+    def _of_profile(self, profile: Array) -> PackedBoundary:
+        return super()._of_profile(profile).with_changes(self._layout, None)
+
+    def set_changes(self, changes: StepChanges) -> None:
+        """Set the changes of what is no packed field."""
+        for side, both in self._profile.sides.items():
+            target = both[..., CHANGE] if side in ("west", "east") else np.moveaxis(both[..., CHANGE, :], -1, 0)
+            target[...] = 0.0 if changes.boundary_profile is None else changes.boundary_profile
+        self._top[..., CHANGE] = 0.0
+        if changes.top is not None:
+            self._top[: len(changes.top), CHANGE] = changes.top
+        given = dict(changes.numbers)
+        if changes.reactions is not None:
+            given[self._factors.key] = changes.reactions
+        self._refuse_unknown(given, self._changes)
+        for name, change in self._changes.items():
+            change[...] = given.get(name, 0.0)
+
+    def both(self, forcing: StepForcing, changes: StepChanges) -> StepForcing:
+        """Return a step's forcing where packed fields that may change have their changes beside them."""
+        fields = {each.key for each in self._members if each.shape is not None}
+        self._refuse_unknown(changes.fields, fields)
+
+        def with_changes(given: Mapping[str, Pair]) -> dict[str, Pair]:
+            return {name: self._pair(name, given[name], changes.fields.get(name)) for name in fields & set(given)}
+
+        transport = replace(
+            forcing.transport, fields=with_changes(forcing.transport.fields),
+            boundary=self._boundary(forcing.transport.boundary, changes.boundary),
+        )  # fmt: skip
+        if forcing.column is None:
+            return replace(forcing, transport=transport)
+        column = replace(
+            forcing.column, fields=with_changes(forcing.column.fields),
+            emission=self._with_change("emission", forcing.column.emission, changes.emission),
+        )  # fmt: skip
+        return replace(forcing, transport=transport, column=column)
+
+    def _boundary(self, values: BoundaryForcing | None, changes: BoundaryForcing | None) -> BoundaryForcing | None:
+        """Return boundary concentrations with their changes."""
+        if values is None:
+            return None
+        start, end = (None, None) if changes is None else (changes.start, changes.end)
+        first, last = values.start.with_changes(self._layout, start), values.end.with_changes(self._layout, end)
+        return BoundaryForcing(first, last, values.weight)
+
+    def _refuse_unknown(self, given: Mapping[str, object], known: Collection[str]) -> None:
+        for name in set(given) - set(known):
+            raise KernelError(f"a change of {name}, which no operator of the kernel reads")
+
+    def _pair(self, name: str, values: Pair, changes: Pair | None) -> Pair:
+        first, last = changes or (None, None)
+        return self._with_change(f"{name}, start", values[0], first), self._with_change(f"{name}, end", values[1], last)
+
+    def _with_change(self, name: str, values: AnyArray, change: AnyArray | None) -> AnyArray:
+        """Return packed values and their change, in memory that the name has."""
+        if change is not None and change.shape != values.shape:
+            raise KernelError(f"a change of {name} is {change.shape}; it is to be as what changes, {values.shape}")
+        shape = (*values.shape[:-1], 2, values.shape[-1])
+        if name not in self._packed or self._packed[name].shape != shape:
+            self._packed[name] = self._layout.memory.empty(shape, self._layout.dtype)
+        both = self._packed[name]
+        both[..., VALUE, :] = values
+        both[..., CHANGE, :] = 0.0 if change is None else change
+        return both
+
+    def _fill_column(self, row: int, column: ColumnForcing) -> None:
+        super()._fill_column(row, column)
+        self._steps[row].emission_levels = column.emission.shape[-3]
+
+    def _shape_of(self, member: Member) -> tuple[int, ...]:
+        *others, width = super()._shape_of(member)
+        return (*others, 2, width)

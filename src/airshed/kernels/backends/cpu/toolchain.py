@@ -1,0 +1,213 @@
+"""Compiles generated C++ into a shared library, once for each source, compiler and processor, and loads it.
+
+The compiler is the one that ``AIRSHED_CXX`` names, else g++, c++ or clang++, else the one in the ``ziglang`` wheel.
+"""
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from airshed.core.atomic import write_whole
+from airshed.core.errors import KernelError, OutputError
+from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.backends.cpu.cache import cache_folder, intact, one_at_a_time, store, writable_folder
+from airshed.kernels.backends.cpu.diagnostics import explain
+from airshed.kernels.host import Processor, processor, usable_cores
+
+COMPILER_VARIABLE: Final = "AIRSHED_CXX"
+"""Environment variable that names the compiler, with options if need be."""
+
+ADVICE: Final = (
+    "install g++ (Debian, Ubuntu: apt install g++), or the wheel that holds a compiler: "
+    f"{sys.executable} -m pip install ziglang"
+)
+"""Advice without a compiler; it names this interpreter, as another's pip would install into another environment."""
+
+FLAGS: Final[dict[str, str]] = {
+    "-std=c++17": "the language of the generated code",
+    "-O3": "unroll and vectorise the inner loops",
+    "-fPIC": "the code goes into a shared library",
+    "-fno-math-errno": "errno is not read after sqrt or exp, and setting it forbids vector forms",
+    "-fno-trapping-math": "no code waits for floating-point exceptions, so both sides of a choice may be computed",
+    "-ffp-contract=fast": "a * b + c in one rounding, where the processor has it",
+}
+"""Compiler options of every kernel, and why. Not ``-ffast-math``: it reorders sums and lets checks for NaN vanish."""
+
+_PREFERRED: Final = ("g++", "c++", "clang++")
+
+
+class Unit(NamedTuple):
+    """A translation unit: its name, C++ text, and options of its own, which come last and so win."""
+
+    name: str
+    text: str
+    flags: tuple[str, ...] = ()
+
+
+Source = str | Sequence[Unit]
+"""C++ text, or translation units."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler, the processor that it compiles for, and the options that suit both."""
+
+    command: tuple[str, ...]
+    version: str
+    cpu: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BuiltLibrary:
+    """A compiled library: where it is, what it took [s], and whether it was there already."""
+
+    path: Path
+    seconds: float
+    cached: bool
+    key: str
+
+
+def find_toolchain() -> Toolchain:
+    """Return the compiler of this machine.
+
+    Raises KernelError when there is none, or when ``AIRSHED_CXX`` names one that does not run.
+    """
+    cpu = processor()
+    chosen = os.environ.get(COMPILER_VARIABLE)
+    if chosen:
+        command = tuple(shlex.split(chosen))
+        version = compiler_version(command)
+        if version is None:
+            raise KernelError(f"{COMPILER_VARIABLE}={chosen!r} is not a compiler that runs; correct it or unset it")
+        return Toolchain(command, version, cpu.identity, flags_for(cpu))
+    for command in _candidates():
+        version = compiler_version(command)
+        if version is not None:
+            return Toolchain(command, version, cpu.identity, flags_for(cpu))
+    raise KernelError(f"no C++ compiler found; {ADVICE}")
+
+
+def _candidates() -> list[tuple[str, ...]]:
+    found = [(path,) for path in map(shutil.which, _PREFERRED) if path is not None]
+    return found + ([(sys.executable, "-m", "ziglang", "c++")] if has_zig() else [])
+
+
+def has_zig() -> bool:
+    """Return whether the ``ziglang`` wheel, a compiler for machines without one, is installed."""
+    return importlib.util.find_spec("ziglang") is not None
+
+
+def compiler_version(command: tuple[str, ...]) -> str | None:
+    """Return the first line that a compiler says about its version; None when it does not run."""
+    try:
+        answer = subprocess.run((*command, "--version"), capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip().partition("\n")[0]
+
+
+def flags_for(cpu: Processor) -> tuple[str, ...]:
+    """Return the options for a processor: those of every kernel, its instruction sets, its widest vectors."""
+    if cpu.architecture not in ("x86_64", "AMD64"):
+        return (*FLAGS, "-mcpu=native")
+    # Compilers halve the vectors of AVX-512 processors for fear of their clock rate; kernels gain by the whole width.
+    wide = ("-mprefer-vector-width=512",) if "avx512f" in cpu.features else ()
+    return (*FLAGS, "-march=native", *wide)
+
+
+def build(
+    source: Source, *, name: str, toolchain: Toolchain | None = None, extra_flags: Sequence[str] = ()
+) -> BuiltLibrary:
+    """Compile C++ into a shared library, or find the one that was compiled before.
+
+    Several translation units are compiled concurrently, on all cores, and linked in their order. The source stays
+    beside the library, to be read. Of several processes that build the same library at once, one compiles it.
+
+    Raises KernelError with the compiler's first errors and the source lines that they are about.
+    """
+    began = time.perf_counter()
+    toolchain = toolchain or find_toolchain()
+    units = [Unit("", source)] if isinstance(source, str) else list(source)
+    key = _key(units, toolchain, extra_flags)
+    folder = cache_folder()
+    cached = intact(_library_path(folder, name, key))
+    if not cached:
+        folder = writable_folder()
+        path = _library_path(folder, name, key)
+        with one_at_a_time(path):
+            cached = intact(path)  # in the fallback folder, or by another process meanwhile
+            if not cached:
+                _compile(units, path, (*toolchain.command, *toolchain.flags, *extra_flags))
+    return BuiltLibrary(_library_path(folder, name, key), time.perf_counter() - began, cached, key)
+
+
+def load(library: BuiltLibrary) -> ctypes.CDLL:
+    """Load a compiled library; its calls release Python's interpreter lock.
+
+    Raises KernelError when the system refuses, as on a folder mounted without the right to execute.
+    """
+    try:
+        return ctypes.CDLL(str(library.path))
+    except OSError as error:
+        raise KernelError(
+            f"cannot load {library.path}: {error}. Delete it, or set {CACHE_VARIABLE} to a folder that may run programs"
+        ) from error
+
+
+def _key(units: list[Unit], toolchain: Toolchain, extra_flags: Sequence[str]) -> str:
+    """Return the digest of all inputs of a library."""
+    parts = (repr([tuple(unit) for unit in units]), repr(toolchain), repr(tuple(extra_flags)))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _library_path(folder: Path, name: str, key: str) -> Path:
+    """Return the path of a library; the key identifies it, the name is for readers."""
+    return folder / f"{re.sub(r'[^A-Za-z0-9_+-]', '_', name)[:80]}-{key}.so"
+
+
+def _compile(units: list[Unit], path: Path, command: tuple[str, ...]) -> None:
+    """Compile translation units in parallel, link them, and store the library under its path."""
+    kept_as = [path.with_name(f"{path.stem}{'-' if unit.name else ''}{unit.name}.cpp") for unit in units]
+    sources = {kept: unit.text for kept, unit in zip(kept_as, units, strict=True)}
+    try:
+        for kept, text in sources.items():
+            with write_whole(kept) as part:
+                part.write_bytes(text.encode())
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as workshop:
+            objects = {kept: Path(workshop) / f"{kept.stem}.o" for kept in sources}
+            pairs = zip(objects.items(), units, strict=True)
+            compiles = [(*command, *unit.flags, "-c", str(kept), "-o", str(to)) for (kept, to), unit in pairs]
+            with ThreadPoolExecutor(usable_cores()) as pool:
+                complaints = list(pool.map(_run, compiles))
+            linked = Path(workshop) / path.name
+            if not any(complaints):
+                complaints = [_run((*command, "-shared", *map(str, objects.values()), "-o", str(linked)))]
+            if any(complaints):
+                raise KernelError(explain("\n".join(complaints), sources))
+            store(path, linked.read_bytes())
+    except OutputError as error:
+        raise KernelError(f"{error} by setting {CACHE_VARIABLE}") from error
+    except OSError as error:
+        raise KernelError(f"cannot build {path}: {error}. Free the disk, or set {CACHE_VARIABLE} elsewhere") from error
+
+
+def _run(command: tuple[str, ...]) -> str:
+    """Run a compiler; return its complaints if it failed, else nothing."""
+    answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if answer.returncode == 0:
+        return ""
+    return answer.stderr.strip() or f"{command[0]} ended with status {answer.returncode}"

@@ -1,0 +1,133 @@
+"""Work sharing: each free thread of a rank takes the next piece of a batch of steps from the queue of the rank.
+
+This is the Python side of ``backends/cpu/work_sharing.hpp``. Which thread computes a piece changes no bit.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import KernelError
+from airshed.kernels.backends.cpu.argument_table import ArgumentTable
+from airshed.kernels.backends.cpu.compiled import CompiledKernel
+from airshed.kernels.backends.cpu.pieces import Pieces
+from airshed.kernels.host import address, aligned_zeros
+from airshed.kernels.step.data import PARTS
+
+Array = npt.NDArray[np.float64]
+
+ALWAYS: Final = 2**62
+"""More steps, or turns of waiting, than there will be."""
+
+_TURNS: Final = 16
+"""Turns of waiting, some microseconds each, after which the first thread drives the exchange of edges."""
+
+_LINE: Final = 64  # bytes of a cache line
+
+
+def _lines(number: int, names: Sequence[str]) -> list[tuple[str, type]]:
+    """Numbers that begin on a cache line of their own, and the padding of their last line."""
+    fields: list[tuple[str, type]] = [(name, ctypes.c_int64) for name in names]
+    room = -8 * len(names) % _LINE
+    return fields + ([(f"_room{number}", ctypes.c_char * room)] if room else [])
+
+
+class WorkQueue(ctypes.Structure):
+    """The queue of a rank; the meaning of each field is in ``backends/cpu/work_sharing.hpp``."""
+
+    _fields_ = (
+        *_lines(0, ["taken"]), *_lines(1, ["finished"]), *_lines(2, ["prepared", "edges", "given_up"]),
+        ("pieces", ctypes.c_int64), ("inner", ctypes.c_int64), ("room", ctypes.c_int64),
+        ("steps", ctypes.c_void_p), ("piece", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+class _Spent(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_double * len(PARTS)), ("waited", ctypes.c_double))
+
+
+class WorkSharing:
+    """The threads of a rank, and their queue of pieces of steps.
+
+    table    the ring of prepared steps
+    pieces   of a step: those that need no neighbour, and the others
+    blocks   packs in a row of the tile
+    threads  their number with the calling one;  pool  the others, None for none
+    edges    whether the other pieces wait for :meth:`edges_are_here`; the first thread drives the exchange of edges
+    """
+
+    def __init__(
+        self, kernel: CompiledKernel[Any, Any], table: ArgumentTable, pieces: tuple[Pieces, Pieces], blocks: int, *,
+        threads: int, pool: ThreadPoolExecutor | None, edges: bool = False,
+    ) -> None:  # fmt: skip
+        self._functions, self._pool, self._pieces = kernel.functions, pool, np.concatenate(pieces)
+        memory = aligned_zeros((ctypes.sizeof(WorkQueue),), np.uint8)
+        self._queue = WorkQueue.from_buffer(memory.data)
+        self._reference = address(memory)
+        count = len(self._pieces)
+        self._queue.taken, self._queue.pieces, self._queue.inner = count, count, len(pieces[0])
+        self._queue.room, self._queue.steps, self._queue.piece = table.room, table.address, address(self._pieces)
+        self._queue.edges = 0 if edges else ALWAYS
+        self._most = 1 if edges else ALWAYS
+        size = kernel.functions.airshed_worker_bytes(blocks)
+        self._memory = [aligned_zeros((size,), np.uint8) for _ in range(threads)]
+        self._spent = [_Spent.from_address(address(memory)) for memory in self._memory]
+
+    @property
+    def steps(self) -> int:
+        """Steps that were begun so far."""
+        return int(self._queue.prepared)
+
+    def edges_are_here(self) -> None:
+        """Let threads compute the pieces that need the edges of neighbours."""
+        self._functions.airshed_edges_are_here(self._reference)
+
+    def work(self, count: int, between: Callable[[], None] | None = None) -> None:
+        """Compute so many further steps, which are prepared.
+
+        between  drives the exchange of edges, after every piece and while there is nothing to do
+        raises   KernelError if an earlier step was interrupted
+        """
+        if self._queue.given_up:
+            raise KernelError("a step was broken off, and the state with it; make a new model, or resume the run")
+        self._queue.prepared += count
+        patience = ALWAYS if between is None else _TURNS
+        with self._helped():
+            while not self._functions.airshed_work(self._reference, self._most, patience, address(self._memory[0])):
+                assert between is not None
+                between()
+
+    @property
+    def seconds(self) -> Array:
+        """Wall time [s] of each of PARTS, added up over threads."""
+        seconds: Array = np.array([list(each.seconds) for each in self._spent]).sum(axis=0)
+        return seconds
+
+    @property
+    def waited(self) -> float:
+        """Wall time [s] in which the first thread had nothing to do."""
+        return float(self._spent[0].waited)
+
+    @contextmanager
+    def _helped(self) -> Iterator[None]:
+        """Let the other threads work, and wait for them, also after Ctrl-C, as they use memory of this object."""
+        others = [] if self._pool is None else self._memory[1:]
+        jobs = [self._submit(self._reference, ALWAYS, ALWAYS, address(memory)) for memory in others]
+        try:
+            yield
+        except BaseException:
+            self._functions.airshed_give_up(self._reference)
+            raise
+        finally:
+            for job in jobs:
+                if not job.cancel():  # a job that has not begun has nothing left to do
+                    job.result()
+
+    def _submit(self, *arguments: int) -> "Future[int]":
+        assert self._pool is not None
+        return self._pool.submit(self._functions.airshed_work, *arguments)

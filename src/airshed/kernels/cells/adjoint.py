@@ -1,0 +1,170 @@
+"""Writes the adjoint of a mechanism's dy/dt and of its Jacobian as C++, from the same network.
+
+The rate of a reaction is v = k y_1 y_2 .., a product; so are its derivatives. With w = k times the sum over species i
+of net(i) bar_i, where bar is the adjoint of dy/dt, or of the product of the Jacobian with some z,
+
+    of dy/dt:   bar_y_j += w d(y_1 y_2 ..)/dy_j,                            bar_k k += w y_1 y_2 ..
+    of J z:     bar_y_l += w sum_j z_j d2(y_1 y_2 ..)/dy_j dy_l,            bar_k k += w sum_j z_j d(y_1 y_2 ..)/dy_j
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from airshed.formula.factoring import product, total
+from airshed.formula.tree import Binary, Expression, Number
+from airshed.kernels.cells.emit import (
+    ChemistryShape,
+    ChemistrySource,
+    Statements,
+    balanced,
+    code,
+    element,
+    in_chunks,
+    signed_sum,
+)
+from airshed.kernels.cells.sparsity import Elimination
+from airshed.kernels.cpp import Coefficients, described, header, render
+from airshed.mechanism.network import ReactionNetwork
+
+_ARGUMENTS: Final = {
+    "tendency_reversed": ("k", "y", "bar_f", "bar_y", "bar_k"),
+    "product_reversed": ("k", "y", "z", "bar_f", "bar_y", "bar_k"),
+    "forward_transposed": ("a", "x"),
+    "backward_transposed": ("a", "x"),
+}
+"""The generated functions and what they are given, of which they write to what comes last: bars, and x."""
+
+Products = dict[int, list[Expression]]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A generated function: its name, its arguments, and its statements in pieces."""
+
+    name: str
+    arguments: tuple[str, ...]
+    chunks: list[Statements]
+
+    @property
+    def declared(self) -> str:
+        """The arguments with their types."""
+        return ", ".join(f"{_kind(name)} __restrict {name}" for name in self.arguments)
+
+
+def _kind(name: str) -> str:
+    return "pack*" if name in ("x", "bar_y", "bar_k") else "const pack*"
+
+
+def emit_reverse(network: ReactionNetwork, shape: ChemistryShape, forward: ChemistrySource) -> ChemistrySource:
+    """Return the translation unit of steps in reverse: the code of the solver, and its adjoint after it."""
+    writer = ReverseWriter(network, forward.elimination)
+    statements = {
+        "tendency_reversed": writer.tendency(),
+        "product_reversed": writer.product(),
+        "forward_transposed": writer.forward() if forward.unrolled else [],
+        "backward_transposed": writer.backward() if forward.unrolled else [],
+    }
+    functions = [Function(name, _ARGUMENTS[name], in_chunks(each)) for name, each in statements.items()]
+    text = render(
+        "cells/adjoint.cpp.jinja", functions=functions, unrolled=forward.unrolled,
+        coefficients=writer.coefficients, body=header("cells/adjoint.hpp"),
+    )  # fmt: skip
+    return ChemistrySource(f"{forward.text}\n{text}", forward.elimination, forward.operations, forward.unrolled)
+
+
+class ReverseWriter:
+    """The statements of the adjoint that follow from the stoichiometry and from the order of elimination."""
+
+    def __init__(self, network: ReactionNetwork, elimination: Elimination) -> None:
+        self.network, self.elimination = network, elimination
+        self.coefficients = Coefficients()
+
+    def tendency(self) -> Statements:
+        """The adjoint of dy/dt, reaction by reaction."""
+        return [self._block(number, list(self.of_tendency(number))) for number in self._active()]
+
+    def product(self) -> Statements:
+        """The adjoint of the Jacobian times z, reaction by reaction."""
+        active = (number for number in self._active() if self.network.reactant_indices[number])
+        return [self._block(number, list(self.of_product(number))) for number in active]
+
+    def of_tendency(self, number: int) -> Iterator[str]:
+        """Yield what a reaction's rate gives to its reactants, and to its rate constant."""
+        reactants = self._reactants(number)
+        given = {species: [times(count, others)] for species, count, others in slopes(reactants)}
+        yield from self._giving(number, given, [times(1, reactants)])
+
+    def of_product(self, number: int) -> Iterator[str]:
+        """Yield what the slopes of a reaction's rate along z give to its reactants, and to its rate constant."""
+        given: Products = {}
+        along: list[Expression] = []
+        for species, count, others in slopes(self._reactants(number)):
+            z = element("z", species)
+            along.append(times(count, others, z))
+            for other, again, rest in slopes(others):
+                given.setdefault(other, []).append(times(count * again, rest, z))
+        yield from self._giving(number, given, along)
+
+    def forward(self) -> Statements:
+        """U' x = -right-hand side, in place."""
+        statements = []
+        for row in range(len(self.elimination.columns)):
+            above = [self._solved(other, row) for other in range(row) if (other, row) in self._entries]
+            whole = Binary("+", element("x", row), balanced(above)) if above else element("x", row)
+            inverse = element("a", self._entries[row, row])
+            statements.append(f"x[{row}] = {self._text(Binary('*', whole, inverse))};")
+        return statements
+
+    def backward(self) -> Statements:
+        """L' x = rest: this solves (shift - Jacobian)' x = right-hand side."""
+        statements, places = [], len(self.elimination.columns)
+        for row in reversed(range(places)):
+            below = [self._solved(other, row) for other in range(row + 1, places) if (other, row) in self._entries]
+            if below:
+                statements.append(f"x[{row}] += {self._text(balanced(below))};")
+        return statements
+
+    @property
+    def _entries(self) -> dict[tuple[int, int], int]:
+        return self.elimination.entry
+
+    def _solved(self, row: int, column: int) -> Expression:
+        return Binary("*", element("a", self._entries[row, column]), element("x", row))
+
+    def _active(self) -> Iterator[int]:
+        """Yield the reactions that change something."""
+        return (number for number, net in enumerate(self.network.net_stoichiometry) if net)
+
+    def _reactants(self, number: int) -> tuple[int, ...]:
+        """Return the places of a reaction's reactants in the order of elimination."""
+        return tuple(self.elimination.place[species] for species in self.network.reactant_indices[number])
+
+    def _block(self, number: int, giving: Sequence[str]) -> str:
+        net = self.network.net_stoichiometry[number]
+        bars = [(coefficient, element("bar_f", self.elimination.place[species])) for species, coefficient in net]
+        weight = Binary("*", element("k", number), signed_sum(bars))
+        lines = " ".join([f"const pack w = {self._text(weight)};", *giving])
+        return f"{{ {lines} }}   // {described(self.network.reactions[number])}"
+
+    def _giving(self, number: int, given: Products, worth: Sequence[Expression]) -> Iterator[str]:
+        for species, products in given.items():
+            yield f"bar_y[{species}] += w * ({self._text(total(products))});"
+        yield f"bar_k[{number}] += w * ({self._text(total(worth))});"
+
+    def _text(self, expression: Expression) -> str:
+        return code(expression, self.coefficients)
+
+
+def slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Yield for each species in a product how often it stands there, and the product with one of it left out."""
+    for species in dict.fromkeys(factors):
+        others = list(factors)
+        others.remove(species)
+        yield species, factors.count(species), tuple(others)
+
+
+def times(count: int, factors: Sequence[int], *more: Expression) -> Expression:
+    """Return times y_1 y_2 .. more; 1 for no factor at all."""
+    front = [Number(count)] if count > 1 or not (factors or more) else []
+    return product([*front, *(element("y", species) for species in factors), *more])

@@ -1,0 +1,232 @@
+"""What every backend's chemistry of cells reads and writes: where cells lie, their steps, inputs and tolerances."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import KernelError
+from airshed.kernels.host import AnyArray, aligned_zeros
+from airshed.kernels.layout import Shape
+from airshed.mechanism.network import ReactionNetwork
+
+Array = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
+
+AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
+"""The inputs of a cell that every mechanism has, in the order of the compiled code."""
+
+MOST_STEPS = 100_000
+"""Steps of a cell in one call, after which it counts as failed."""
+
+
+class CellArrays(Protocol):
+    """Layout of the inputs of cells: a mechanism, the names of its inputs, and the number of cells in a pack."""
+
+    @property
+    def network(self) -> ReactionNetwork:
+        """The mechanism."""
+        ...
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of a cell's inputs: its air, then what the mechanism leaves open."""
+        ...
+
+    @property
+    def shape(self) -> Shape:
+        """What the code was compiled for."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """When a step is accepted: its error's root mean square over absolute + relative |y| is at most 1.
+
+    absolute  [molecules cm-3], one for all species or one for each
+    """
+
+    relative: float = 1e-3
+    absolute: float | Array = 1e3
+
+
+@dataclass(frozen=True)
+class Place:
+    """How packs of cells lie in memory: pack p is level p % levels of block p // levels, strides in numbers.
+
+    blocks, last_lanes  blocks in a row, and the lanes in use in the last one of each row
+    mixing_ratios  whether concentrations are in parts of air [mol/mol] rather than the mechanism's own unit
+    """
+
+    levels: int
+    blocks: int
+    last_lanes: int
+    block_stride: int
+    level_stride: int
+    species_stride: int
+    mixing_ratios: bool = False
+
+    def needed(self, packs: int, species: int, width: int) -> int:
+        """Return how many numbers an array must have at least; raise KernelError where packs would overlap."""
+        if self.levels < 1 or self.blocks < 1 or not 1 <= self.last_lanes <= width:
+            raise KernelError(f"cells need a level, a block and 1 to {width} lanes in use, not {self}")
+        extents = -(-packs // self.levels), min(self.levels, packs), species
+        strides = self.block_stride, self.level_stride, self.species_stride
+        free = width
+        for stride, extent in sorted(zip(strides, extents, strict=True)):
+            if extent < 2:
+                continue
+            if stride % width or stride < free:
+                wanted = f"{extent} times {stride} must be a multiple of {width}, and not below {free}"
+                raise KernelError(f"packs of {self} overlap, or begin within one another: {wanted}")
+            free = stride * extent
+        ends = (stride * (extent - 1) for stride, extent in zip(strides, extents, strict=True) if extent > 1)
+        return width + sum(ends)
+
+
+@dataclass(frozen=True)
+class Concentrations:
+    """Packed concentrations at the beginning and at the end of steps, which may be one array, and where cells lie."""
+
+    before: AnyArray
+    after: AnyArray
+    place: Place
+
+
+@dataclass(frozen=True)
+class CellExtras:
+    """Optional results of cell steps, in addition to concentrations; None is not written.
+
+    clipped  what was added to concentrations to keep them from getting negative
+    extra    (pack, species, width): the last species of the mechanism, which begin at zero and are not among those of
+             the concentrations
+    record   the accepted steps, as many of each cell as it has room for
+    """
+
+    clipped: AnyArray | None = None
+    extra: AnyArray | None = None
+    record: "AcceptedSteps | None" = None
+
+
+NO_EXTRAS: Final = CellExtras()
+
+
+@dataclass
+class CellSteps:
+    """The state of the step control of each cell, (pack, width).
+
+    step      [s] to try first in the next call; 0 where none is known
+    reached   [s] time up to which the result goes: the end, or less where it failed
+    accepted, rejected  steps of the last call
+    """
+
+    step: Array
+    reached: Array
+    accepted: npt.NDArray[np.int32]
+    rejected: npt.NDArray[np.int32]
+
+    @classmethod
+    def zeros(cls, packs: int, width: int) -> "CellSteps":
+        """Return steps of cells without a history."""
+        shape = packs, width
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+
+
+@dataclass(frozen=True)
+class AcceptedSteps:
+    """The steps that counted, those of a cell in a row.
+
+    first, room  (pack, width): where those of a cell begin, and how many it has
+    time, step   [s] when each began, and how long it was, (step,)
+    y            (step, species) the state then, in the order of elimination
+    clipped      (step, species) whether the step made it negative, see ``kernels.cells.positivity``: 1, else 0
+    """
+
+    first: Whole
+    room: Whole
+    time: Array
+    step: Array
+    y: AnyArray
+    clipped: npt.NDArray[np.uint8]
+
+    @classmethod
+    def room_for(cls, accepted: npt.NDArray[np.int32], species: int, dtype: npt.DTypeLike) -> "AcceptedSteps":
+        """Return a record for so many steps of each cell, (pack, width)."""
+        room = accepted.astype(np.int64)
+        ends = np.cumsum(room, dtype=np.int64).reshape(room.shape)
+        total = int(ends.reshape(-1)[-1]) if room.size else 0
+        y, clipped = np.zeros((total, species), dtype), np.zeros((total, species), np.uint8)
+        return cls(ends - room, room, np.zeros(total), np.zeros(total), y, clipped)
+
+    def of(self, chosen: npt.NDArray[np.bool_], width: int) -> "AcceptedSteps":
+        """Return the record of some cells, packed in their order, which shares memory with this one."""
+        count = int(np.count_nonzero(chosen))
+        first, room = (np.zeros((-(-count // width), width), np.int64) for _ in range(2))
+        first.reshape(-1)[:count], room.reshape(-1)[:count] = self.first[chosen], self.room[chosen]
+        return replace(self, first=first, room=room)
+
+
+@dataclass(frozen=True)
+class CellAdjoints:
+    """Adjoints of what steps begin with and are given, (pack, .., width).
+
+    adjoint  (species) of concentrations at the beginning;  rates  (reaction) of a factor on the rate of a reaction
+    sources  of a factor on each emission, then on each loss rate
+    """
+
+    adjoint: AnyArray
+    rates: AnyArray
+    sources: AnyArray
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Species that are emitted and species that are lost at a rate, by number, in the order of their inputs."""
+
+    emitted: tuple[int, ...] = ()
+    lost: tuple[int, ...] = ()
+
+
+NO_SOURCES: Final = Sources()
+"""Nothing is emitted, and nothing lost."""
+
+
+def pack_cells(values: npt.ArrayLike, width: int, dtype: npt.DTypeLike = np.float64) -> AnyArray:
+    """Return (..., cell) as (pack, ..., width), the last cell repeated in what is left over of the last pack."""
+    array = np.asarray(values, np.float64)
+    packs = -(-array.shape[-1] // width)
+    padded = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, packs * width - array.shape[-1])], mode="edge")
+    packed = aligned_zeros((packs, *array.shape[:-1], width), dtype)
+    packed[...] = np.moveaxis(padded.reshape(*array.shape[:-1], packs, width), -2, 0)
+    return packed
+
+
+def unpack_cells(packed: AnyArray, cells: int) -> Array:
+    """Return (pack, ..., width) as (..., cell) in double."""
+    moved = np.moveaxis(packed, 0, -2)
+    return np.asarray(moved.reshape(*moved.shape[:-2], len(packed) * packed.shape[-1])[..., :cells], np.float64)
+
+
+def list_of_cells(count: int, species: int, width: int) -> Place:
+    """Return how :func:`pack_cells` lays out `count` cells with (species, cell) concentrations."""
+    packs = -(-count // width)
+    return Place(1, packs, count - (packs - 1) * width, species * width, 0, width)
+
+
+def stack_inputs(
+    kernel: CellArrays, values: Mapping[str, npt.ArrayLike], sources: Sequence[npt.ArrayLike], cells: int
+) -> Array:
+    """Return constant inputs (pack, 1, inputs, width) from values by name [molecules, cm3, s, K, Pa], (cell,) or one.
+
+    sources  emissions and loss rates in the order of :class:`Sources`
+    Raises KernelError for an input that is not given and has no default.
+    """
+    known = {each.name: each.default for each in kernel.network.parameters if each.default is not None} | dict(values)
+    missing = [name for name in kernel.inputs if name not in known]
+    if missing:
+        raise KernelError(f"cells need {', '.join(missing)}: give a value for each")
+    rows = [known[name] for name in kernel.inputs] + list(sources)
+    table = np.stack([np.broadcast_to(np.asarray(row, np.float64), (cells,)) for row in rows])
+    return np.asarray(pack_cells(table[None], kernel.shape.width))

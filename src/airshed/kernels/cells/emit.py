@@ -1,0 +1,282 @@
+"""Writes the chemistry of independent cells as C++: rate constants, dy/dt, its Jacobian, and the factorisation.
+
+Vectors are in the order of elimination, so that factoring and solving walk through memory forwards. The text is meant
+to be read: each statement has a comment with its reaction or species.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from airshed.formula import cpp
+from airshed.formula.dialect import PACKS
+from airshed.formula.factoring import LONGEST_SUM, product, total
+from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbol
+from airshed.kernels.cells.positivity import HELD, REFLECTED, overdrawn
+from airshed.kernels.cells.sparsity import Elimination, eliminate, pattern_of
+from airshed.kernels.cpp import Coefficients, comment, described, header, render
+from airshed.kernels.host import vector_doubles
+from airshed.kernels.layout import Shape
+from airshed.kernels.rates import rate_code
+from airshed.mechanism.network import ReactionNetwork
+
+_STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones
+_RATES: Final = 80  # reactions of a generated function of rate constants
+_NEAR: Final = 256  # packs that one signed byte counts, where instructions count in packs
+_POINTERS: Final = 12  # that registers hold
+_ELEMENT: Final = re.compile(r"\b([akxyf])\[(\d+)\]")
+_LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes straight-line code
+
+
+@dataclass(frozen=True)
+class ChemistryShape(Shape):
+    """The options of the code; inspected: whether the parts of a step can be called separately, for tests."""
+
+    inspected: bool = False
+
+    @property
+    def unit(self) -> float:
+        """Concentration [molecules cm-3] that counts as one inside: rate constants of single precision end at 1e-38."""
+        return {"double": 1.0, "single": 2.0**30}[self.precision]
+
+
+@dataclass(frozen=True)
+class ChemistrySource:
+    """Generated text, the order of its vectors, and what it costs.
+
+    operations  of one evaluation in one cell, by its name: multiplications, additions, or both in one; products that
+                several statements need are counted, and mostly computed, as often
+    unrolled    whether factoring and solving are straight-line code
+    """
+
+    text: str
+    elimination: Elimination
+    operations: dict[str, int]
+    unrolled: bool
+
+
+Statements = list[str]
+SignedProduct = tuple[float, Expression]
+
+
+def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> ChemistrySource:
+    """Return the complete translation unit of a mechanism for independent cells."""
+    elimination = eliminate(pattern_of(network))
+    writer = _Writer(network, elimination)
+    unrolled = elimination.operations <= _LARGEST_UNROLLED
+    parts = {
+        "tendency": writer.tendency(),
+        "jacobian": writer.jacobian() if shape.inspected or not unrolled else [],
+        "factor": writer.factor() if unrolled else [],
+        "forward": writer.forward() if unrolled else [],
+        "backward": writer.backward() if unrolled else [],
+    }
+    text = render(
+        "cells/chemistry.cpp.jinja", network=network, shape=shape, doubles=vector_doubles(),
+        elimination=elimination, coefficients=writer.coefficients,
+        unrolled=unrolled, tables=None if unrolled else _tables(elimination),
+        chunks={name: in_chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
+        orders=[len(reactants) for reactants in network.reactant_indices],
+        reflected=REFLECTED, held=HELD, overdrawn=overdrawn(network),
+        pack=header("step/pack.hpp"), body=header("cells/rosenbrock.hpp"),
+    )  # fmt: skip
+    operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
+    return ChemistrySource(text, elimination, operations, unrolled)
+
+
+class _Writer:
+    """The statements that follow from the stoichiometry and from the order of elimination."""
+
+    def __init__(self, network: ReactionNetwork, elimination: Elimination) -> None:
+        self.network, self.elimination = network, elimination
+        self.coefficients = Coefficients()
+        self.operations = {"tendency": 0, "jacobian": 0}
+        self._place = elimination.place
+
+    def tendency(self) -> Statements:
+        """dy_i/dt = sum over r of net(r, i) v_r, with v_r = k_r times the product of the reactants."""
+        sums: dict[int, list[SignedProduct]] = defaultdict(list)
+        for number, net in enumerate(self.network.net_stoichiometry):
+            reactants = self.network.reactant_indices[number]
+            speed = self._product(number, reactants)
+            for species, coefficient in net:
+                sums[species].append((coefficient, speed))
+                self.operations["tendency"] += 1 + len(reactants)
+        return [
+            f"f[{place}] = {self.text(signed_sum(sums[species]))};   // {comment(self.network.names[species])}"
+            for place, species in enumerate(self.elimination.order)
+        ]
+
+    def text(self, expression: Expression) -> str:
+        """Return a formula as C++, its numbers from the table."""
+        return code(expression, self.coefficients)
+
+    def _product(self, number: int, factors: Sequence[int], times: int = 1) -> Expression:
+        """Return times k_r y_1 y_2 ..: as cheap to compute as to load where it is needed."""
+        names = [element("k", number), *(element("y", self._place[species]) for species in factors)]
+        return product([Number(times), *names] if times > 1 else names)
+
+    def _derivative(self, number: int, species: int) -> tuple[Expression, int]:
+        """Return dv_r/dy_j = n_j k_r times the product of the reactants with one j left out, and its operations."""
+        reactants = self.network.reactant_indices[number]
+        others, times = list(reactants), reactants.count(species)
+        others.remove(species)
+        return self._product(number, others, times), len(others) + (times > 1)
+
+    @cached_property
+    def entries(self) -> list[Expression]:
+        """Each stored entry df_i/dy_j, zero where elimination fills in."""
+        sums: dict[tuple[int, int], list[SignedProduct]] = defaultdict(list)
+        for number, net in enumerate(self.network.net_stoichiometry):
+            for species, coefficient in net:
+                for reactant in dict.fromkeys(self.network.reactant_indices[number]):
+                    derivative, operations = self._derivative(number, reactant)
+                    sums[self._place[species], self._place[reactant]].append((coefficient, derivative))
+                    self.operations["jacobian"] += 1 + operations
+        return [signed_sum(sums.get(pair, [])) for pair in self.elimination.entry]
+
+    def jacobian(self) -> Statements:
+        """The Jacobian, entry by entry."""
+        names = [comment(self.network.names[species]) for species in self.elimination.order]
+        return [
+            f"a[{index}] = {self.text(self.entries[index])};   // {names[row]}, {names[column]}"
+            for (row, column), index in self.elimination.entry.items()
+        ]
+
+    def factor(self) -> Statements:
+        """Row after row of A = Jacobian - shift, factored as L U with a unit diagonal of L.
+
+        Stored are -L left of the diagonal, -1/u on it and U right of it: so no sign changes in between.
+        A barrier after each row keeps compilers from holding copies of all rows on the stack.
+        """
+        matrix, statements = self.elimination, []
+        for row, columns in enumerate(matrix.columns):
+            entry = {column: matrix.entry[row, column] for column in columns}
+            values = {column: self.text(self._shifted(row, column)) for column in columns}
+            lines = [f"{{ pack {', '.join(f'w{column} = {text}' for column, text in values.items())};"]
+            for pivot in (column for column in columns if column < row):
+                lines.append(f"w{pivot} *= a[{matrix.entry[pivot, pivot]}];")
+                lines += [
+                    f"w{column} += w{pivot} * a[{matrix.entry[pivot, column]}];"
+                    for column in matrix.columns[pivot]
+                    if column > pivot
+                ]
+            lines += [f"a[{index}] = w{column};" for column, index in entry.items() if column != row]
+            lines.append(f"a[{entry[row]}] = reciprocal(-w{row}); }} FORGET;")
+            statements.append(" ".join(lines))
+        return statements
+
+    def _shifted(self, row: int, column: int) -> Expression:
+        entry, shift = self.entries[self.elimination.entry[row, column]], element("shift", row)
+        if column != row:
+            return entry
+        return Negate(shift) if entry is ZERO else Binary("-", entry, shift)
+
+    def forward(self) -> Statements:
+        """L x = right-hand side, in place."""
+        statements = []
+        for row, columns in enumerate(self.elimination.columns):
+            terms = [self._solved(row, column) for column in columns if column < row]
+            if terms:
+                statements.append(f"x[{row}] += {self.text(balanced(terms))};")
+        return statements
+
+    def backward(self) -> Statements:
+        """x = -(rest + U x)/u: this solves (shift - Jacobian) x = right-hand side."""
+        statements = []
+        for row, columns in reversed(list(enumerate(self.elimination.columns))):
+            terms = [self._solved(row, column) for column in columns if column > row]
+            whole = Binary("+", element("x", row), balanced(terms)) if terms else element("x", row)
+            inverse = element("a", self.elimination.entry[row, row])
+            statements.append(f"x[{row}] = {self.text(Binary('*', whole, inverse))};")
+        return statements
+
+    def _solved(self, row: int, column: int) -> Expression:
+        return Binary("*", element("a", self.elimination.entry[row, column]), element("x", column))
+
+
+def code(expression: Expression, coefficients: Coefficients) -> str:
+    """Return a formula as C++, its numbers from the table."""
+    return cpp.inline(expression, str, replace(PACKS, number=coefficients))
+
+
+def element(array: str, number: int) -> Symbol:
+    """Return an element of an array."""
+    return Symbol(f"{array}[{number}]")
+
+
+def signed_sum(terms: Sequence[SignedProduct]) -> Expression:
+    """Return a sum of coefficient times product; long ones in pieces, since chained additions wait for each other."""
+    if len(terms) > LONGEST_SUM:
+        half = len(terms) // 2
+        return Binary("+", signed_sum(terms[:half]), signed_sum(terms[half:]))
+    whole: Expression = ZERO
+    for coefficient, factor in sorted(terms, key=lambda term: term[0] < 0.0):
+        size = abs(coefficient)
+        term = factor if size == 1.0 else Binary("*", Number(size), factor)
+        if whole is ZERO:
+            whole = Negate(term) if coefficient < 0.0 else term
+        else:
+            whole = Binary("-" if coefficient < 0.0 else "+", whole, term)
+    return whole
+
+
+def balanced(terms: Sequence[Expression]) -> Expression:
+    """Return a sum in pieces, since additions in a chain wait for each other."""
+    if len(terms) <= LONGEST_SUM:
+        return total(terms)
+    half = len(terms) // 2
+    return Binary("+", balanced(terms[:half]), balanced(terms[half:]))
+
+
+def _tables(matrix: Elimination) -> dict[str, list[int]]:
+    """The same as index tables: for each entry left of a diagonal, where the products with its pivot's row go."""
+    starts, targets = [0], []
+    for row, columns in enumerate(matrix.columns):
+        for pivot in (column for column in columns if column < row):
+            targets += [matrix.entry[row, column] for column in matrix.columns[pivot] if column > pivot]
+    for columns in matrix.columns:
+        starts.append(starts[-1] + len(columns))
+    return {
+        "row_start": starts,
+        "diagonal": [matrix.entry[place, place] for place in range(len(matrix.columns))],
+        "column": [column for columns in matrix.columns for column in columns],
+        "target": targets,
+    }
+
+
+def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
+    """Rate constants for concentrations in a unit, some reactions to a function, which computes common factors once."""
+    names = [each.name for each in network.parameters]
+    chunks = []
+    for first in range(0, len(network.reactions), _RATES):
+        statements, results = rate_code(network.rate_constants[first : first + _RATES], names)
+        stores = []
+        for number, result in enumerate(results, first):
+            factor = unit ** (len(network.reactant_indices[number]) - 1)
+            scaled = result if factor == 1.0 else f"{result} * {factor!r}"
+            stores.append(f"store(k, {number}, {scaled});   // {described(network.reactions[number])}")
+        chunks.append([*statements, *stores])
+    return chunks
+
+
+def in_chunks(statements: Statements) -> list[Statements]:
+    """Return statements in the pieces that functions are made of."""
+    return [_near(statements[first : first + _STATEMENTS]) for first in range(0, len(statements), _STATEMENTS)]
+
+
+def _near(statements: Statements) -> Statements:
+    """Refer to packs from near pointers, whose offsets take one byte of an instruction rather than four."""
+    found = {(match[1], int(match[2]) // _NEAR) for text in statements for match in _ELEMENT.finditer(text)}
+    if len(found) > _POINTERS:
+        return statements
+
+    def near(match: re.Match[str]) -> str:
+        window, number = divmod(int(match[2]), _NEAR)
+        return f"{match[1]}{window}[{number - _NEAR // 2}]"
+
+    pointers = [f"NEAR({name}, {window}, {(window * _NEAR) + _NEAR // 2});" for name, window in sorted(found)]
+    return [*pointers, *(_ELEMENT.sub(near, text) for text in statements)]

@@ -1,0 +1,179 @@
+"""Writes operators as C++: their rates as statements, the places of these, and their terms of the budgets.
+
+The use of the rates is written by hand, once for each kind, in ``column/column.hpp`` and ``transport/transport.hpp``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from airshed.core.constants import AVOGADRO
+from airshed.formula import cpp
+from airshed.formula.dialect import DOUBLES
+from airshed.formula.tree import Expression, symbols
+from airshed.kernels.operators import AIR, Member, Operator, OperatorField, member_of_field, member_of_number, members
+
+DIALECT: Final = replace(DOUBLES, name="the rate of an operator", type="dvalue", choice="select({0}, {1}, {2})")
+
+_AIR: Final[Mapping[str, str]] = {
+    "temperature": "air.temperature",
+    "pressure": "air.density * air.temperature * 1.380649e-17",
+    "air_density": f"air.density * {1e6 / AVOGADRO!r}",
+    "water_vapour": "air.water",
+    "air": "air.content",
+    "thickness": "dsplat(s.thickness[z])",
+    "cos_zenith": "air.light > 0.0 ? 1.0 / air.secant : dpack{}",
+    "light": "air.light",
+}
+"""The air of a cell in code: a name for each of :data:`airshed.kernels.operators.AIR`."""
+
+_PLACES: Final[Mapping[str, str]] = {
+    "cells": "({column} * COLUMN + z * W)",
+    "ground": "({column} * W)",
+    "west faces": "((row * (s.blocks + 1) + block) * COLUMN + z * W)",
+    "south faces": "((row * s.blocks + block) * COLUMN + z * W)",
+    "matrix": "((row * s.blocks + block) * NZ * COLUMN + (z * NZ + from) * W)",
+}
+"""The place at which a block's values of a field begin."""
+
+
+@dataclass(frozen=True)
+class RateCode:
+    """The formula of a rate as code: values that it reads, those of each species apart, statements, and its result."""
+
+    shared: tuple[str, ...]
+    of_species: tuple[str, ...]
+    statements: tuple[str, ...]
+    result: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return all lines, where species are not distinguished."""
+        return self.shared + self.statements
+
+
+@dataclass(frozen=True)
+class OperatorCode:
+    """One operator in code.
+
+    rates  one, of face exchange two
+    term   its number among the operators' own terms
+    slots  for each species its place among those of the operator, -1 where it has none
+    """
+
+    operator: Operator
+    rates: tuple[RateCode, ...]
+    term: int | None
+    slots: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return self.operator.name
+
+    @property
+    def species(self) -> tuple[int, ...]:
+        """Return the species on which it acts."""
+        return self.operator.species
+
+    @property
+    def rate(self) -> RateCode:
+        """Return its only rate."""
+        return self.rates[0]
+
+    @property
+    def kept(self) -> bool:
+        """Whether its rates are kept for the sweeps."""
+        return self.operator.kind in ("loss", "sinking")
+
+    @property
+    def levels(self) -> str:
+        """Return in how many levels it has a rate."""
+        return "1" if self.operator.ground else "NZ"
+
+
+@dataclass(frozen=True)
+class OperatorsCode:
+    """All operators of a kernel in code.
+
+    terms    names of the terms of budgets that they add to
+    members  what they read, in the order of the structure;  species  of the kernel
+    """
+
+    all: tuple[OperatorCode, ...]
+    terms: tuple[str, ...]
+    members: tuple[Member, ...]
+    species: int
+
+    def of(self, *kinds: str, ground: bool | None = None) -> list[OperatorCode]:
+        """Return those of some kinds; those that act at the ground alone, or the others."""
+        return [
+            each for each in self.all
+            if each.operator.kind in kinds and (ground is None or each.operator.ground is ground)
+        ]  # fmt: skip
+
+    @cached_property
+    def emptied(self) -> list[tuple[int, int]]:
+        """Return terms and species to which sources add."""
+        return sorted({(each.term or 0, species) for each in self.of("source") for species in each.species})
+
+    @cached_property
+    def taken(self) -> list[int]:
+        """Return the terms of losses."""
+        return sorted({each.term or 0 for each in self.of("loss", "sinking")})
+
+    @property
+    def alike(self) -> list[list[int]]:
+        """Return all species, those together that the same operators take something from."""
+        found: dict[tuple[bool, ...], list[int]] = {}
+        for number in range(self.species):
+            found.setdefault(tuple(each.slots[number] >= 0 for each in self.of("loss", "sinking")), []).append(number)
+        return list(found.values())
+
+    def of_term(self, term: int) -> list[OperatorCode]:
+        """Return the operators whose losses a term counts."""
+        return [each for each in self.of("loss", "sinking") if each.term == term]
+
+
+def operators_code(operators: Sequence[Operator], species: int, terms: tuple[str, ...]) -> OperatorsCode:
+    """Return the code of operators in a kernel of so many species, where they add to some of its own terms."""
+    made = []
+    for each in operators:
+        places = {number: slot for slot, number in enumerate(each.species)}
+        made.append(
+            OperatorCode(
+                each, tuple(_rate(each, rate) for rate in each.rate),
+                None if each.term is None else terms.index(each.term),
+                tuple(places.get(number, -1) for number in range(species)),
+            )
+        )  # fmt: skip
+    return OperatorsCode(tuple(made), terms, members(operators), species)
+
+
+def place_of(member: Member, field: OperatorField) -> str:
+    """Return the place at which a block's values of a field begin, in the code of a rate."""
+    column = f"(column * {member.species} + slot)" if member.species else "column"
+    return _PLACES[field.shape].format(column=column)
+
+
+def _rate(operator: Operator, rate: Expression) -> RateCode:
+    names = set(symbols(rate))
+    shared: list[str] = []
+    of_species: list[str] = []
+    for name in sorted(names & set(AIR)):
+        shared.append(f"const dpack v_{name} = {_AIR[name]};")
+    weight = "flux_w" if operator.kind in ("face_exchange", "column_matrix") else "w"
+    for field in operator.fields:
+        if field.name in names:
+            member = member_of_field(operator, field)
+            ends = f"s.{member.name}.start, s.{member.name}.end"
+            line = f"const dvalue v_{field.name} = to_double(between({ends}, {weight}, {place_of(member, field)}));"
+            (of_species if member.species else shared).append(line)
+    for name in operator.numbers:
+        if name in names:
+            member = member_of_number(operator, name)
+            line = f"const dvalue v_{name} = dsplat(s.{member.name}[{'slot' if member.species else '0'}]);"
+            (of_species if member.species else shared).append(line)
+    statements, (result,) = cpp.code([rate], lambda name: f"v_{name}", DIALECT)
+    return RateCode(tuple(shared), tuple(of_species), tuple(statements), result)

@@ -1,0 +1,218 @@
+"""The implicit part of the step in plain NumPy: chemistry, emission and what operators do, in columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.constants import BOLTZMANN
+from airshed.kernels.column.operators_reference import Reading, exchange, of_species
+from airshed.kernels.operators import Operator
+from airshed.kernels.rates import REFERENCE_DENSITY
+from airshed.mechanism.expressions import Environment
+from airshed.mechanism.network import ReactionNetwork, rates, sum_terms
+from airshed.mechanism.structure import imbalances
+
+Array = npt.NDArray[np.float64]
+
+_PER_CUBIC_METRE = 1e6
+
+
+@dataclass(frozen=True)
+class Column:
+    """What acts on the columns at one instant.
+
+    temperature [K], water [mol/mol]: (level, lat, lon)
+    emission    (emitted species, lowest levels, lat, lon) [mol/s]
+    secant, light  of the sun: (lat, lon)
+    fields      that operators read, see ``operators``
+    parameters  what the mechanism leaves open, by their names
+    """
+
+    temperature: Array
+    water: Array
+    emission: Array
+    secant: Array
+    light: Array
+    fields: Mapping[str, Array] = field(default_factory=dict)
+    parameters: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """New mixing ratios, and what was done: by chemistry [mol/s], clipping [mol] (species,), operators (term, species).
+
+    imbalance  atoms of each family made by unbalanced reactions [mol/s]
+    turnover   production plus loss (species,) [mol/s], of which chemistry is the difference
+    """
+
+    q: Array
+    chemistry: Array
+    clipped: Array
+    by_operators: Array
+    imbalance: Array
+    turnover: Array
+
+
+def environment(column: Column, density: Array, oxygen: float, nitrogen: float) -> Environment:
+    """Return what rate constants depend on, for air of number density `density` (level, lat, lon) [molecules cm-3]."""
+    return {
+        "TEMP": column.temperature,
+        "M": density,
+        "PRESS": density * _PER_CUBIC_METRE * BOLTZMANN * column.temperature,
+        "O2": oxygen * density,
+        "N2": nitrogen * density,
+        "H2O": column.water * density,
+        "SUN": np.where(column.light > 0.0, 1.0 / column.secant, 0.0),
+        "sec_zenith": column.secant,
+        "daylight": column.light,
+        **column.parameters,
+    }
+
+
+def rate_constants(
+    network: ReactionNetwork, column: Column, relative_density: Array, oxygen: float, nitrogen: float
+) -> Array:
+    """Return rate constants for mixing ratios (reaction, level, lat, lon) [1/s].
+
+    With y = N q a reaction of order m goes at k y_1 ... y_m = N [k N^(m-1)] q_1 ... q_m: the bracket is returned.
+    """
+    density = REFERENCE_DENSITY * relative_density
+    k = rates(network, environment(column, density, oxygen, nitrogen))
+    orders = np.array([len(reactants) for reactants in network.reactant_indices]).reshape(-1, 1, 1, 1)
+    return np.asarray(np.broadcast_to(k, (len(orders), *density.shape)) * density ** (orders - 1))
+
+
+@dataclass(frozen=True)
+class Acting:
+    """What operators do in columns at one instant: everything (level, lat, lon).
+
+    exchange  through upper faces [mol/s]
+    taken     what takes from a species [1/s], by term and species;  fallen  [mol/s] of air through the lower face
+    given     what is given to a species [mol/mol/s]
+    terms     how many terms of budgets they add to
+    """
+
+    exchange: Array
+    taken: Mapping[tuple[int, int], Array]
+    fallen: Mapping[tuple[int, int], Array]
+    given: Mapping[tuple[int, int], Array]
+    terms: int
+
+
+def acting(
+    operators: Sequence[Operator], terms: Sequence[str], reading: Reading, shape: tuple[int, ...]
+) -> Acting:  # fmt: skip
+    """Return what operators do in columns, by terms of budgets."""
+    kinds: dict[str, dict[tuple[int, int], Array]] = {"loss": {}, "sinking": {}, "source": {}}
+    for each in operators:
+        for species, rate in of_species(each, reading, shape).items() if each.kind in kinds else ():
+            key = terms.index(each.term or ""), species
+            kinds[each.kind][key] = kinds[each.kind].get(key, 0.0) + rate
+    air = exchange(operators, reading, shape)
+    return Acting(air, kinds["loss"], kinds["sinking"], kinds["source"], len(terms))
+
+
+def not_below_zero(values: Array) -> Array:
+    """Return values, zero where they are below it; one that is zero keeps its imaginary part."""
+    return np.where(values.real < 0.0, 0.0, values)
+
+
+def solve_columns(
+    exchange: Array, air: Array, loss: Array, sources: Array, g: float, falling: Array | None = None
+) -> Array:
+    """Return y of the implicit equation of one species in all columns, (level, lat, lon).
+
+        A_k (1 + g L_k) y_k - g [ E_k (y_(k+1) - y_k) - E_(k-1) (y_k - y_(k-1)) + F_(k+1) y_(k+1) - F_k y_k ] = S_k
+
+    air A [mol], exchange E through upper faces [mol/s], loss L [1/s], sources S [mol], step g [s], air F [mol/s] that
+    the species falls through, through lower faces
+    """
+    levels = len(air)
+    matrix = np.zeros((*air.shape[1:], levels, levels), np.result_type(exchange, loss, sources))
+    for k in range(levels):
+        matrix[..., k, k] += air[k] * (1.0 + g * loss[k])
+    for k in range(levels - 1):
+        matrix[..., k, k] += g * exchange[k]
+        matrix[..., k + 1, k + 1] += g * exchange[k]
+        matrix[..., k, k + 1] -= g * exchange[k]
+        matrix[..., k + 1, k] -= g * exchange[k]
+    for k in range(0 if falling is None else levels):
+        assert falling is not None
+        matrix[..., k, k] += g * falling[k]
+        if k > 0:
+            matrix[..., k - 1, k] -= g * falling[k]
+    solution = np.linalg.solve(matrix, np.moveaxis(sources, 0, -1)[..., None])
+    return np.asarray(np.moveaxis(solution[..., 0], -1, 0))
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """The implicit equation of a step:  A q = content + g [ A (P - L q) + emission + what operators do ].
+
+    rates     constants for mixing ratios [1/s], by reaction
+    air       A [mol];  content [mol] of each species;  start [mol/mol] of the iteration;  g [s]
+    emission  [mol/s] of the species that are emitted, into the lowest levels
+    """
+
+    rates: Array
+    air: Array
+    content: Array
+    start: Array
+    g: float
+    emission: Array
+    acting: Acting
+
+
+def gauss_seidel(
+    network: ReactionNetwork, equation: Implicit, *,
+    order: Sequence[int], sweeps: int, emitted: Sequence[int], families: Sequence[str] = (),
+) -> Solved:  # fmt: skip
+    """Return mixing ratios after `sweeps` sweeps over species in `order`, each with the newest values of the others.
+
+    They are not below zero. The sums are those of the last sweep. What takes acts on the values that are kept; what
+    then is missing in the equation counts as clipped.
+    """
+    k, air, content, g, act = equation.rates, equation.air, equation.content, equation.g, equation.acting
+    q = equation.start.astype(np.result_type(equation.start, content, k))
+    sums, own = np.zeros((3, len(q)), q.dtype), np.zeros((act.terms, len(q)), q.dtype)
+    emission, taken, falling = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
+    for number, species in enumerate(emitted):
+        emission[species, : equation.emission.shape[1]] += equation.emission[number]
+    for (_, species), rate in act.taken.items():
+        taken[species] += rate
+    for (_, species), flux in act.fallen.items():
+        falling[species] += flux
+    for (term, species), source in act.given.items():
+        emission[species] += air * source
+        own[term, species] += np.sum(air * source)
+    for _ in range(sweeps):
+        for species in order:
+            production = sum_terms(network.production_terms[species], k, q)
+            loss = sum_terms(network.loss_terms[species], k, q)
+            sources = content[species] + g * (air * production + emission[species])
+            value = solve_columns(act.exchange, air, loss + taken[species], sources, g, falling[species])
+            kept = not_below_zero(value)
+            q[species] = kept
+            sums[0, species] = np.sum(air * (production - loss * kept))
+            sums[1, species] = np.sum((kept - value) * air * (1.0 + g * (loss + taken[species])))
+            sums[1, species] += np.sum((kept - value)[0] * g * falling[species, 0])
+            sums[2, species] = np.sum(air * (production + loss * kept))
+    for (term, species), rate in act.taken.items():
+        own[term, species] += np.sum(air * rate * q[species])
+    for (term, species), flux in act.fallen.items():
+        own[term, species] += np.sum(flux[0] * q[species, 0])
+    made = [_atoms_made(network, family, k, air, q) for family in families]
+    return Solved(q, sums[0], sums[1], own, np.array(made), sums[2])
+
+
+def _atoms_made(network: ReactionNetwork, family: str, k: Array, air: Array, q: Array) -> float:
+    """The atoms of an element [mol/s] that reactions make by their own definition."""
+    total = 0.0
+    for each in imbalances(network, family):
+        speed = k[each.reaction]
+        for species in network.reactant_indices[each.reaction]:
+            speed = speed * q[species]
+        total += each.change * float(np.sum(air * speed).real)
+    return total

@@ -1,1 +1,0 @@
-"""The tangent of accepted steps, made on demand and apart from the solver."""

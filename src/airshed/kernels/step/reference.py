@@ -1,0 +1,115 @@
+"""Reference implementation of ``Stepper.step`` in plain NumPy: the same inputs, the same state.
+
+It is its own tangent: with inputs x + i h d, h so small that h^2 is nothing, the imaginary part of the result over h is
+the derivative in the direction d, to round-off (complex step). Choices look at real parts.
+
+source  Squire & Trapp 1998, SIAM Rev. 40, 110-112
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.column.operators_reference import Reading, air_of_cells, explicit_tendency
+from airshed.kernels.column.reference import Column, Implicit, acting, gauss_seidel, not_below_zero, rate_constants
+from airshed.kernels.operators import Operator
+from airshed.kernels.transport.reference import AirFluxes, BoundaryValues, air_tendency, transport
+from airshed.mechanism.network import ReactionNetwork
+from airshed.program.weights import StageWeights
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The state between two steps, level n and what the formula needs of level n-1.
+
+    q, q_previous [mol/mol] and tendency [mol/s] of level n-1: (species, level, lat, lon)
+    air, air_previous [mol] and air_tendency [mol/s] of level n-1: (level, lat, lon)
+    """
+
+    q: Array
+    q_previous: Array
+    tendency: Array
+    air: Array
+    air_previous: Array
+    air_tendency: Array
+
+
+@dataclass(frozen=True)
+class Box:
+    """What stays the same from step to step; names as in :class:`airshed.kernels.backends.cpu.stepper.Stepper`.
+
+    order  species in the order of a sweep;  density_factor  (level, lat) [1/mol];  vertical_weights  (level, 4)
+    numbers  values of the numbers of operators, each (species,) or (1,)
+    factors  on the rates of reactions (reaction,)
+    """
+
+    network: ReactionNetwork
+    order: Sequence[int]
+    boundary: BoundaryValues
+    density_factor: Array
+    vertical_weights: Array
+    thickness: Array
+    emitted: Sequence[int]
+    families: Sequence[str]
+    sweeps: int
+    oxygen: float
+    nitrogen: float
+    operators: tuple[Operator, ...] = ()
+    own_terms: tuple[str, ...] = ()
+    numbers: Mapping[str, Array] = field(default_factory=dict)
+    factors: Array | float = 1.0
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """The state after a step, and its sums: (term, species) as the kernel's terms; imbalance (family,) [mol/s].
+
+    turnover  chemical production plus loss (species,) [mol/s]; 0 from the compiled step
+    """
+
+    fields: Fields
+    sums: Array
+    imbalance: Array
+    turnover: Array | float = 0.0
+
+
+def step(
+    box: Box, fields: Fields, weights: StageWeights, air_fluxes: AirFluxes, column: Column,
+    explicit: Mapping[str, Array],
+) -> Stepped:  # fmt: skip
+    """Advance the state by one step; `explicit` are the fields of operators that act at the time n.
+
+        A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1]
+
+    with transport T by the air fluxes at n where the wind is an operator, to which other explicit operators add, and
+    the air content A by the same formula with q = 1 and without those.
+    """
+    w = weights
+    if not any(each.kind == "face_flux" for each in box.operators):
+        air_fluxes = AirFluxes(*map(np.zeros_like, vars(air_fluxes).values()))
+    change = air_tendency(air_fluxes)
+    air = w.c0 * fields.air + w.c1 * fields.air_previous + w.t0 * change + w.t1 * fields.air_tendency
+    moved = transport(fields.q, air_fluxes, box.boundary, box.vertical_weights)
+    reading = Reading(explicit, box.numbers, {})
+    tendency = moved.tendency + explicit_tendency(box.operators, reading, fields.q)
+    content = w.c0 * fields.air * fields.q + w.c1 * fields.air_previous * fields.q_previous
+    content = content + w.t0 * tendency + w.t1 * fields.tendency
+    start = not_below_zero(w.s0 * fields.q + w.s1 * fields.q_previous)
+    relative_density = air * box.density_factor[:, :, None]
+    k = rate_constants(box.network, column, relative_density, box.oxygen, box.nitrogen)
+    k = k * np.reshape(box.factors, (-1, 1, 1, 1))
+    cells = air_of_cells(
+        column.temperature, column.water, air, relative_density, box.thickness, (column.secant, column.light)
+    )
+    implicit = acting(box.operators, box.own_terms, Reading(column.fields, box.numbers, cells), air.shape)
+    solved = gauss_seidel(
+        box.network, Implicit(k, air, content, start, w.g, column.emission, implicit),
+        order=box.order, sweeps=box.sweeps, emitted=box.emitted, families=box.families,
+    )  # fmt: skip
+    after = Fields(solved.q, fields.q, tendency, air, fields.air, change)
+    sums = np.stack([moved.inflow, moved.outflow, solved.chemistry, solved.clipped, *solved.by_operators])
+    return Stepped(after, sums, solved.imbalance, solved.turnover)

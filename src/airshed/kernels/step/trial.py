@@ -1,0 +1,275 @@
+"""Random inputs of a step, and the compiled step and its reference implementation applied to them, for comparison."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.stepper import Stepper
+from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
+from airshed.kernels.column.operators_reference import Reading, air_of_cells
+from airshed.kernels.column.reference import Column
+from airshed.kernels.layout import Layout, Padding
+from airshed.kernels.operators import Kind, members
+from airshed.kernels.step.data import (
+    NO_OTHERS,
+    TERMS,
+    ColumnForcing,
+    OtherRanks,
+    State,
+    StepConstants,
+    TransportForcing,
+)
+from airshed.kernels.step.random_operators import random_fields, random_numbers
+from airshed.kernels.step.reference import Box, Fields, Stepped, step
+from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
+from airshed.program.weights import StageWeights
+
+Array = npt.NDArray[np.float64]
+
+CELL_AIR: Final = 1e10
+"""Air in a cell [mol], give or take a fifth: 100 m over 3 km x 3 km."""
+
+_LEAST, _MOST = 1e-15, 1e-7  # mixing ratios, eight decades
+_EMISSION_LEVELS = 3
+
+_GREATEST: Final[Mapping[Kind, float]] = {
+    "loss": 1.0, "source": 1e-8, "exchange": 30.0 * CELL_AIR, "sinking": CELL_AIR, "face_exchange": 0.04 * CELL_AIR,
+    "column_matrix": 0.04 * CELL_AIR, "face_flux": 0.0,
+}  # fmt: skip
+"""Greatest rates of operators, times the step; those that are explicit are small, so that it is stable."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All inputs of one step: forcing at the two ends of its interval, and where the step lies between them.
+
+    weight, weight_z  of the horizontal and vertical air fluxes at n;  column_weight  of the columns at n + 1
+    explicit  fields of operators that act at n, at its ends
+    boundary  concentrations (species, level, face cell) at the ends of an interval of their own, and the weight of n in
+              it; None where the lateral profile of `box` is there in all steps
+    """
+
+    box: Box
+    fields: Fields
+    air_fluxes: tuple[AirFluxes, AirFluxes]
+    columns: tuple[Column, Column]
+    explicit: tuple[Mapping[str, Array], Mapping[str, Array]]
+    weights: StageWeights
+    weight: float = 0.25
+    weight_z: float = 0.5
+    column_weight: float = 0.75
+    boundary: tuple[Array, Array] | None = None
+    boundary_weight: float = 0.375
+
+
+def random_trial(
+    kernel: MechanismKernel, area: tuple[int, int], weights: StageWeights, *,
+    seed: int = 0, sweeps: int = 1, wind: float = 0.04, sources: bool = True,
+) -> Trial:  # fmt: skip
+    """Return inputs without any structure: neighbours differ by decades, some mixing ratios and air fluxes are zero.
+
+    area     rows and columns
+    wind     greatest air flux over air content, times the step: the Courant number of a face
+    sources  whether every second species is emitted, and operators act; without them their fields are zero
+    """
+    random = np.random.default_rng(seed)
+    species, levels = len(kernel.network.species), kernel.shape.levels
+    shape = (levels, *area)
+    rows, _ = area
+    q, q_previous = (_mixing_ratios(random, (species, *shape)) for _ in range(2))
+    flow = wind * CELL_AIR / weights.g
+    air = CELL_AIR * random.uniform(0.8, 1.2, shape)
+    before = Fields(
+        q, q_previous, flow * random.uniform(-1.0, 1.0, q.shape) * q_previous, air,
+        air * random.uniform(0.98, 1.02, shape), flow * random.uniform(-1.0, 1.0, shape),
+    )  # fmt: skip
+    emitted = range(0, species, 2) if sources else range(0)
+    box = Box(
+        kernel.network, kernel.schedule.order,
+        BoundaryValues(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
+        random.uniform(0.2, 1.1, (levels, rows)) / CELL_AIR, _parabolas(random, levels),
+        random.uniform(20.0, 500.0, levels), emitted,
+        kernel.shape.families, sweeps, 0.2095, 0.7808, kernel.shape.operators,
+        kernel.shape.own_terms, random_numbers(random, kernel.shape.operators),
+    )  # fmt: skip
+    air_fluxes = _fluxes(random, shape, flow), _fluxes(random, shape, flow)
+    start = _column(random, box, shape, CELL_AIR / weights.g)
+    end = replace(_column(random, box, shape, CELL_AIR / weights.g), emission=start.emission, secant=start.secant,
+                  light=start.light)  # fmt: skip
+    sun = start.secant, start.light
+    cells = air_of_cells(start.temperature, start.water, air, air * box.density_factor[:, :, None], box.thickness, sun)
+    greatest = {kind: rate * sources / weights.g for kind, rate in _GREATEST.items()}
+    first, last = random_fields(random, box.operators, Reading({}, box.numbers, cells), shape, greatest)
+    explicit = {each.key for each in members(box.operators) if each.explicit}
+
+    def some(given: Mapping[str, Array], *, at_n: bool) -> dict[str, Array]:
+        return {name: field for name, field in given.items() if (name in explicit) == at_n}
+
+    columns_at = replace(start, fields=some(first, at_n=False)), replace(end, fields=some(last, at_n=False))
+    return Trial(box, before, air_fluxes, columns_at, (some(first, at_n=True), some(last, at_n=True)), weights)
+
+
+def with_boundary(trial: Trial, seed: int = 0) -> Trial:
+    """Return a trial with boundary concentrations that differ from face cell to face cell and in time."""
+    random, (species, levels, rows, columns) = np.random.default_rng([seed, 1]), trial.fields.q.shape
+    faces = species, levels, FaceCells(rows, columns).count
+    return replace(trial, boundary=(_mixing_ratios(random, faces), _mixing_ratios(random, faces)))
+
+
+def _mixing_ratios(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    values = np.exp(random.uniform(np.log(_LEAST), np.log(_MOST), shape))
+    return np.where(random.uniform(size=shape) < 0.1, 0.0, values)
+
+
+def _parabolas(random: np.random.Generator, levels: int) -> Array:
+    return random.uniform((0.2, 0.1, 0.2, 0.1), (0.4, 0.3, 0.4, 0.3), (levels, 4))
+
+
+def _fluxes(random: np.random.Generator, shape: tuple[int, ...], flow: float) -> AirFluxes:
+    levels, rows, columns = shape
+    each = [
+        flow * random.uniform(-1.0, 1.0, size) * (random.uniform(size=size) > 0.1)
+        for size in ((levels, rows, columns + 1), (levels, rows + 1, columns), shape)
+    ]
+    return AirFluxes(*each)
+
+
+def _column(random: np.random.Generator, box: Box, shape: tuple[int, ...], flow: float) -> Column:
+    levels, rows, columns = shape
+    light = random.uniform(0.1, 1.0, (rows, columns)) * (random.uniform(size=(rows, columns)) > 0.3)
+    secant = np.where(light > 0.0, random.uniform(1.0, 20.0, (rows, columns)), -5.0)
+    emission = (len(box.emitted), min(_EMISSION_LEVELS, levels), rows, columns)
+    return Column(
+        random.uniform(220.0, 310.0, shape), random.uniform(1e-6, 0.03, shape),
+        flow * 1e-9 * random.uniform(size=emission), secant, light,
+    )  # fmt: skip
+
+
+def between(start: Any, end: Any, weight: float) -> Any:
+    """Return arrays, or a mapping or dataclass of them, at a weight between two of their kind."""
+    if isinstance(start, Mapping):
+        return {name: between(start[name], end[name], weight) for name in start}
+    if isinstance(start, np.ndarray):
+        return start + weight * (end - start)
+    parts = {each.name: between(getattr(start, each.name), getattr(end, each.name), weight) for each in fields(start)}
+    return replace(start, **parts)
+
+
+def reference_step(trial: Trial) -> Stepped:
+    """Return the result of the reference implementation for a trial."""
+    flat = between(*trial.air_fluxes, trial.weight)
+    air_fluxes = replace(flat, upward=between(*trial.air_fluxes, trial.weight_z).upward)
+    column, explicit = between(*trial.columns, trial.column_weight), between(*trial.explicit, trial.weight)
+    box = trial.box
+    if trial.boundary is not None:
+        box = replace(box, boundary=replace(box.boundary, sides=between(*trial.boundary, trial.boundary_weight)))
+    return step(box, trial.fields, trial.weights, air_fluxes, column, explicit)
+
+
+def make_stepper(
+    kernel: MechanismKernel, trial: Trial, threads: int = 1, *, others: OtherRanks = NO_OTHERS, batch: int = 1
+) -> Stepper:
+    """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`."""
+    box = trial.box
+    _, rows, columns = trial.fields.air.shape
+    layout = kernel.layout(rows, columns)
+    constants = StepConstants(
+        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
+        box.sweeps, box.oxygen, box.nitrogen,
+    )  # fmt: skip
+    stepper = Stepper(kernel, layout, constants, threads=threads, others=others, batch=batch)
+    for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
+        packed[...] = layout.pack(getattr(trial.fields, field.name))
+    return stepper
+
+
+def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForcing]:
+    """Return the packed forcing of a trial."""
+
+    def pair(ends: Sequence[Any], name: str, padding: Padding = "constant") -> Any:
+        values = [end[name] if isinstance(end, Mapping) else getattr(end, name) for end in ends]
+        return tuple(layout.pack(each, padding=padding) for each in values)
+
+    east, north, up = (pair(trial.air_fluxes, name) for name in ("eastward", "northward", "upward"))
+    column, sun = trial.columns[0], np.stack([trial.columns[0].secant, trial.columns[0].light])
+    own = {name: pair([each.fields for each in trial.columns], name) for name in column.fields}
+    explicit = {name: pair(trial.explicit, name) for name in trial.explicit[0]}
+    return (
+        TransportForcing(
+            east, north, up, trial.weight, trial.weight_z, explicit, trial.box.numbers, boundary_of(trial, layout)
+        ),
+        ColumnForcing(
+            pair(trial.columns, "temperature", "edge"), pair(trial.columns, "water", "edge"),
+            weight=trial.column_weight, emission=layout.pack(column.emission, padding="constant"), sun=layout.pack(sun),
+            fields=own, numbers=trial.box.numbers,
+        ),
+    )  # fmt: skip
+
+
+def boundary_of(trial: Trial, layout: Layout) -> BoundaryForcing | None:
+    """Return the packed boundary concentrations of a trial, at 0 and 1 s."""
+    if trial.boundary is None:
+        return None
+    start, end = (PackedBoundary.of(layout, each, seconds) for seconds, each in enumerate(trial.boundary))
+    return BoundaryForcing(start, end, trial.boundary_weight)
+
+
+def changed(trial: Trial, name: str, factor: float) -> Trial:
+    """Return a trial where a field of operators in a column, or the last value of a number, is times a factor."""
+    if name in trial.box.numbers:
+        values = trial.box.numbers[name].copy()
+        values[-1] *= factor
+        return replace(trial, box=replace(trial.box, numbers={**trial.box.numbers, name: values}))
+
+    def other(arrays: Mapping[str, Array]) -> dict[str, Array]:
+        copies = {each: array.copy() for each, array in arrays.items()}
+        if name in copies:
+            *_, rows, columns = copies[name].shape
+            copies[name][..., rows // 2, columns // 2] *= factor
+        return copies
+
+    first, second = (replace(each, fields=other(each.fields)) for each in trial.columns)
+    return replace(trial, columns=(first, second), explicit=(other(trial.explicit[0]), other(trial.explicit[1])))
+
+
+def compiled_step(kernel: MechanismKernel, trial: Trial, threads: int = 1) -> Stepped:
+    """Return what the compiled kernel makes of a trial."""
+    stepper = make_stepper(kernel, trial, threads)
+    try:
+        sums = stepper.step(trial.weights, *forcing(trial, stepper.layout))
+        return Stepped(Fields(*map(stepper.layout.unpack, _arrays(stepper.state))), sums, stepper.imbalance)
+    finally:
+        stepper.close()
+
+
+def _arrays(state: State) -> Sequence[Any]:
+    return [state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency]
+
+
+def difference(found: Stepped, expected: Stepped, g: float) -> float:
+    """Return the greatest difference of a step from the expected one, each figure relative to its scale.
+
+    The scale of a mixing ratio or tendency is the greatest value of its species. That of chemistry is the turnover,
+    since production and loss nearly cancel. That of clipping, and of operators in a step g, is the amount of the
+    species.
+    """
+    worst = 0.0
+    for field in fields(Fields):
+        a, b = getattr(found.fields, field.name), getattr(expected.fields, field.name)
+        worst = max(worst, _relative(a - b, np.abs(b).max(axis=(-3, -2, -1), keepdims=True)))
+    amount = np.sum(expected.fields.air * expected.fields.q, axis=(1, 2, 3))
+    handled: dict[int, Any] = {TERMS.index("clipped"): amount, TERMS.index("chemistry"): expected.turnover}
+    handled |= dict.fromkeys(range(TERMS.index("outflow") + 1), 0.0)
+    for number, (a, b) in enumerate(zip(found.sums, expected.sums, strict=True)):
+        worst = max(worst, _relative(a - b, np.maximum(np.abs(b), handled.get(number, amount / g))))
+    return max(worst, _relative(found.imbalance - expected.imbalance, np.abs(expected.imbalance)))
+
+
+def _relative(error: Array, scale: Array) -> float:
+    """The greatest error over its scale; infinite where one is no number."""
+    relative = np.abs(error) / np.maximum(scale, np.finfo(np.float64).tiny)
+    return float(np.max(np.where(np.isnan(relative), np.inf, relative), initial=0.0))

@@ -1,0 +1,180 @@
+"""From data points to the cells and faces of a part of the model grid: areas, interpolation and averaging weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from airshed.core.errors import DataError
+from airshed.grid import Grid
+from airshed.grid.places import check_gaps, closed_circle
+from airshed.grid.weights import Weights, apply
+from airshed.grid.window import Window
+from airshed.kernels.arrays import weighted
+from airshed.models.air.weather.state import MetState
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Area:
+    """The columns of a grid that a meteorology works on, and those that it is asked for.
+
+    whole   the grid of the case
+    window  of it, the columns that are worked on: one more on each side than are asked for, since the density at a face
+            is the mean of the cells on both sides
+    grid    the part of the whole in that window
+    asked   the columns that are asked for, by their numbers in that window
+    """
+
+    whole: Grid
+    window: Window
+    grid: Grid
+    asked: Window
+
+    @classmethod
+    def of(cls, whole: Grid, window: Window | None) -> "Area":
+        """Return the area of a window, or that of the whole grid."""
+        everything = Window.whole(*whole.shape[1:])
+        asked = everything if window is None else window
+        around = asked.grown(1, *whole.shape[1:])
+        return cls(whole, around, whole if around == everything else whole.part(around), asked.within(around))
+
+    def cut(self, state: MetState) -> MetState:
+        """Return of a state of the columns that were worked on what is asked for."""
+        return state.part(self.asked)
+
+    def land(self, given: Array | None) -> Array:
+        """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""
+        return np.ones(self.grid.shape[1:]) if given is None else np.ascontiguousarray(self.window.of(given))
+
+
+def interpolation_matrix(nodes: Array, points: Array) -> Array:
+    """Return W (points, nodes): ``W @ values`` is the linear interpolant at the points, extrapolated beyond the ends.
+
+    A single node gives its value everywhere.
+    """
+    weights = np.zeros((points.size, nodes.size))
+    if nodes.size == 1:
+        weights[:, 0] = 1.0
+        return weights
+    left = np.clip(np.searchsorted(nodes, points, side="right") - 1, 0, nodes.size - 2)
+    fraction = (points - nodes[left]) / (nodes[left + 1] - nodes[left])
+    rows = np.arange(points.size)
+    weights[rows, left] = 1.0 - fraction
+    weights[rows, left + 1] = fraction
+    return weights
+
+
+def clamped_matrix(nodes: Array, points: Array) -> Array:
+    """Return the interpolation matrix that holds the end values beyond the ends."""
+    return interpolation_matrix(nodes, np.clip(points, nodes[0], nodes[-1]))
+
+
+def averaging_matrix(nodes: Array, edges: Array) -> Array:
+    """Return W (edges - 1, nodes): ``W @ values`` is the mean of the linear interpolant between neighbouring edges."""
+    if nodes.size == 1:
+        return np.ones((edges.size - 1, 1))
+    widths = np.diff(nodes)
+    upto_node = np.zeros((nodes.size, nodes.size))
+    for k, width in enumerate(widths):
+        upto_node[k + 1] = upto_node[k]
+        upto_node[k + 1, k : k + 2] += 0.5 * width
+    left = np.clip(np.searchsorted(nodes, edges, side="right") - 1, 0, nodes.size - 2)
+    step = edges - nodes[left]
+    fraction = step / widths[left]
+    upto_edge = upto_node[left]
+    rows = np.arange(edges.size)
+    upto_edge[rows, left] += step * (1.0 - 0.5 * fraction)
+    upto_edge[rows, left + 1] += step * 0.5 * fraction
+    return np.asarray(np.diff(upto_edge, axis=0) / np.diff(edges)[:, None])
+
+
+_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Nodes along an axis: those that a part of the grid needs, and the weights from them to its cells and faces."""
+
+    nodes: Array
+    needed: slice
+    means: Weights
+    faces: Weights
+
+    @classmethod
+    def of(cls, nodes: Array, faces: Array, cells: slice) -> "_Axis":
+        """The weights are those of the whole grid, so that a part of it has no others."""
+        means = Weights.of(averaging_matrix(nodes, faces)).part(cells)
+        at_faces = Weights.of(interpolation_matrix(nodes, faces)).part(slice(cells.start, cells.stop + 1))
+        ends = (means.nodes, at_faces.nodes)
+        first, last = min(end.start for end in ends), max(end.stop for end in ends)
+        return cls(nodes[first:last], slice(first, last), means.beginning_at(first), at_faces.beginning_at(first))
+
+
+class Points:
+    """The data's points that a part of the model grid needs."""
+
+    def __init__(self, lat: Array, lon: Array, area: Area) -> None:
+        """``lat`` and ``lon`` are the points around the whole grid, of which the area is a part."""
+        self._area = area
+        self._by_lat = _Axis.of(lat, area.whole.lat_faces, area.window.rows)
+        self._by_lon = _Axis.of(lon, area.whole.lon_faces, area.window.columns)
+        self.lat, self.lon = self._by_lat.nodes, self._by_lon.nodes
+        self.places = {"latitude": self._by_lat.needed, "longitude": self._by_lon.needed}
+
+    def of(self, field: Array) -> Array:
+        """Return the points' part of a field (..., lat, lon) at the points around the whole grid."""
+        return field[..., self._by_lat.needed, self._by_lon.needed]
+
+    def cells(self, field: Array) -> Array:
+        """Return the means over the model's cells."""
+        return weighted(self._by_lat.means, field, self._by_lon.means)
+
+    def east_faces(self, field: Array) -> Array:
+        """Return the means over the model's west and east faces."""
+        return weighted(self._by_lat.means, field, self._by_lon.faces)
+
+    def north_faces(self, field: Array) -> Array:
+        """Return the means over the model's south and north faces."""
+        return weighted(self._by_lat.faces, field, self._by_lon.means)
+
+    def from_cells(self, field: Array) -> Array:
+        """Return the values at the points of a field (lat, lon) of the whole's cells; beyond them the last ones."""
+        whole = self._area.whole
+        lat, lon = (
+            Weights.of(clamped_matrix(cells, nodes)) for cells, nodes in ((whole.lat, self.lat), (whole.lon, self.lon))
+        )
+        return apply(lat, field, lon)
+
+
+def covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
+    """Return the part of the data around the grid, its longitudes as the grid counts them.
+
+    raises  DataError where the data does not cover the grid
+    """
+    centre = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
+    lon = dataset["longitude"].values
+    turned = dataset.assign_coords(longitude=lon + 360.0 * np.round((centre - lon) / 360.0)).sortby("longitude")
+    twice = np.diff(turned["longitude"].values, prepend=-np.inf) < _TOLERANCE  # 0 and 360 of a whole circle
+    if twice.any():
+        turned = turned.isel(longitude=np.flatnonzero(~twice))
+    nodes = turned["longitude"].values
+    if nodes[0] > grid.lon_faces[0] + _TOLERANCE or nodes[-1] < grid.lon_faces[-1] - _TOLERANCE:
+        circle = closed_circle(nodes)
+        if circle is not None:
+            turned = turned.isel(longitude=circle[0]).assign_coords(longitude=circle[1])
+    pieces = {}
+    for name, faces in (("latitude", grid.lat_faces), ("longitude", grid.lon_faces)):
+        nodes = turned[name].values
+        if nodes[0] > faces[0] + _TOLERANCE or nodes[-1] < faces[-1] - _TOLERANCE:
+            raise DataError(
+                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {faces[0]:g} to "
+                f"{faces[-1]:g} ({dataset['u'].attrs['file']}); take a smaller area or download more"
+            )
+        first = max(int(np.searchsorted(nodes, faces[0] + _TOLERANCE)) - 1, 0)
+        last = min(int(np.searchsorted(nodes, faces[-1] - _TOLERANCE)), nodes.size - 1)
+        check_gaps(name, nodes[first : last + 1], f"the data of {dataset['u'].attrs['file']}")
+        pieces[name] = slice(first, last + 1)
+    return turned.isel(pieces)
