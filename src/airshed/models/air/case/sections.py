@@ -197,7 +197,7 @@ class MeteorologySection(Section):
     cloud_top: Release = setting("3000 m", "height of its top.", validate_default=True, only_for="uniform")
     updraught: MassFlux = setting(
         "0 kg/m2/s",
-        "air that convection carries up through that cloud, over the area; it enters below the base and leaves at the top.",
+        "air that convection carries up through that cloud; it enters below the base and leaves at the top.",
         only_for="uniform",
     )
 
