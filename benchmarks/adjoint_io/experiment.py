@@ -21,7 +21,7 @@ from airshed.inverse.choice import make_stores
 from airshed.inverse.gradient import costs_of, run_forward
 from airshed.inverse.options import Options
 from airshed.inverse.trajectory import Trajectory
-from airshed.io.strategies.names import STRATEGIES
+from airshed.io.strategies.choice import STRATEGIES
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.parallel.communicator import Communicator

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
 from airshed.grid.grid import lonlat_axes
-from airshed.io.copying import Lent
+from airshed.io.background import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
-from airshed.io.strategies.names import STRATEGIES, Strategy, missing
+from airshed.io.strategies.choice import STRATEGIES, Strategy, missing
 from airshed.models.air.fields import air_registry
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.decomposition import Decomposition, Tile

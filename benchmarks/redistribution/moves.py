@@ -10,8 +10,7 @@ import numpy as np
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.redistribution import Distribution, Redistribution, Transport, choose, possible_plans
-from airshed.parallel.redistribution.costs import Costs, predict
-from airshed.parallel.redistribution.measure import shared
+from airshed.parallel.redistribution.costs import Costs, predict, shared
 from airshed.parallel.redistribution.plan import Plan
 
 ARRAYS: Final = {"paper": (35, 5, 56, 60), "ten times": (66, 18, 70, 71)}

@@ -13,7 +13,7 @@ from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.mpiexec import find_mpiexec
-from airshed.parallel.redistribution.sockets import new_token
+from airshed.parallel.redistribution.tcp import new_token
 from benchmarks.redistribution.moves import ARRAYS, SPAN
 from benchmarks.redistribution.worker import REQUEST
 

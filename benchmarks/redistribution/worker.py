@@ -16,8 +16,8 @@ import numpy as np
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import Communicator, world
-from airshed.parallel.redistribution.measure import timer_overhead
-from airshed.parallel.redistribution.mpi import MpiMessages
+from airshed.parallel.redistribution.costs import timer_overhead
+from airshed.parallel.redistribution.redistribution import MpiMessages
 from airshed.parallel.redistribution.shared_memory import SharedMemory
 from airshed.parallel.redistribution.tcp import Line, TwoJobs
 from benchmarks.redistribution.moves import measured

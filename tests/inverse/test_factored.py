@@ -10,7 +10,7 @@ from airshed.inverse.factored import Factors, factored
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import Inventory, InventorySettings, build_inventory
 from airshed.models.air.species_map import EmissionMap
-from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.domain import Subdomain
 from airshed.process.context import Source
 
 START = np.datetime64("2022-08-31T00:00:00")

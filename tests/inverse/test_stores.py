@@ -22,7 +22,7 @@ from airshed.inverse.stores.groups import GroupStore
 from airshed.inverse.stores.outer import RoundedStore, SlowStore
 from airshed.inverse.stores.shared import SharedStore
 from airshed.inverse.stores.store import LARGE, MemoryStore
-from airshed.io import zarr_arrays
+from airshed.io import archive
 from airshed.io.block_file import BlockFile
 from airshed.kernels.host import address
 from airshed.models.air.case.sections import AdjointSection
@@ -138,7 +138,7 @@ def test_single_precision_refuses_what_it_cannot_hold():
 
 @pytest.mark.parametrize("shape", [(7, 5, 4), (1, 9, 8), (2, 3, 90), (0, 4), (40,), ()])
 def test_a_large_array_is_several_chunks_of_a_group(tmp_path, monkeypatch, shape):
-    monkeypatch.setattr(zarr_arrays, "LARGEST", 400)
+    monkeypatch.setattr(archive, "LARGEST", 400)
     store, given = GroupStore(tmp_path), {"q": np.random.default_rng(0).random(shape)}
     store.put("level-0", given)
     assert same(store.get("level-0"), given)

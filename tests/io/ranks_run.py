@@ -21,7 +21,7 @@ from airshed.core.errors import AirshedError
 from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.grid.grid import lonlat_axes
-from airshed.io.copying import Lent
+from airshed.io.background import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore

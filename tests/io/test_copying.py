@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import DataError
-from airshed.io.background import BackgroundWriter
-from airshed.io.copying import Copy, Lent
+from airshed.io.background import BackgroundWriter, Copy, Lent
 from airshed.io.results import open_run
 
 RECORDS = 12

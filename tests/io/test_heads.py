@@ -13,8 +13,8 @@ import xarray as xr
 from tests.started import python
 
 from airshed.core.errors import DataError, OutputError
-from airshed.io import heads
-from airshed.io.heads import check_heads
+from airshed.io import hdf5
+from airshed.io.hdf5 import check_heads
 from airshed.io.netcdf import load_netcdf
 from airshed.io.results import open_run
 
@@ -65,7 +65,7 @@ def endless(sound: Path) -> Path:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let half a second of processor time be the limit."""
-    monkeypatch.setattr(heads, "SECONDS", 0.5)
+    monkeypatch.setattr(hdf5, "SECONDS", 0.5)
 
 
 def _without_length(content: bytes) -> bytes:
@@ -79,7 +79,7 @@ def _without_length(content: bytes) -> bytes:
 def test_a_file_on_which_the_library_loops_is_refused(endless: Path) -> None:
     """In a process of its own, which would never end without the check."""
     code = (
-        "from pathlib import Path; import airshed.io.heads as heads, airshed.io.netcdf as netcdf; heads.SECONDS = 0.5\n"
+        "from pathlib import Path; import airshed.io.hdf5 as hdf5, airshed.io.netcdf as netcdf; hdf5.SECONDS = 0.5\n"
         f"try: netcdf.load_netcdf(Path({str(endless)!r}))\nexcept netcdf.DataError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
@@ -89,8 +89,8 @@ def test_a_file_on_which_the_library_loops_is_refused(endless: Path) -> None:
 def test_the_library_does_loop_and_the_sound_file_passes(endless: Path, sound: Path) -> None:
     """Of several files the one at fault is named; after it the others still open."""
     with pytest.raises(DataError, match=r"endless\.nc: the HDF5 library comes to no end"):
-        heads._let_read([sound, endless, sound], heads._library(), 0.5)
-    heads._let_read([sound, sound], heads._library(), 0.5)
+        hdf5._let_read([sound, endless, sound], hdf5._library(), 0.5)
+    hdf5._let_read([sound, sound], hdf5._library(), 0.5)
     assert load_netcdf(sound)["t"].values.sum() == 12.0
 
 
@@ -124,9 +124,9 @@ def test_threads_are_told_one_by_one(endless: Path, sound: Path) -> None:
 def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
     """Each of them looks at the file by a child of its own, and they go on together."""
     code = (
-        "from pathlib import Path; import airshed.io.heads as heads, airshed.io.netcdf as netcdf\n"
+        "from pathlib import Path; import airshed.io.hdf5 as hdf5, airshed.io.netcdf as netcdf\n"
         "from airshed.parallel.communicator import world\n"
-        f"heads.SECONDS, ranks = 0.5, world()\ntry: netcdf.load_netcdf(Path({str(endless)!r}))\n"
+        f"hdf5.SECONDS, ranks = 0.5, world()\ntry: netcdf.load_netcdf(Path({str(endless)!r}))\n"
         "except netcdf.DataError as error: refused = ranks.gather_all('comes to no end' in str(error))\n"
         f"print(refused, netcdf.load_netcdf(Path({str(sound)!r})).sizes['lat'])"
     )
@@ -142,16 +142,16 @@ def test_what_is_slow_passes_and_what_dies_does_not(tmp_path: Path) -> None:
     source.write_text(OTHER_LIBRARY)
     library = str(tmp_path / "library.so")
     subprocess.run(["g++", "-shared", "-fPIC", "-o", library, str(source)], check=True)
-    heads._let_read([tmp_path / "a", tmp_path / "w"], library, 0.5)
+    hdf5._let_read([tmp_path / "a", tmp_path / "w"], library, 0.5)
     with pytest.raises(DataError, match=r"/a: the HDF5 library comes to no end"):
-        heads._let_read([tmp_path / "a", tmp_path / "w"], library, 0.05)
+        hdf5._let_read([tmp_path / "a", tmp_path / "w"], library, 0.05)
     with pytest.raises(DataError, match=r"/c: the HDF5 library crashes on its description"):
-        heads._let_read([tmp_path / "a", tmp_path / "c"], library, 0.5)
+        hdf5._let_read([tmp_path / "a", tmp_path / "c"], library, 0.5)
 
 
 def test_a_head_is_read_once_until_its_file_changes(sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[list[Path]] = []
-    monkeypatch.setattr(heads, "_let_read", lambda paths, *_: read.append(paths))
+    monkeypatch.setattr(hdf5, "_let_read", lambda paths, *_: read.append(paths))
     check_heads([sound, sound])
     check_heads([sound])
     sound.write_bytes(_without_length(sound.read_bytes()) + b"x")
@@ -168,7 +168,7 @@ def test_a_refused_file_is_refused_again(endless: Path) -> None:
 
 def test_what_is_no_hdf5_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who opens it tells what is wrong; a child is not started."""
-    monkeypatch.setattr(heads, "_let_read", lambda *_: pytest.fail("a child is started"))
+    monkeypatch.setattr(hdf5, "_let_read", lambda *_: pytest.fail("a child is started"))
     (tmp_path / "text.nc").write_text("no data")
     xr.Dataset({"t": ("x", np.ones(2))}).to_netcdf(tmp_path / "classic.nc", format="NETCDF3_64BIT")
     check_heads([tmp_path / "text.nc", tmp_path / "classic.nc", tmp_path / "missing.nc", tmp_path])
@@ -187,7 +187,7 @@ def test_where_no_child_starts_the_file_is_opened_without(
 def test_a_child_that_others_end_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     ended = subprocess.CompletedProcess([], -number, b".", b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
-    heads._let_read([tmp_path / "a"], "library", 0.5)
+    hdf5._let_read([tmp_path / "a"], "library", 0.5)
     ended.returncode = -signal.SIGSEGV  # the control
     with pytest.raises(DataError, match="crashes on"):
-        heads._let_read([tmp_path / "a"], "library", 0.5)
+        hdf5._let_read([tmp_path / "a"], "library", 0.5)

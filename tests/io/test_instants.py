@@ -12,7 +12,7 @@ import pytest
 
 from airshed.core.errors import DataError
 from airshed.io.hdf5 import hdf5
-from airshed.io.instants import Fields, Instants, together
+from airshed.io.timeline import Fields, Instants, together
 from airshed.parallel.communicator import Alone
 
 

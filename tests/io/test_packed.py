@@ -12,8 +12,8 @@ import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from airshed.io.era5_fields import Packed, values_of
 from airshed.io.netcdf import open_netcdf
-from airshed.io.packed import Packed, values_of
 
 SHAPE = (3, 4, 5)
 KEYS = [

@@ -16,9 +16,8 @@ from tests.started import python
 
 from airshed.core.errors import OutputError
 from airshed.io.folder import RunFolder
-from airshed.io.merge import merge
-from airshed.io.results import open_run
-from airshed.io.strategies.names import COMPRESSING, Strategy, missing
+from airshed.io.results import merge, open_run
+from airshed.io.strategies.choice import COMPRESSING, Strategy, missing
 from airshed.parallel.communicator import Alone
 
 from . import ranks_run
@@ -259,7 +258,7 @@ def run_by_openmpi(ranks, name, folder, *options):
     """Run the toy model by OpenMPI, whose packages bring the parallel libraries."""
     if shutil.which("mpiexec.openmpi") is None:
         pytest.skip("OpenMPI is not installed: apt install openmpi-bin")
-    ask = f"from airshed.io.strategies.names import missing; print(missing({name.partition(':')[0]!r}) or '')"
+    ask = f"from airshed.io.strategies.choice import missing; print(missing({name.partition(':')[0]!r}) or '')"
     asked = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, env=OPENMPI)
     if asked.returncode or asked.stdout.strip():
         pytest.skip(asked.stdout.strip() or asked.stderr)

@@ -23,7 +23,7 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import REACH, SIDES, OtherRanks, Side
 from airshed.kernels.step.trial import Trial, forcing, make_stepper
 from airshed.parallel.decomposition import Decomposition, Tile
-from airshed.parallel.subdomain import total
+from airshed.parallel.domain import total
 from airshed.program.weights import StageWeights, two_step_weights
 
 Compiled = Callable[..., MechanismKernel]

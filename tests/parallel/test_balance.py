@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.started import python
 
 from airshed.kernels.layout import Layout
-from airshed.parallel.balance import BalanceRecord, Columns
-from airshed.parallel.levelling import Move, cuts, level, worthwhile
+from airshed.parallel.balance import BalanceRecord, Columns, Move, cuts, level, worthwhile
 from airshed.parallel.redistribution.costs import FREE, Line
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")

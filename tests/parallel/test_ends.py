@@ -9,11 +9,11 @@ from contextlib import closing
 
 import pytest
 
-from airshed.parallel.ends import Ends, be_watched
+from airshed.parallel.lost_ranks import Ends, be_watched
 
 pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="ends are watched on Linux alone")
 
-RANK = "import sys; from airshed.parallel.ends import be_watched; be_watched(sys.argv[1], int(sys.argv[2])); "
+RANK = "import sys; from airshed.parallel.lost_ranks import be_watched; be_watched(sys.argv[1], int(sys.argv[2])); "
 WAITING = "print('here', flush=True); sys.stdin.read()"
 COMING_TWICE = """
 import fcntl, socket

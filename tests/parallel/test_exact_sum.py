@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.mechanism import load_mechanism
 from airshed.parallel.communicator import Alone
-from airshed.parallel.subdomain import Subdomain, total, totals
+from airshed.parallel.domain import Subdomain, total, totals
 
 FINITE = st.floats(-1e30, 1e30, allow_subnormal=False)
 ANY = st.floats(-1e300, 1e300) | st.sampled_from([np.nan, np.inf, -np.inf, 5e-324, -0.0, 1e300])

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.started import python
 
-from airshed.parallel.allgather import Allgather, allgather_cuts
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import fits
+from airshed.parallel.groups import Allgather, allgather_cuts
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 CASES = Path(__file__).parents[2] / "cases"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.parallel.noise import Facts, Filter
+from airshed.parallel.lost_ranks import Facts, Filter
 
 RULE, DASHES = b"=" * 83, b"-" * 74
 HYDRA = (
@@ -51,7 +51,7 @@ def test_hydras_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None:
 def test_the_first_to_end_counts_more_than_hydras_word_of_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     _, facts = passed(OURS + HYDRA, [])
     assert facts.lost(first=1) == 3
-    monkeypatch.setattr("airshed.parallel.noise.socket.gethostname", lambda: "node1")
+    monkeypatch.setattr("airshed.parallel.lost_ranks.socket.gethostname", lambda: "node1")
     assert (facts.lost(first=1), facts.lost()) == (1, 3)
 
 

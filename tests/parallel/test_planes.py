@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.parallel.planes import cut_planes, most_ranks
+from airshed.parallel.groups import cut_planes, most_ranks
 
 SIZES = st.integers(1, 30)
 

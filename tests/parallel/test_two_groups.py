@@ -23,8 +23,7 @@ from airshed.models.air.programs.one_step import OneStepRunner
 from airshed.models.air.programs.records import MoveRecord
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition
-from airshed.parallel.exchange import Exchange
-from airshed.parallel.groups import Groups
+from airshed.parallel.groups import Exchange, Groups
 from airshed.parallel.redistribution import make_plan, simulate
 from airshed.program.integrators import strang
 from airshed.program.placement import device, placed

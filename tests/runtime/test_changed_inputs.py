@@ -17,7 +17,7 @@ import airshed
 from airshed.case.toml import write_toml
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError, CaseError
-from airshed.io import inputs
+from airshed.io import run_state
 from airshed.io.run_state import read_state
 
 SPECIES_MAP = (
@@ -209,33 +209,33 @@ class OpenedFiles:
 
 @pytest.fixture
 def small_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(inputs, "WHOLE", 100)
+    monkeypatch.setattr(run_state, "WHOLE", 100)
     return
 
 
 def test_of_large_files_samples_and_the_time_of_change_count(tmp_path: Path, small_limit: None) -> None:
     path = tmp_path / "weather.nc"
     path.write_bytes(bytes(200_000))
-    marks = inputs.Inputs([path], tmp_path).marks()
-    assert inputs.Inputs(base=tmp_path).changed(marks) == []
+    marks = run_state.Inputs([path], tmp_path).marks()
+    assert run_state.Inputs(base=tmp_path).changed(marks) == []
     shutil.move(path, tmp_path / "moved.nc")
     shutil.move(tmp_path / "moved.nc", path)
-    assert inputs.Inputs(base=tmp_path).changed(marks) == []
+    assert run_state.Inputs(base=tmp_path).changed(marks) == []
     time = path.stat().st_mtime_ns
     with path.open("r+b") as file:
         file.seek(100_000)
         file.write(b"1")
     os.utime(path, ns=(time, time))
-    assert inputs.Inputs(base=tmp_path).changed(marks) == ["weather.nc has changed"]
+    assert run_state.Inputs(base=tmp_path).changed(marks) == ["weather.nc has changed"]
 
 
 def test_files_beside_the_case_may_move_with_it(tmp_path: Path) -> None:
     for place in ("one", "two"):
         (tmp_path / place / "case").mkdir(parents=True)
         (tmp_path / place / "weather.nc").write_bytes(b"wind")
-    marks = inputs.Inputs([tmp_path / "one" / "case" / ".." / "weather.nc"], tmp_path / "one" / "case").marks()
+    marks = run_state.Inputs([tmp_path / "one" / "case" / ".." / "weather.nc"], tmp_path / "one" / "case").marks()
     (tmp_path / "one" / "weather.nc").unlink()
-    moved = inputs.Inputs([tmp_path / "two" / "weather.nc"], tmp_path / "two" / "case")
+    moved = run_state.Inputs([tmp_path / "two" / "weather.nc"], tmp_path / "two" / "case")
     assert moved.differences(marks) == []
     (tmp_path / "two" / "weather.nc").write_bytes(b"rain")
     assert len(moved.differences(marks)) == 2

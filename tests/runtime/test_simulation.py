@@ -401,7 +401,8 @@ def test_a_library_that_is_missing_is_told_before_earlier_results_are_set_aside(
     with airshed.Simulation(make(), output=tmp_path / "run", meteorology=winds()) as simulation:
         simulation.run()
     earlier = {path.name for path in (tmp_path / "run").iterdir()}
-    monkeypatch.setattr("airshed.io.strategies.names.missing", lambda name: "install it" if name == "pnetcdf" else None)
+    lacks = lambda name: "install it" if name == "pnetcdf" else None  # noqa: E731
+    monkeypatch.setattr("airshed.io.strategies.choice.missing", lacks)
     for section in ({"output": [{"strategy": "pnetcdf"}]}, {"restart": {"strategy": "pnetcdf:async"}}):
         case = airshed.Case.from_dict(settings() | section)
         with pytest.raises(OutputError, match="install it"):

@@ -14,8 +14,8 @@ from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.box import Box
 from airshed.io.archive import load_arrays, save_arrays
-from airshed.io.merge import merge
-from airshed.io.strategies.names import missing
+from airshed.io.results import merge
+from airshed.io.strategies.choice import missing
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.runtime import registry

@@ -9,7 +9,7 @@ from airshed.case.values import YEARS, Fields, FileName, Instant, Interval, Leng
 from airshed.core.settings import KEY, OrWords, Section, Whole, refuse, setting
 from airshed.core.units import Quantity
 from airshed.io.cf import Statistic
-from airshed.io.strategies.names import AUTO, COMPRESSING, Strategy
+from airshed.io.strategies.choice import AUTO, COMPRESSING, Strategy
 
 
 class TimeSection(Section):

@@ -13,7 +13,7 @@ from airshed.core.errors import OutputError
 from airshed.core.settings import KEY, measured, refuse
 from airshed.core.text import quoted, shown
 from airshed.core.units import Quantity
-from airshed.io.strategies.names import Strategy
+from airshed.io.strategies.choice import Strategy
 
 Length = Annotated[Quantity, measured("s", least="1 s", most="100 year")]
 Interval = Annotated[Quantity, measured("s", least="1 s", most="1000 year")]

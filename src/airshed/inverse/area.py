@@ -13,8 +13,8 @@ from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.step.data import NO_OTHERS, OtherRanks, Swap
 from airshed.models.air.model import AirModel
+from airshed.parallel.domain import Subdomain
 from airshed.parallel.halo import edge_swap
-from airshed.parallel.subdomain import Subdomain
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import Inventory
-from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.domain import Subdomain
 from airshed.process.context import Source
 
 Array = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
-from airshed.io.strategies.mpiio import mpi_guarded
+from airshed.io.strategies.in_place import mpi_guarded
 from airshed.parallel.communicator import Communicator
 
 Bytes = npt.NDArray[np.uint8]

@@ -25,14 +25,15 @@ from airshed.core.errors import OutputError
 from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
 from airshed.io.channel import Channel
-from airshed.io.inputs import Inputs, in_words
 from airshed.io.run_state import (
     STATE_FILE,
+    Inputs,
     RunState,
     case_hash,
     changed_inputs,
     check_replaceable,
     check_resumable,
+    in_words,
     read_state,
     results,
 )

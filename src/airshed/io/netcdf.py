@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from airshed.core.errors import AirshedError, DataError
 from airshed.core.files import plain_file
 from airshed.io.classic import needed
-from airshed.io.hdf5 import hdf5
-from airshed.io.heads import HDF5, check_heads
+from airshed.io.hdf5 import HDF5, check_heads, hdf5
 
 if TYPE_CHECKING:
     import xarray as xr

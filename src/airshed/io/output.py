@@ -19,11 +19,11 @@ from airshed.core.every import Every
 from airshed.core.fields import FieldSpec, FieldView
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
+from airshed.io.background import Copy
 from airshed.io.cf import Compression, Layout, Statistic
-from airshed.io.copying import Copy
 from airshed.io.folder import RECORDS, RunFolder
 from airshed.io.strategies import open_store
-from airshed.io.strategies.names import Strategy
+from airshed.io.strategies.choice import Strategy
 from airshed.io.strategies.store import Block, Place, Record, prepare_records
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

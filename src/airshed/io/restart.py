@@ -21,9 +21,7 @@ from airshed.grid.box import Box
 from airshed.io.archive import reading
 from airshed.io.channel import Channel
 from airshed.io.folder import RESTARTS, RunFolder
-from airshed.io.strategies.choice import choose, probe_restart
-from airshed.io.strategies.names import AUTO, Strategy, check_there
-from airshed.io.strategies.regroup import covers
+from airshed.io.strategies.choice import AUTO, Strategy, check_there, choose, probe_restart
 from airshed.io.strategies.states import (
     FORMATS,
     GATHER,
@@ -34,6 +32,7 @@ from airshed.io.strategies.states import (
     remove_state,
     state_store,
 )
+from airshed.io.strategies.store import covers
 
 _KEPT: Final = 2
 Array = NDArray[Any]

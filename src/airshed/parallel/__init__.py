@@ -1,5 +1,6 @@
 """Several ranks in one run: domain decomposition and communication.
 
-``decomposition`` divides the grid into tiles, ``subdomain`` is this rank's tile with exact sums over all ranks,
-``communicator`` has the collective calls, ``halo`` exchanges edges with neighbours.
+``communicator`` has the collective calls, ``decomposition`` divides the grid into tiles, ``domain`` is this rank's part
+with exact sums over all ranks, ``halo`` exchanges edges with neighbours, ``balance`` moves columns to idle ranks,
+``groups`` runs transport and chemistry on two groups of ranks by ``redistribution``; ``launch`` starts ranks.
 """

@@ -16,10 +16,9 @@ import numpy as np
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import REACH, SIDES, Side
-from airshed.parallel.communicator import MpiRanks
+from airshed.parallel.communicator import MpiRanks, all_of
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE, Decomposition
-from airshed.parallel.subdomain import Subdomain
-from airshed.parallel.waiting import all_of
+from airshed.parallel.domain import Subdomain
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -18,10 +18,9 @@ from typing import IO, Final
 
 from airshed.core.errors import AirshedError
 from airshed.core.text import counted
-from airshed.parallel.ends import Ends, be_watched
 from airshed.parallel.environment import ASKED_FOR, launched, launched_rank, ranks_asked_for
+from airshed.parallel.lost_ranks import ANNOUNCEMENT, Ends, Facts, Filter, be_watched
 from airshed.parallel.mpiexec import find_mpiexec
-from airshed.parallel.noise import ANNOUNCEMENT, Facts, Filter
 
 TERMINALS: Final = "AIRSHED_TERMINALS"
 """Variable with the streams, stdout and stderr, that end on the user's terminal; ranks write into pipes."""

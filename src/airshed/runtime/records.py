@@ -18,13 +18,13 @@ from airshed.core.every import INSTANT, Every
 from airshed.core.report import Report
 from airshed.core.toml_text import parse_toml
 from airshed.core.units import to
+from airshed.io.background import Lent
 from airshed.io.channel import Channel
-from airshed.io.copying import Lent
 from airshed.io.folder import RECORDS, RESTARTS, RunFolder, check_usable
-from airshed.io.inputs import Inputs
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
-from airshed.io.strategies.names import AUTO, Strategy, check_there
+from airshed.io.run_state import Inputs
+from airshed.io.strategies.choice import AUTO, Strategy, check_there
 from airshed.io.strategies.store import count_records
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.model import Model, Snapshot

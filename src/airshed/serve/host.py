@@ -11,9 +11,8 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.report import Report
 from airshed.core.toml_text import parse_toml
-from airshed.parallel.communicator import Communicator
+from airshed.parallel.communicator import Communicator, barrier
 from airshed.parallel.failure import catching_together, raising_together
-from airshed.parallel.waiting import barrier
 from airshed.runtime.model import Timings
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation

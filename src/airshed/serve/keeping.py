@@ -11,8 +11,8 @@ from airshed.case.case import MACHINE, RunCase
 from airshed.core.atomic import guarded
 from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RunFolder
-from airshed.io.inputs import Inputs
 from airshed.io.restart import Restart, RestartStore
+from airshed.io.run_state import Inputs
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Snapshot
 from airshed.runtime.records import fitting

@@ -19,7 +19,7 @@ from airshed.models.air.weather.fields import CLOUD_WATER, WeatherNeeds
 from airshed.models.air.weather.state import ALWAYS
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition
-from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.domain import Subdomain
 
 ROWS, COLUMNS = 8, 24
 ERA5 = str(resource("cases/west-europe") / "meteorology" / "*.nc")

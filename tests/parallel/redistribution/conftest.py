@@ -13,7 +13,7 @@ import pytest
 from tests.started import python
 
 from airshed.parallel.redistribution import Plan, Redistribution
-from airshed.parallel.redistribution.messages import MessageHop
+from airshed.parallel.redistribution.redistribution import MessageHop
 
 
 class ThreadMessages:

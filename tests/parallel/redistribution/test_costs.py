@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from airshed.parallel.redistribution import Distribution, Redistribution, choose, make_plan
-from airshed.parallel.redistribution.costs import FREE, Costs, Line, predict, predictions
-from airshed.parallel.redistribution.measure import fitted, timer_overhead
-from airshed.parallel.redistribution.mpi import OwnMessages
+from airshed.parallel.redistribution.costs import FREE, Costs, Line, fitted, predict, predictions, timer_overhead
+from airshed.parallel.redistribution.redistribution import OwnMessages
 
 SHAPE = (32, 4, 16, 16)
 PLANES = Distribution.spread(SHAPE, range(8), axes=(0, 1))

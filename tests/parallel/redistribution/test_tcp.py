@@ -17,8 +17,7 @@ from tests.started import python
 
 from airshed.core.errors import LinkError
 from airshed.parallel.redistribution import Distribution, Redistribution, make_plan
-from airshed.parallel.redistribution.sockets import Sockets, new_token
-from airshed.parallel.redistribution.tcp import Line, TwoJobs
+from airshed.parallel.redistribution.tcp import Line, Sockets, TwoJobs, new_token
 
 PLAN = make_plan(Distribution((2,), {0: [slice(2)]}), Distribution((2,), {1: [slice(2)]}))
 

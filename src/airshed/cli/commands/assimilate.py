@@ -59,7 +59,7 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.inverse.fourdvar.folder import check_inputs, prepared
     from airshed.inverse.fourdvar.results import write_results
     from airshed.inverse.fourdvar.study import Seen, opened
-    from airshed.io.inputs import Inputs
+    from airshed.io.run_state import Inputs
     from airshed.plot.assimilation import plot_assimilation
 
     teller = Iterations(quiet=quiet or not is_first())

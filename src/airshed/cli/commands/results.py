@@ -42,7 +42,7 @@ def merge(
     name: Annotated[str | None, typer.Option(help="One result of the run; all of them without it.")] = None,
 ) -> None:
     """Turn a result that lies in many files (`files`, `zarr`) into one netCDF file, and remove the many."""
-    from airshed.io.merge import merge as merge_results
+    from airshed.io.results import merge as merge_results
 
     made = merge_results(run, name)
     for path in made:

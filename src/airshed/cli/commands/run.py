@@ -60,7 +60,7 @@ def run(
     files; --resume goes on from there.
     """
     if strategy is not None:
-        from airshed.io.strategies.names import Strategy
+        from airshed.io.strategies.choice import Strategy
 
         Strategy.parse(strategy)
     _refuse_too_many(case, settings(overrides, threads), ranks)

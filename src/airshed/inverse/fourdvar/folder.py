@@ -7,7 +7,7 @@ from typing import Final
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import CaseError
 from airshed.core.files import read_text
-from airshed.io.inputs import Inputs, in_words
+from airshed.io.run_state import Inputs, in_words
 from airshed.models.air.case import Case
 
 STATE: Final = "state.npz"

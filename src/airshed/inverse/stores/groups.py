@@ -6,7 +6,7 @@ from typing import Final
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
 from airshed.inverse.stores.store import Arrays, Sums, aligned, check, checksums
-from airshed.io.zarr_arrays import load_group, remove_group, save_group
+from airshed.io.archive import load_group, remove_group, save_group
 
 _SUFFIX: Final = ".zarr"
 

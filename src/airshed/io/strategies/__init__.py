@@ -14,12 +14,10 @@ from functools import partial
 from typing import Final
 
 from airshed.io.strategies.checked import Checked
-from airshed.io.strategies.choice import choose, probe_output
-from airshed.io.strategies.files import PrivateRecords
-from airshed.io.strategies.gather import gathered
+from airshed.io.strategies.choice import AUTO, COMPRESSING, Strategy, check_there, choose, probe_output
+from airshed.io.strategies.files import PrivateRecords, gathered
+from airshed.io.strategies.in_place import SharedFile
 from airshed.io.strategies.library import ParallelRecords, PnetcdfFile
-from airshed.io.strategies.mpiio import SharedFile
-from airshed.io.strategies.names import AUTO, COMPRESSING, Strategy, check_there
 from airshed.io.strategies.store import Place, Store, kind_of
 from airshed.io.strategies.zarr_store import Shards
 

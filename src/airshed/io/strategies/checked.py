@@ -18,8 +18,7 @@ from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import reading
-from airshed.io.strategies.regroup import covers
-from airshed.io.strategies.store import Block, Place, Record, Store
+from airshed.io.strategies.store import Block, Place, Record, Store, covers
 
 JOURNAL: Final = "checksums"
 _ANEW: Final = "run anew without --resume"

@@ -1,8 +1,8 @@
-"""The strategy "auto": measures those that this machine has, with a small probe, and takes the fastest.
+"""The strategies by name: what a case may say, what this machine has, and which is the fastest ("auto").
 
-The probe writes records of the output itself, as many fields as make a few megabytes, and the result of them, or small
-restarts, into a folder beside the real ones; the slowest rank counts. What was taken stands in a file there, so that a
-run that is taken up again goes on with it; records that are there leave only strategies that go on with them.
+The probe of "auto" writes records of the output itself, as many fields as make a few megabytes, and their result, or
+small restarts, into a folder beside the real ones; the slowest rank counts. What was taken stands in a file there, so
+that a resumed run continues with it; records that are there leave only strategies that continue them.
 """
 
 import shutil
@@ -10,19 +10,66 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
 from airshed.core.atomic import guarded, write_whole
+from airshed.core.errors import OutputError
 from airshed.core.fields import FieldSpec
+from airshed.core.text import suggestion
 from airshed.grid.box import Box
 from airshed.io.channel import Channel
-from airshed.io.strategies.names import STRATEGIES, missing
+from airshed.io.strategies.library import LIBRARIES
 from airshed.io.strategies.states import StateStore
 from airshed.io.strategies.store import TAKEN, Place, Store
+
+STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
+AUTO: Final = "auto"
+COMPRESSING: Final = ("gather", "files", "zarr")
+"""Those that can compress: ranks that write one file together have to know beforehand where each part begins."""
+
+_MODES: Final = {"sync": False, "async": True}
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How files are written: by which strategy, and whether behind the computation (asynchronous)."""
+
+    name: str
+    asynchronous: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the strategy that a text names: "NAME" or "NAME:sync", "NAME:async"; raises OutputError for others."""
+        name, colon, mode = text.partition(":")
+        if name not in (*STRATEGIES, AUTO):
+            raise OutputError(f"there is no strategy {name!r}; {suggestion(name, (*STRATEGIES, AUTO))}")
+        if colon and mode not in _MODES:
+            raise OutputError(f'strategy {text!r}: after the colon comes "sync" or "async", not {mode!r}')
+        return cls(name, _MODES[mode] if colon else False)
+
+    def __str__(self) -> str:
+        return f"{self.name}:{'async' if self.asynchronous else 'sync'}"
+
+
+def check_there(strategy: Strategy) -> None:
+    """Raise OutputError, which names what to install, where this machine lacks what a strategy needs."""
+    reason = missing(strategy.name)
+    if reason is not None:
+        raise OutputError(f'strategy "{strategy.name}" is not there: {reason}')
+
+
+def missing(name: str) -> str | None:
+    """Return why a strategy cannot be used on this machine and what to install; None where it can."""
+    if name not in LIBRARIES:
+        return None
+    reason: str | None = import_module(LIBRARIES[name]).available()
+    return reason
+
 
 _PROBE: Final = 4 * 1024 * 1024
 _RECORDS: Final = 2

@@ -1,11 +1,14 @@
-"""The strategy "files": each rank writes private files; a manifest makes one dataset of them.
+"""The strategies "gather" and "files".
 
-While the run goes, each rank writes its part of each record as a file of its own. At the end each rank makes one
-netCDF-4 file of its parts, and the root, last of all, the manifest that names them and the file of what they share: the
-coordinates, times and attributes of the whole. No rank sends another one anything.
+gather  The root collects each record and writes it to one file. Uncompressed, that is a classic file that grows in
+        place. A compressed file is netCDF-4; killed while it grows, it would be lost. So each output time becomes a
+        small whole file, numbered by its time, and the netCDF-4 file is made of them at the end.
+files   Each rank writes its part of each record as a file of its own. At the end each rank makes one netCDF-4 file of
+        its parts, and the root, last of all, the manifest that names them and the file of what they share: coordinates,
+        times and attributes. No messages are sent. A run that was resumed on another number of ranks has records that
+        are cut in different ways; each cut has its own files.
 
-A run that was taken up again on another number of ranks has records that are cut in different ways; each cut has its
-own files, and the manifest says which records are in which file.
+A resumed run writes the records after its restart once more, with the same bits.
 """
 
 import json
@@ -18,13 +21,17 @@ from airshed.grid.box import Box
 from airshed.io import cf
 from airshed.io.archive import load_arrays, load_metadata
 from airshed.io.channel import made_together
-from airshed.io.strategies.regroup import covers
+from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.store import (
+    BY_ROOT,
     NATIVE,
     PRIVATE,
     Block,
     Place,
+    Regrouping,
+    Store,
     check_sequence,
+    covers,
     found_records,
     keep_until,
     lacks,
@@ -140,3 +147,81 @@ class PrivateRecords:
 
 def _file_name(number: int) -> str:
     return f"part-{number:05d}.nc"
+
+
+def gathered(place: Place) -> Store:
+    """Return what writes on the root alone, as the compression asks for."""
+    return GatheredFile(place) if place.compression == "none" else GatheredRecords(place)
+
+
+class GatheredFile(FileInPlace):
+    """Records that the root of the ranks writes to one file in place."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._gather = _to_the_root(place)
+
+    def _put(self, index: int, seconds: float, block: Block) -> None:
+        records: list[Block] = [block] if self._channel.size == 1 else [*self._gather.move(block)]
+        with self._channel.together():
+            for record in records:
+                self._write_at(self._begin_of(index), self._content(seconds, record))
+
+
+class GatheredRecords:
+    """Records that the root of the ranks writes to a file each, and one compressed file of them at the end."""
+
+    kind, dtype = BY_ROOT, NATIVE
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._channel = place, place.channel
+        self._gather = _to_the_root(place)
+
+    def resume(self, last: int) -> None:
+        """Keep the records up to this one; see :class:`Store`."""
+        with self._channel.together():
+            if self._channel.is_root:
+                keep_until(self._place.records, last)
+
+    def write(self, index: int, seconds: float, block: Block) -> None:
+        """Collect a record on the root and write it; see :class:`Store`."""
+        records = self._gather.move(block)
+        with self._channel.together():
+            for record in records:
+                save_record(record_path(self._place.records, index), record, seconds)
+
+    def read(self, index: int, box: Box) -> tuple[float, Block]:
+        """Return a part of a record; see :class:`Store`."""
+        arrays, metadata = load_arrays(self.where(index))
+        return metadata["seconds"], {name: box.of(values) for name, values in arrays.items()}
+
+    def where(self, index: int) -> Path:
+        """Return the file of a record; see :class:`Store`."""
+        return record_path(self._place.records, index)
+
+    def finish(self, *, complete: bool) -> Path:
+        """Make the netCDF file; see :class:`Store`."""
+        path = self._place.result.with_name(f"{self._place.result.name}.nc")
+        with self._channel.together():
+            if self._channel.is_root:
+                self._make(path, complete=complete)
+        return path
+
+    def _make(self, path: Path, *, complete: bool) -> None:
+        records = found_records(self._place.records)
+        check_sequence(self._place.records, records)
+        layout = self._place.layout
+        with (
+            write_whole(path) as part,
+            cf.create(part, layout.describe(complete=complete), self._place.compression) as file,
+        ):
+            for index, [(record, _)] in records.items():
+                arrays, metadata = load_arrays(record)
+                for name, values in layout.clock(metadata["seconds"]).items():
+                    file[name][index] = values
+                for spec in layout.fields:
+                    file[spec.name][index] = arrays[spec.name]
+
+
+def _to_the_root(place: Place) -> Regrouping:
+    return Regrouping(place.channel, place.boxes, [(0, place.layout.whole)])

@@ -23,11 +23,12 @@ from airshed.io.cf import Description
 from airshed.io.channel import Channel
 from airshed.io.hdf5 import hdf5
 from airshed.io.strategies.in_place import FileInPlace
-from airshed.io.strategies.names import LIBRARIES
 from airshed.io.strategies.store import NATIVE, TOGETHER, Block, Place, check_sequence
-from airshed.io.strategies.tiles import Arrays, Shapes
 
-_TILES: Final = "tiles.nc"
+LIBRARIES: Final = {
+    "pnetcdf": "airshed.io.libraries.pnetcdf",
+    "netcdf4": "airshed.io.libraries.netcdf4_parallel",
+}
 
 
 class PnetcdfFile(FileInPlace):
@@ -132,35 +133,6 @@ class ParallelRecords:
 
     def _found(self) -> dict[int, Path]:
         return {int(path.stem): path for path in sorted(self._place.records.glob("[!.]*.nc"))}
-
-
-class LibraryTiles:
-    """The tiled arrays of a restart in one file, part after part, that a parallel library writes."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part; see :class:`Tiles`."""
-        variable = import_module("airshed.io.libraries.file").Variable
-        with channel.together(), guarded(folder / _TILES):
-            file = open_parallel(self._name, folder / _TILES, channel)
-            ends = {name: [shapes.values(part, name) for part in range(len(shapes.boxes))] for name in arrays}
-            dims = {f"values_{number}": sum(counts) for number, counts in enumerate(ends.values())}
-            wanted = {name: variable((dim,), shapes.types[name]) for name, dim in zip(arrays, dims, strict=True)}
-            file.define(dims, wanted, {})
-            for name, array in arrays.items():
-                start = sum(ends[name][: channel.rank])
-                file.write(name, (start,), (array.size,), np.ascontiguousarray(array).reshape(-1))
-            file.close()
-
-    def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; see :class:`Tiles`."""
-        start = sum(shapes.values(part, name) for part in range(number))
-        with hdf5(), netCDF4.Dataset(folder / _TILES) as file:
-            file.set_auto_maskandscale(False)
-            values = np.asarray(file[name][start : start + shapes.values(number, name)])
-        return values.astype(shapes.types[name], copy=False).reshape(shapes.shape(number, name))
 
 
 def open_parallel(name: str, path: Path, channel: Channel, *, append: bool = False) -> Any:

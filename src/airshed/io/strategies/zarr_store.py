@@ -24,13 +24,13 @@ from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import load_metadata
 from airshed.io.cf import CLOCK, TIME, Compression, Description, Variable
-from airshed.io.strategies.regroup import Regrouping
 from airshed.io.strategies.store import (
     NATIVE,
     SHARDED,
     SHARDS,
     Block,
     Place,
+    Regrouping,
     check_sequence,
     found_records,
     keep_until,

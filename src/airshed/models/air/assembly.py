@@ -42,7 +42,7 @@ from airshed.models.air.weather.fields import KNOWN, WeatherField, WeatherNeeds
 from airshed.models.air.weather.series import OneAtATime
 from airshed.models.air.weather.state import UNITS, MetState, state_shapes
 from airshed.parallel.communicator import Communicator
-from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.domain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle
 from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates, own_fields
 from airshed.process.context import MARGIN, Place, Source, SourceOfAll

@@ -25,7 +25,7 @@ from airshed.kernels.boundary import FaceCells
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.step.data import SIDES, Pair, Side, State, StepConstants, StepForcing, TransportForcing
 from airshed.models.air.boundary.field import face_cells
-from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.domain import Subdomain
 from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]

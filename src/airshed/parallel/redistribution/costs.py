@@ -1,4 +1,4 @@
-"""Predicted time of a plan: messages at alpha + beta L, copies, and ranks that share cores.
+"""Predicted time of a plan, and measured costs of a transport: messages at alpha + beta L, copies, shared cores.
 
 Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) take alpha + beta L for each message of L
 bytes, at either end, and name contention as what it leaves out. Here a rank's work in a hop is
@@ -11,14 +11,26 @@ and a hop takes
 
 that is: the busiest rank, or all cores at work all the time, or the one line between two jobs, which carries a
 message at a time.
+
+A message of L bytes is measured as it goes from one rank to another and back; half the time, less what the timer itself
+takes, is alpha + beta L. Rezny (Parallel implementation of ADVISE on the Intel Paragon, section 2) shows why: there a
+call of the common timer took 497 us and a message 90 us. The first message does not count, as it allocates pages. The
+least of several times counts, as other programs are not in the model.
 """
 
+import statistics
+import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
+import numpy as np
+
+from airshed.kernels.host import usable_cores
 from airshed.parallel.redistribution.distribution import Distribution
-from airshed.parallel.redistribution.messages import lies_in_one_piece
-from airshed.parallel.redistribution.plan import Hop, Message, Plan, possible_plans
+from airshed.parallel.redistribution.plan import Hop, Message, Plan, make_plan, possible_plans
+from airshed.parallel.redistribution.redistribution import Redistribution, Transport, converted_copy, lies_in_one_piece
 
 
 @dataclass(frozen=True)
@@ -97,3 +109,137 @@ def _hop_seconds(hop: Hop, costs: Costs) -> float:
 
 def _boxes(hop: Hop, message: Message) -> int:
     return len(hop.source.boxes(message.sender, message.part))
+
+
+LENGTHS: Final = (8, 1024, 16 * 1024, 128 * 1024, 1024 * 1024)
+"""Bytes of the messages that a line is fitted to."""
+REPEATS: Final = 15
+_LONGEST: Final = 0.05
+"""Seconds after which a copy has been repeated enough."""
+
+
+@dataclass(frozen=True)
+class PingPong:
+    """Times of messages between two ranks: lengths [B], seconds one way [s], what a call of the timer takes [s]."""
+
+    lengths: tuple[int, ...]
+    seconds: tuple[float, ...]
+    timer: float
+
+    @property
+    def line(self) -> Line:
+        """The alpha and beta with the least relative errors."""
+        return fitted(self.lengths, self.seconds)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The plan with the shortest predicted time, and the predictions of all, the fastest first."""
+
+    plan: Plan
+    predictions: tuple[Prediction, ...]
+    costs: Costs
+
+
+def choose(transport: Transport, source: Distribution, target: Distribution) -> Choice:
+    """Measure the transport and return the fastest strategy by prediction; all its ranks call this."""
+    costs = measure(transport, source, target)
+    found = predictions(source, target, costs)
+    return Choice(found[0].plan, tuple(found), costs)
+
+
+def measure(transport: Transport, source: Distribution, target: Distribution) -> Costs:
+    """Return the costs of messages and copies between two distributions, the same on all ranks; all call this."""
+    first = getattr(transport, "sizes", (transport.size, 0))[0]
+    apart = first < transport.size
+    within = between = FREE
+    if first > 1:
+        within = ping_pong(transport, 0, 1).line
+    elif transport.size - first > 1:
+        within = ping_pong(transport, first, first + 1).line
+    if apart:
+        between = ping_pong(transport, 0, first).line
+    copy = Line(*shared(transport, 0, lambda: _copy_line(source, target), 2))
+    cores = int(shared(transport, 0, lambda: (usable_cores(),), 1)[0])
+    synchronisation = within.alpha if transport.one_sided else 0.0
+    return Costs(within, between, copy, synchronisation, cores, first)
+
+
+def ping_pong(transport: Transport, one: int, other: int, lengths: Sequence[int] = LENGTHS) -> PingPong:
+    """Return the times of messages from one rank to another, the same on all ranks; all call this."""
+    times = [_round_trips(transport, one, other, length) for length in lengths]
+    timer = timer_overhead()
+
+    def mine() -> list[float]:
+        return [timer, *(max(min(each) - timer, 1e-9) / 2.0 for each in times)]
+
+    found = shared(transport, one, mine, len(lengths) + 1)
+    return PingPong(tuple(lengths), tuple(found[1:]), found[0])
+
+
+def timer_overhead(calls: int = 2000) -> float:
+    """Return what is measured when nothing lies between two calls of the timer [s]."""
+    clock, spans = time.perf_counter, []
+    for _ in range(calls):
+        began = clock()
+        spans.append(clock() - began)
+    return statistics.median(spans)
+
+
+def fitted(lengths: Sequence[int], seconds: Sequence[float]) -> Line:
+    """Return the alpha + beta L with the least squares of relative errors; neither is negative."""
+    times = np.asarray(seconds)
+    rows = np.stack([np.ones(len(times)), np.asarray(lengths, float)], axis=1) / times[:, None]
+    alpha, beta = np.linalg.lstsq(rows, np.ones(len(times)), rcond=None)[0]
+    return Line(max(float(alpha), 0.0), max(float(beta), 0.0))
+
+
+def _round_trips(transport: Transport, one: int, other: int, length: int) -> list[float]:
+    here, there = (Distribution((length,), {rank: [slice(length)]}, np.uint8) for rank in (one, other))
+    spans = []
+    with (
+        Redistribution(transport, make_plan(here, there)) as ping,
+        Redistribution(transport, make_plan(there, here)) as pong,
+    ):
+        ball = np.zeros(length, np.uint8) if transport.rank == one else None
+        for _ in range(REPEATS + 1):
+            began = time.perf_counter()
+            returned = pong(ping(ball))
+            spans.append(time.perf_counter() - began)
+            ball = ball if returned is None else returned
+    return spans[1:]
+
+
+def shared(transport: Transport, root: int, values: Callable[[], Sequence[float]], count: int) -> list[float]:
+    """Return what one rank found, to all: moved as one row for each of them."""
+    everybody = range(transport.size)
+    whole = Distribution((transport.size, count), {root: [slice(None), slice(None)]})
+    rows = Distribution.spread((transport.size, count), everybody, axes=(0,))
+    given: Any = np.tile(np.asarray(values(), float), (transport.size, 1)) if transport.rank == root else None
+    with Redistribution(transport, make_plan(whole, rows)) as mover:
+        row = mover(given)
+        assert row is not None
+        return [float(value) for value in row[0]]
+
+
+def _copy_line(source: Distribution, target: Distribution) -> tuple[float, float]:
+    """Return what a copy from the source's layout into the target's costs: small, and of the largest message."""
+    hop = make_plan(source, target).hops[0]
+    largest = max(hop.messages, key=lambda message: message.elements)
+    ends = [
+        side.seen_whole(np.zeros(side.local_shape(rank), side.numbers))[side.boxes(rank, largest.part)[0]]
+        for side, rank in ((source, largest.sender), (target, largest.receiver))
+    ]
+    one = tuple(slice(1) for _ in source.shape)
+    small = _copy_seconds(ends[1][one], ends[0][one])
+    length = ends[0].size * hop.wire.itemsize
+    return small, max(_copy_seconds(ends[1], ends[0]) - small, 0.0) / length
+
+
+def _copy_seconds(target: Any, source: Any) -> float:
+    spans: list[float] = []
+    while len(spans) < 3 or (len(spans) <= REPEATS and sum(spans) < _LONGEST):
+        began = time.perf_counter()
+        converted_copy(target, source)
+        spans.append(time.perf_counter() - began)
+    return max(min(spans[1:]) - timer_overhead(200), 0.0)

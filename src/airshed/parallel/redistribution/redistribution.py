@@ -1,15 +1,202 @@
-"""Moves an array between two distributions by a plan, repeatedly and without allocating."""
+"""Moves an array between two distributions by a plan, repeatedly and without allocating: hops by messages.
+
+A hop packs, sends, receives in the order of arrival and unpacks; its buffers are kept.
+"""
 
 import time
-from typing import Any, Protocol, Self, runtime_checkable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
-from airshed.parallel.communicator import Communicator
-from airshed.parallel.redistribution.mpi import MpiMessages, OwnMessages
-from airshed.parallel.redistribution.plan import Hop, Plan
+from airshed.core.errors import NumericalError
+from airshed.parallel.communicator import Communicator, all_of, any_of, barrier
+from airshed.parallel.redistribution.distribution import Distribution
+from airshed.parallel.redistribution.plan import Hop, Message, Plan
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
 
 AnyArray = npt.NDArray[Any]
+Bytes = npt.NDArray[np.uint8]
+
+
+class Messenger(Protocol):
+    """A transport of bytes between ranks."""
+
+    rank: int
+
+    def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
+        """Receive into buffers while sending others; yield the numbers of the receives as they arrive.
+
+        When the iteration ends, all receives have been filled and all that was sent may be overwritten.
+        """
+        ...
+
+
+class Packing:
+    """The elements of a message in a rank's array, and in a buffer: boxes one behind the other, in the sender's order.
+
+    A message that is contiguous in the array is sent from there, or received there.
+    """
+
+    def __init__(self, message: Message, hop: Hop, held: Distribution, rank: int) -> None:
+        self._held, self._wire, self._order = held, hop.wire, hop.source.order
+        self._boxes = held.boxes(rank, message.part)
+        self._in_one_piece = lies_in_one_piece(message, hop, held, rank)
+        self._size = message.elements
+        self._buffer: AnyArray | None = None
+
+    def pack(self, local: AnyArray) -> Bytes:
+        """Return the message's bytes."""
+        in_place = self._in_place(local)
+        if in_place is not None:
+            return in_place
+        for piece, view in self._pairs(local):
+            converted_copy(piece, view)
+        return self._bytes
+
+    def room(self, local: AnyArray | None) -> Bytes:
+        """Return where the message's bytes are to be received."""
+        in_place = None if local is None else self._in_place(local)
+        return self._bytes if in_place is None else in_place
+
+    def unpack(self, local: AnyArray) -> None:
+        """Copy what was received to its place in the array."""
+        if self._in_place(local) is None:
+            for piece, view in self._pairs(local):
+                converted_copy(view, piece)
+
+    def views(self, local: AnyArray) -> list[AnyArray]:
+        """Return the boxes in a rank's array, axes in the sender's order."""
+        whole = self._held.seen_whole(local)
+        return [whole[box].transpose(self._order) for box in self._boxes]
+
+    def _in_place(self, local: AnyArray) -> Bytes | None:
+        if not self._in_one_piece or not local.flags.c_contiguous:
+            return None
+        return self.views(local)[0].reshape(-1).view(np.uint8)
+
+    @property
+    def _bytes(self) -> Bytes:
+        """The buffer, made at its first use."""
+        if self._buffer is None:
+            self._buffer = np.empty(self._size, self._wire)
+        return self._buffer.view(np.uint8)
+
+    def _pairs(self, local: AnyArray) -> Iterator[tuple[AnyArray, AnyArray]]:
+        buffer, start = self._bytes.view(self._wire), 0
+        for view in self.views(local):
+            yield buffer[start : start + view.size].reshape(view.shape), view
+            start += view.size
+
+
+def lies_in_one_piece(message: Message, hop: Hop, held: Distribution, rank: int) -> bool:
+    """Return whether a rank's array has a message's elements one after the other, as they travel."""
+    boxes = held.boxes(rank, message.part)
+    if len(boxes) > 1 or held.numbers != hop.wire:
+        return False
+    box = held.seen_whole(held.empty(rank))[boxes[0]].transpose(hop.source.order)
+    return bool(box.flags.c_contiguous)
+
+
+class MessageHop:
+    """One rank's part of a hop; calling it with the rank's array returns the rank's array after the hop."""
+
+    def __init__(self, messenger: Messenger, hop: Hop) -> None:
+        rank = messenger.rank
+        self._messenger = messenger
+        self._sends = [(each.receiver, Packing(each, hop, hop.source, rank)) for each in hop.sends(rank)]
+        self._receives = [(each.sender, Packing(each, hop, hop.target, rank)) for each in hop.receives(rank)]
+        self._copies = [
+            (Packing(each, hop, hop.source, rank), Packing(each, hop, hop.target, rank)) for each in hop.copies(rank)
+        ]
+        self.target = hop.target.empty(rank) if rank in hop.target.ranks else None
+
+    def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
+        """Move the array; into `target` where one is given, or into the hop's own."""
+        target = self.target if target is None else target
+        incoming = [(sender, packing.room(target)) for sender, packing in self._receives]
+        for number in self._messenger.exchange(incoming, self._outgoing(source, target)):
+            assert target is not None
+            self._receives[number][1].unpack(target)
+        return target
+
+    def _outgoing(self, source: AnyArray | None, target: AnyArray | None) -> Iterator[tuple[int, Bytes]]:
+        """Pack each message when its turn comes; then copy what stays, while the messages travel."""
+        if source is None:
+            return
+        for receiver, packing in self._sends:
+            yield receiver, packing.pack(source)
+        if target is not None:
+            for here, there in self._copies:
+                for before, after in zip(here.views(source), there.views(target), strict=True):
+                    converted_copy(after, before)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+def converted_copy(target: AnyArray, source: AnyArray) -> None:
+    """Copy numbers into another format.
+
+    Raises NumericalError where one is too large for it.
+    """
+    try:
+        with np.errstate(over="raise"):
+            np.copyto(target, source, casting="same_kind")
+    except FloatingPointError:
+        raise NumericalError(
+            f"a number of an array in {source.dtype} is too large for the {target.dtype} that it is to be moved into"
+        ) from None
+
+
+class MpiMessages:
+    """The ranks of an MPI communicator; both groups of a redistribution belong to it."""
+
+    name, one_sided = "MPI", False
+
+    def __init__(self, handle: "MPI.Intracomm") -> None:
+        barrier(handle)  # ranks sleep in it; in Dup they poll
+        self.handle = handle.Dup()  # keeps messages of other users apart
+        self.rank, self.size = handle.Get_rank(), handle.Get_size()
+
+    def hop(self, hop: Hop) -> MessageHop:
+        """Return this rank's part of a hop."""
+        return MessageHop(self, hop)
+
+    def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
+        """Receive into buffers while sending others; yield the numbers of the receives as they arrive."""
+        arriving = [self.handle.Irecv(buffer, sender) for sender, buffer in receives]
+        leaving = [self.handle.Isend(buffer, receiver) for receiver, buffer in sends]
+        for _ in arriving:
+            yield any_of(arriving)
+        all_of(leaving)
+
+    def close(self) -> None:
+        """Free the communicator; all ranks call this."""
+        self.handle.Free()
+
+
+class OwnMessages:
+    """One rank alone, which sends nothing."""
+
+    name, one_sided, rank, size = "alone", False, 0, 1
+
+    def hop(self, hop: Hop) -> MessageHop:
+        """Return the rank's part of a hop: copies."""
+        return MessageHop(self, hop)
+
+    def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
+        """Let the copies be done."""
+        for _ in sends:
+            raise AssertionError("one rank alone sends nothing")
+        yield from ()
+
+    def close(self) -> None:
+        """Nothing to free."""
 
 
 class HopExecutor(Protocol):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from airshed.core.errors import RedistributionError
-from airshed.parallel.redistribution.messages import AnyArray, converted_copy
+from airshed.parallel.communicator import barrier
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.waiting import barrier
+from airshed.parallel.redistribution.redistribution import AnyArray, converted_copy
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -1,20 +1,224 @@
-"""A transport between two jobs without a common MPI: TCP between them, the MPI of each within."""
+"""A transport between two jobs without a common MPI: TCP between them, the MPI of each within.
 
-from collections.abc import Iterable, Iterator, Sequence
+Encrypted sockets between ranks of two jobs that have the same token; they notice when the other side ends.
+
+ZeroMQ's CURVE with one key pair for each side, both derived from the token: the listening rank admits the key of the
+calling side alone, and the calling rank accepts the key of the listening side alone. Other callers at the port change
+nothing, whatever they send: only a caller that has sent a valid message is the peer.
+"""
+
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Final, Self
+from hashlib import blake2b, sha256
+from typing import Any, Final, Literal, Self
 
 import numpy as np
+import zmq
 from zmq import MessageTracker
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils import z85
+from zmq.utils.monitor import recv_monitor_message
 
 from airshed.core.errors import LinkError
 from airshed.parallel.communicator import Alone, Communicator
-from airshed.parallel.redistribution.messages import Bytes, MessageHop
-from airshed.parallel.redistribution.mpi import MpiMessages, OwnMessages
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.redistribution.sockets import Sockets
+from airshed.parallel.redistribution.redistribution import Bytes, MessageHop, MpiMessages, OwnMessages
+
+SHORTEST_TOKEN: Final = 32
+_BEAT: Final = 1.0
+"""Seconds between signs of life."""
+_DOUBT: Final = 3.0
+"""Seconds after the end of some connection in which it is asked whose it was."""
+_ASKED: Final = 0.1
+"""Seconds from one such question to the next, however many strangers come and go."""
+_HANDSHAKE: Final = 10.0
+"""Seconds in which a caller must prove that it has the token; until then it takes one of the process's open files."""
+_REFUSED: Final = (
+    zmq.Event.HANDSHAKE_FAILED_AUTH,
+    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL,
+    zmq.Event.HANDSHAKE_FAILED_PROTOCOL,
+)
+
+
+def new_token() -> str:
+    """Return a random token; both jobs get the same one."""
+    return secrets.token_hex(SHORTEST_TOKEN)
+
+
+class Sockets:
+    """One rank's sockets to ranks of the other job; the rank either listens or calls.
+
+    refused  some caller was turned away (listening), or the listener did not take ours (calling)
+    gone     peers who had been there and are no longer
+    """
+
+    def __init__(self, token: str, timeout: float) -> None:
+        if len(token) < SHORTEST_TOKEN:
+            raise LinkError(f"a token needs {SHORTEST_TOKEN} characters that nobody can guess; `new_token()` makes one")
+        self._token, self._timeout = token, timeout
+        self._context = zmq.Context()
+        self._poller = zmq.Poller()
+        self._sockets: dict[int | None, zmq.Socket[bytes]] = {}
+        self._monitors: dict[zmq.Socket[bytes], int | None] = {}
+        self._guard: ThreadAuthenticator | None = None
+        self._inbox: dict[int, deque[zmq.Frame]] = {}  # of who has sent something, so that it is a peer
+        self._agreed: set[zmq.Socket[bytes]] = set()
+        self._doubtful_until = self._asked = 0.0
+        self.connected = self.refused = False
+        self.gone: set[int] = set()
+
+    def listen(self, address: str) -> None:
+        """Wait for callers at an address, tcp://host:port."""
+        self._guard = ThreadAuthenticator(self._context)
+        self._guard.start()
+        self._guard.configure_curve_callback(credentials_provider=_Only(_public(self._token, "calling")))
+        socket = self._made(zmq.ROUTER, None, "listening")
+        socket.curve_server = True
+        socket.router_mandatory = True
+        try:
+            socket.bind(address)
+        except zmq.ZMQError as error:
+            self.close()
+            raise LinkError(f"cannot listen at {address}: {error.strerror.lower()}; name another port") from None
+
+    def call(self, peer: int, me: int, address: str) -> None:
+        """Connect to the peer that listens at an address."""
+        socket = self._made(zmq.DEALER, peer, "calling")
+        socket.curve_serverkey = _public(self._token, "listening")
+        socket.identity = str(me).encode()
+        socket.connect(address)
+
+    def send(self, peer: int, payload: Any) -> zmq.MessageTracker:
+        """Send; the payload may be overwritten once the tracker is done."""
+        direct = self._sockets.get(peer)
+        try:
+            if direct is not None:
+                return direct.send(payload, copy=False, track=True)
+            frames = [str(peer).encode(), payload]
+            return self._sockets[None].send_multipart(frames, copy=False, track=True)  # type: ignore[return-value]
+        except zmq.ZMQError as error:
+            raise LinkError(f"rank {peer} of the other job has gone: {error.strerror.lower()}") from None
+
+    def knows(self, peer: int) -> bool:
+        """Return whether a peer has been called."""
+        return peer in self._sockets
+
+    def arrived(self, peers: Sequence[int]) -> list[int]:
+        """Return the peers, of some, from which a message has arrived."""
+        return [peer for peer in peers if self._inbox.get(peer)]
+
+    def take(self, peer: int) -> memoryview:
+        """Return the first message of a peer that has not been taken."""
+        return self._inbox[peer].popleft().buffer
+
+    def wait(self, done: Callable[[], bool], peers: Iterable[int], timeout: float) -> bool:
+        """Receive until a condition holds; False after a timeout, or when one of the peers has gone."""
+        needed = set(peers)
+        deadline = time.monotonic() + timeout
+        while not done():
+            remaining = deadline - time.monotonic()
+            if remaining <= 0.0:
+                return False
+            self._ask_whether_all_are_here()
+            ended = bool(self.gone & needed)
+            received = self._pump(int(1e3 * min(remaining, 0.1)) if not ended else 0)
+            if ended and not received:
+                return done()
+        return True
+
+    def close(self, linger: float | None = None) -> None:
+        """Close all, when everything is sent or after some seconds; immediately if no peer is there."""
+        wait = self._timeout if linger is None else linger
+        milliseconds = int(1e3 * wait) if self._agreed and not self.gone else 0
+        if self._guard is not None:
+            self._guard.stop()
+        for socket in self._sockets.values():
+            socket.disable_monitor()
+            socket.close(milliseconds)
+        for monitor in self._monitors:
+            monitor.close(0)
+        self._sockets, self._monitors = {}, {}
+        self._context.term()
+
+    def _made(self, kind: int, peer: int | None, side: Literal["listening", "calling"]) -> "zmq.Socket[bytes]":
+        socket = self._context.socket(kind)
+        socket.curve_secretkey, socket.curve_publickey = _secret(self._token, side), _public(self._token, side)
+        socket.sndhwm = socket.rcvhwm = 0  # buffers are the plan's, which bounds them
+        socket.handshake_ivl = int(1e3 * min(_HANDSHAKE, self._timeout))
+        socket.heartbeat_ivl, socket.heartbeat_timeout = int(1e3 * _BEAT), int(1e3 * self._timeout)
+        monitor = socket.get_monitor_socket()
+        self._sockets[peer], self._monitors[monitor] = socket, peer
+        self._poller.register(socket, zmq.POLLIN)
+        self._poller.register(monitor, zmq.POLLIN)
+        return socket
+
+    def _pump(self, milliseconds: int) -> bool:
+        """Receive what has arrived, or arrives within a time; return whether anything did."""
+        ready = [socket for socket, _ in self._poller.poll(milliseconds)]
+        peers = {id(socket): peer for peer, socket in self._sockets.items()}
+        for socket in ready:
+            if socket in self._monitors:
+                self._notice(socket)
+                continue
+            frames = socket.recv_multipart(copy=False)
+            if len(frames[-1]):
+                peer = peers[id(socket)]
+                sender = int(frames[0].bytes) if peer is None else peer
+                self._inbox.setdefault(sender, deque()).append(frames[-1])
+        return bool(ready)
+
+    def _notice(self, monitor: "zmq.Socket[bytes]") -> None:
+        """Learn from a socket's monitor what became of a connection."""
+        kind, calls = recv_monitor_message(monitor)["event"], self._monitors[monitor]
+        if kind in (zmq.Event.CONNECTED, zmq.Event.ACCEPTED):
+            self.connected = True
+        elif kind == zmq.Event.HANDSHAKE_SUCCEEDED:
+            self._agreed.add(monitor)
+        elif kind in _REFUSED:
+            self.refused = True
+        elif kind == zmq.Event.DISCONNECTED and calls is not None:
+            if monitor in self._agreed:
+                self.gone.add(calls)
+            else:
+                self.refused = True
+        elif kind == zmq.Event.DISCONNECTED:
+            self._doubtful_until = time.monotonic() + _DOUBT
+
+    def _ask_whether_all_are_here(self) -> None:
+        """Find out which peers have gone; a listening socket's monitor also reports the end of strangers."""
+        now = time.monotonic()
+        if not self._asked + _ASKED < now < self._doubtful_until:
+            return
+        self._asked = now
+        for peer in [peer for peer in self._inbox if not self.knows(peer)]:
+            try:
+                self.send(peer, b"")
+            except LinkError:
+                self.gone.add(peer)
+
+
+class _Only:
+    """Admits one key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        """Return whether a caller's key is the one."""
+        return secrets.compare_digest(key, self._key)
+
+
+def _secret(token: str, side: str) -> bytes:
+    return z85.encode(blake2b(token.encode(), digest_size=32, person=f"airshed {side[:7]}".encode()).digest())
+
+
+def _public(token: str, side: str) -> bytes:
+    return zmq.curve_public(_secret(token, side))
+
 
 PORT: Final = 47470
 _FAREWELL: Final = b"bye"

@@ -4,7 +4,7 @@ import pytest
 from airshed.core import saturation
 from airshed.core.constants import GAS_CONSTANT, GAS_CONSTANT_DRY_AIR, GRAVITY, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import DataError
-from airshed.io.level_coefficients import full_level_pressure, half_level_coefficients
+from airshed.io.era5 import full_level_pressure, half_level_coefficients
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.columns import Columns, layer_means, thickness_temperature
 

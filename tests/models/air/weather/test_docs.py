@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airshed.io.era5_names import FIELDS
+from airshed.io.era5_fields import FIELDS
 from airshed.models.air.weather.fields import CF_FIELDS, ERA5_FIELDS, KNOWN
 
 TEXT = (Path(__file__).parents[4] / "docs" / "meteorology.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import SIDES
 from airshed.models.air.boundary.initial import checked_ratio, unknown_species
 from airshed.models.air.weather.dataset import Calls, seconds_since
-from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.domain import Subdomain
 
 if TYPE_CHECKING:
     import xarray as xr

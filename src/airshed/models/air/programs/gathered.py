@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from airshed.io.instants import together
+from airshed.io.timeline import together
 from airshed.kernels.host import AnyArray
 from airshed.models.air.forcing import Forcing, Instant, Interval
 from airshed.models.air.sources import Emission, PackedSources
-from airshed.parallel.allgather import Allgather, Wanted
+from airshed.parallel.groups import Allgather, Wanted
 
 T = TypeVar("T")
 

@@ -29,11 +29,8 @@ from airshed.models.air.programs.gathered import GatheredFields, GatheredForcing
 from airshed.models.air.programs.one_step import OneStepRunner, without_reactions
 from airshed.models.air.programs.records import FormulaStep, StageRecord
 from airshed.models.air.weather.case_weather import Given
-from airshed.parallel.allgather import Allgather, Wanted
 from airshed.parallel.decomposition import Decomposition
-from airshed.parallel.exchange import Exchange
-from airshed.parallel.groups import Groups
-from airshed.parallel.planes import Planes
+from airshed.parallel.groups import Allgather, Exchange, Groups, Planes, Wanted
 from airshed.process.bound import HORIZONTAL
 from airshed.process.processes import LIGHT, WEATHER, Processes
 from airshed.program.execute import walk_forwards

@@ -28,7 +28,7 @@ from airshed.models.air.weather.onto import PlacedField
 from airshed.models.air.weather.placement import Area
 from airshed.models.air.weather.series import CheckedSeries, OneAtATime, RepeatedDay, WindowOf
 from airshed.models.air.weather.state import Meteorology, MetState
-from airshed.parallel.subdomain import Subdomain
+from airshed.parallel.domain import Subdomain
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.grid import Grid
 from airshed.grid.window import Window
-from airshed.io.level_coefficients import full_level_pressure
+from airshed.io.era5 import full_level_pressure
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.atmosphere import total_cover
 from airshed.models.air.weather.columns import (

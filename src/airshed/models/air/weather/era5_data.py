@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
-from airshed.io.era5 import open_era5
+from airshed.io.era5 import full_level_pressure, open_era5
 from airshed.io.era5_fields import at_times
-from airshed.io.instants import Fields, Instants, together
-from airshed.io.level_coefficients import full_level_pressure
+from airshed.io.timeline import Fields, Instants, together
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.atmosphere import STANDARD_PRESSURE
 from airshed.models.air.weather.columns import above_ground
