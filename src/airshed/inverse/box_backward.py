@@ -12,8 +12,8 @@ from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import Level, Share
 from airshed.models.box.forcing import UNNEEDED
 from airshed.models.box.gauss_seidel import GaussSeidelCells, GaussSeidelStep
-from airshed.models.box.interval import BoxInterval, Expansion, table_of
 from airshed.models.box.model import BoxModel
+from airshed.models.box.rosenbrock import BoxInterval, Expansion, table_of
 from airshed.models.box.series import Series, add_terms
 from airshed.program.execute import walk_backwards
 from airshed.program.stage import Stage

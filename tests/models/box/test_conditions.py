@@ -12,7 +12,7 @@ from airshed.core.errors import CaseError, NumericalError
 from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork
 from airshed.models.box import BoxConditions
-from airshed.models.box.events import JUST_BEFORE, Event
+from airshed.models.box.conditions import JUST_BEFORE, Event
 from airshed.models.box.forcing import BoxForcing
 from airshed.models.box.run import BoxRun
 

@@ -1,9 +1,10 @@
 """The conditions of boxes of air: the case of the box model, read from a file or a dictionary, checked, immutable."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import date, datetime
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
@@ -16,6 +17,7 @@ from airshed.case.sections import Due, OutputSection, RestartSection
 from airshed.case.toml import read_toml, write_toml
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
+from airshed.core.every import INSTANT
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
 from airshed.core.text import shown
 from airshed.core.units import Quantity
@@ -35,6 +37,7 @@ from airshed.models.box.values import (
     Value,
 )
 from airshed.process.discovery import processes_of, sections_of
+from airshed.runtime.clock import MOST_STEPS as MOST_BETWEEN
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 """Rosenbrock methods, which choose their own steps."""
@@ -42,12 +45,16 @@ METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
 SECONDS_PER_DEGREE: Final = 240.0
 """Difference of local time by longitude [s/degree]."""
 
-_FINEST_SINGLE: Final = 1e-5
+MOST_STEPS: Final = 20_000_000
+JUST_BEFORE: Final = 1e-6
+"""Seconds before a jump at which a step that ends there takes its conditions: their limit from the left."""
 
+_FINEST_SINGLE: Final = 1e-5
 Time = Annotated[Quantity, measured("s", least="1e-12 s", most="1e15 s")]
 ClockTime = Annotated[Quantity, measured("s", least=0.0, most="1000 year")]
 Height = Annotated[Quantity, measured("m", least="1 cm", most="99 km")]
 TimeOfDay = Annotated[Quantity, measured("s", least=0.0, most="24 h")]
+
 Tolerance = Annotated[
     Quantity, measured(CONCENTRATION, "mol/mol", above=0.0, most=(f"1e20 {CONCENTRATION}", "1 mol/mol"))
 ]
@@ -156,7 +163,6 @@ PROCESSES: Final = {each.section: each for each in processes_of(processes) if ea
 
 A section that is written by hand belongs to the three-dimensional model: its wind, its inventory, its mechanism.
 """
-
 
 _NO_DATE: Final = np.datetime64("2000-01-01", "s")
 """First day of boxes without a location."""
@@ -301,3 +307,76 @@ else:
         "BoxConditions", __base__=_FixedConditions, __module__=__name__, __doc__=_FixedConditions.__doc__,
         **sections_of(PROCESSES.values()),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A time [s since local midnight of the first day]: whether conditions jump there, and whether it is an output."""
+
+    at: float
+    jump: bool = False
+    output: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoxStep:
+    """A step between two times [s since local midnight of the first day].
+
+    end  the time, and whether conditions jump there: what comes then starts without a history
+    """
+
+    begin: float
+    end: Event
+
+    @property
+    def at(self) -> float:
+        """The time whose conditions are those at the end of the step."""
+        return self.end.at - JUST_BEFORE if self.end.jump else self.end.at
+
+
+def distance(end: float) -> float:
+    """Return the time [s] within which two events of a run that ends at a time [s] are one."""
+    return max(INSTANT, 1e-12 * end)
+
+
+def events(conditions: BoxConditions, corners: Iterable[float] = ()) -> list[Event]:
+    """Return the events after the start, with the end; raises CaseError for too many steps.
+
+    corners  times at which conditions are not smooth
+    """
+    _refuse_too_many(conditions)
+    time = conditions.time
+    start, end = time.start.value, time.start.value + time.length.value
+    days = range(floor(start / SECONDS_PER_DAY), ceil(end / SECONDS_PER_DAY)) if time.restarts else range(0)
+    listed = [Event(end, output=True), *(Event(at) for at in corners)]
+    listed += [Event(day * SECONDS_PER_DAY + clock.value, jump=True) for day in days for clock in time.restarts]
+    due = [(time.output_every.value, True), *((each.every.value, False) for each in conditions.output)]
+    for every, output in due:
+        count = ceil(time.length.value / every - 1e-9)
+        listed += [Event(start + number * every, output=output) for number in range(1, count)]
+    same = distance(end)
+    merged: list[Event] = []
+    for event in sorted(listed, key=lambda event: event.at):
+        if event.at <= start + same or event.at > end:
+            continue
+        if merged and event.at - merged[-1].at < same:
+            last = merged[-1]
+            at = end if end - event.at < same else event.at
+            merged[-1] = Event(at, last.jump or event.jump, last.output or event.output)
+        else:
+            merged.append(event)
+    return merged
+
+
+def _refuse_too_many(conditions: BoxConditions) -> None:
+    time, solver = conditions.time, conditions.solver
+    length, every = time.length.value, time.output_every.value
+    by_steps = solver.method == "gauss-seidel"
+    longest = min(solver.step.value, every) if by_steps else every
+    between = min(length, every) / solver.step.value if by_steps else 0.0
+    if length / longest > MOST_STEPS or between > MOST_BETWEEN:
+        what = f"steps of solver.step = {solver.step.text!r} or outputs" if by_steps else "outputs"
+        most = MOST_STEPS if length / longest > MOST_STEPS else MOST_BETWEEN
+        raise CaseError(
+            f"time.length = {time.length.text!r} takes more than {most} {what}; make it shorter or them longer"
+        )

@@ -18,11 +18,10 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air.solar import declination, equation_of_time
 from airshed.models.box.conditions import SECONDS_PER_DEGREE, BoxConditions, Location
-from airshed.models.box.csv_file import Knots, read_knots
 from airshed.models.box.names import RANGES, SUN, GivenNames
 from airshed.models.box.processes import BoxProcesses, Moment
 from airshed.models.box.states import CellStates, set_sums
-from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv
+from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv, Knots, read_knots
 
 Array = npt.NDArray[np.float64]
 
@@ -34,7 +33,6 @@ UNNEEDED: Final = {"T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0
 """Values of air and sun where the conditions give none, and nothing depends on them."""
 
 _ROUND_OFF: Final = 1.0 + 1e-9
-
 _PARAMETER: Final = 0.0, 1e60
 """Bounds of what a mechanism leaves open: what the conditions give is not negative."""
 

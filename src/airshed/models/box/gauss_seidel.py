@@ -20,15 +20,13 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Operator, OperatorField
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import TERMS, ColumnForcing, Level, StepConstants, StepForcing, TransportForcing
-from airshed.models.box.conditions import BoxConditions
-from airshed.models.box.events import BoxStep, events
+from airshed.models.box.conditions import BoxConditions, BoxStep, events
 from airshed.models.box.forcing import UNNEEDED, BoxForcing
 from airshed.program.stage import Stage
 from airshed.program.weights import StageWeights, two_step_weights
 from airshed.runtime.model import Arrays
 
 Array = npt.NDArray[np.float64]
-
 _CLIPPED: Final = TERMS.index("clipped")
 _NUMBERS: Final = 4_000_000  # of conditions that are evaluated together
 _LARGEST_GROWTH: Final = 2.0  # of a step over the one before; the two-step formula is stable up to 1 + sqrt 2

@@ -26,8 +26,7 @@ from airshed.kernels.cells import method
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.file_air import notes_of_air
 from airshed.mechanism.network import ReactionNetwork
-from airshed.models.box.conditions import METHODS, BoxConditions
-from airshed.models.box.events import BoxStep, Event, distance, events
+from airshed.models.box.conditions import METHODS, BoxConditions, BoxStep, Event, distance, events
 from airshed.models.box.forcing import BoxForcing
 from airshed.models.box.gauss_seidel import GaussSeidelCells, compile_box
 from airshed.models.box.processes import processes_in_box
@@ -43,7 +42,6 @@ from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
 from airshed.runtime.registry import Built, ModelInfo, ModelKind
 
 Array = npt.NDArray[np.float64]
-
 CONCENTRATION_UNIT: Final = "molecules cm-3"
 
 RECORDED: Final = {

@@ -1,5 +1,8 @@
 """Chemistry of boxes by a Rosenbrock method, with conditions that are exact in time: a kind of `cells` stage.
 
+The record of an interval is the state at its start, the inputs, and the step that was tried first. The same steps
+follow from these, and are recorded one by one when an adjoint crosses the interval.
+
 Between two events all that depends on time is a Chebyshev series, see :mod:`airshed.models.box.series`. Where a formula
 jumps or bends the interval is cut there, found by halving. A cell's result does not depend on the others.
 """
@@ -13,28 +16,94 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.case.failure import INPUTS, ChemistryFailure
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, NumericalError
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.cell_backend import CellKernel, CellSolver
-from airshed.kernels.cells import CellSteps, Sources, Tolerances, list_of_cells, method, pack_cells, unpack_cells
+from airshed.kernels.cells import (
+    AcceptedSteps,
+    CellSteps,
+    Sources,
+    Tolerances,
+    list_of_cells,
+    method,
+    pack_cells,
+    unpack_cells,
+)
 from airshed.kernels.cells.data import CellExtras, Concentrations
-from airshed.kernels.host import aligned_zeros
-from airshed.models.box.conditions import BoxConditions
-from airshed.models.box.events import BoxStep
+from airshed.kernels.host import AnyArray, aligned_zeros
+from airshed.models.box.conditions import BoxConditions, BoxStep
 from airshed.models.box.forcing import BoxForcing
-from airshed.models.box.interval import BoxInterval, Expansion, table_of
-from airshed.models.box.series import TOLERANCE, Series, add_terms, fit, times_in
+from airshed.models.box.series import TOLERANCE, Series, add_terms, degree_of, fit, times_in
 from airshed.program.stage import Stage
 from airshed.runtime.model import Arrays
 
 Array = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.intp]
-
 _SAMPLES: Final = 4_000_000  # numbers that are evaluated together
 _MOST_CUTS: Final = 120  # of an interval between two events
 _LEAST: Final = 1e-3  # of the largest value in an interval: what is smaller need not be as exact
 _ROUGH: Final = 1e-7  # error of a series that is still good enough where none is better
+
 _FIRST_RETRY, _MORE_STEPS = 1e-6, 10
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Cells whose content was multiplied by factors where the density of their air jumped."""
+
+    cells: Cells
+    factor: Array
+
+
+@dataclass(frozen=True)
+class BoxInterval:
+    """An interval of some length [s] over which cells were integrated in one call.
+
+    rows      inputs of the kernel, emissions and loss rates as series, coefficients (cell or 1, term)
+    y         (species, cell) [molecules cm-3] at its beginning
+    first     (cell,) [s] the step to try first;  accepted  (cell,) how many steps counted
+    """
+
+    solver: CellSolver
+    cells: Cells
+    length: float
+    rows: Sequence[Array]
+    y: Array
+    first: Array
+    accepted: npt.NDArray[np.int32]
+
+    def of(self, chosen: Cells) -> "BoxInterval":
+        """Return the interval of some of its cells, by their number in it."""
+        rows = [row if len(row) == 1 else row[chosen] for row in self.rows]
+        parts = self.cells[chosen], self.length, rows, self.y[:, chosen], self.first[chosen], self.accepted[chosen]
+        return BoxInterval(self.solver, *parts)
+
+    def recorded(self) -> AcceptedSteps:
+        """Repeat its steps and return them."""
+        kernel = self.solver.kernel
+        width, count = kernel.shape.width, len(self.cells)
+        packed = pack_cells(self.y, width, kernel.dtype)
+        steps = CellSteps.zeros(len(packed), width)
+        steps.step[...] = pack_cells(self.first, width)
+        counts = np.zeros((len(packed), width), np.int32)
+        counts.reshape(-1)[:count] = self.accepted
+        record = AcceptedSteps.room_for(counts, len(self.y), kernel.dtype)
+        state = Concentrations(packed, packed, list_of_cells(count, len(self.y), width))
+        inputs = table_of(self.rows, count, width)
+        self.solver.advance(state, inputs, steps, 0.0, self.length, CellExtras(record=record))
+        if not np.array_equal(steps.accepted.reshape(-1)[:count], self.accepted):
+            raise NumericalError("a box takes other steps the second time: there is no adjoint of the first ones")
+        return record
+
+
+def table_of(rows: Sequence[Array], count: int, width: int) -> AnyArray:
+    """Return series (cell or 1, term) of `count` cells as the inputs of a solver, (pack, term, input, width)."""
+    degree = degree_of(list(rows))
+    table = np.zeros((degree + 1, len(rows), count))
+    for number, row in enumerate(rows):
+        terms = min(degree + 1, row.shape[1])
+        table[:terms, number] = row[:, :terms].T
+    return pack_cells(table, width)
 
 
 @dataclass(frozen=True)

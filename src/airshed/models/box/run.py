@@ -32,7 +32,6 @@ _MOST_ROWS: Final = 12
 _ANY_NUMBER: Final = 10**9  # of steps in a batch
 _BALANCED: Final = 1e-9
 _SUFFIXES: Final = (".nc", ".csv")
-
 Observer = Callable[[float], None]
 """Receives the part of the time that is done, 0 to 1."""
 

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-
 TERMS: Final = 17
 """Terms of a series: enough for an hour of a smooth day, or to close in on a pole by halves."""
 

@@ -14,14 +14,12 @@ from airshed.core.text import listed, suggestion
 from airshed.io.netcdf import load_netcdf
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.structure import units_of_open
-from airshed.models.box.csv_file import read_csv
-from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, spellings
+from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, converted, read_csv, spellings
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Array = npt.NDArray[np.float64]
-
 _ENVIRONMENT: Final = {"temperature": ("T", ("K",)), "pressure": ("p", ("Pa",)), "humidity": ("humidity", ("1",))}
 _AIR: Final = {"m": "M", "h2o": "H2O"}
 _IGNORED: Final = ("cell", "time")

@@ -23,9 +23,7 @@ from airshed.process import Process
 from airshed.process.discovery import processes_of, section_of, sections_of
 
 PROCESSES: Final = processes_of(processes)
-
 Dates = npt.NDArray[np.datetime64]
-
 _LEAP_YEAR: Final = "2000"
 
 

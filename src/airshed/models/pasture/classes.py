@@ -34,7 +34,6 @@ from airshed.models.pasture.fields import LAYERS, PASTURE, SOIL, SOIL_LAYERS
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.integer[Any]]
-
 Layered = Annotated[tuple[Annotated[Number, Field(ge=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
 Thickness = Annotated[tuple[Annotated[Number, Field(gt=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
 Share = Annotated[tuple[Annotated[Number, Field(ge=0.0, le=1.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
@@ -55,7 +54,6 @@ _SHARES: Final = (
 )
 
 _CURVE_NUMBERS: Final = ("curve_number", "curve_number_reduction")
-
 _DAYS: Final = ("dry_start", "wet_start", "nitrogen_reset", "summer_start", "summer_end")
 
 

@@ -18,7 +18,6 @@ LEAST_YEARS: Final = 3
 """Years on a day without which a percentile says nothing."""
 
 _OF: Final = "standing_dry_matter"
-
 Array = npt.NDArray[Any]
 Times = npt.NDArray[np.datetime64]
 

@@ -9,7 +9,6 @@ HALF: Final = log(2.0)
 """An exponential cover is a half where its exponent is this."""
 
 _LEAST: Final = 1e-9
-
 Value = Any
 """A number, an array of cells, or what is traced."""
 

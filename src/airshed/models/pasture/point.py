@@ -50,7 +50,6 @@ from airshed.runtime.registry import Built, ModelKind, register
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
-
 PROCESSES: Final = processes_of(processes)
 
 _COLUMNS: Mapping[str, Humidity] = {
@@ -86,7 +85,6 @@ class _Set(Section):
 
 
 Initial: Any = create_model("Initial", __base__=_Initial, **_STATES)
-
 Set: Any = create_model("Set", __base__=_Set, **_STATES)
 
 

@@ -66,9 +66,7 @@ WEEKLY: Final[Mapping[str, Packing]] = {
 """Weather with a value for each week, which is the mean of its days; a store has one of the two humidities."""
 
 PACKINGS: Final[Mapping[str, Packing]] = {**DAILY, **WEEKLY}
-
 AnyArray = npt.NDArray[Any]
-
 Day = dict[str, AnyArray]
 
 

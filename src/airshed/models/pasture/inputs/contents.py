@@ -19,7 +19,6 @@ from airshed.parallel.communicator import Communicator
 
 Array = npt.NDArray[np.float64]
 Classes = Mapping[str, Mapping[str, Any]]
-
 MAPS: Final = ("soil_class", "pasture_class", "tree_basal_area")
 HUMIDITY: Final = ("vapour_pressure", "vapour_pressure_deficit")
 

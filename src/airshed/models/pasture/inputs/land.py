@@ -44,7 +44,6 @@ _REGIONS: Final = {
 """West and east, south and north [degrees]; the gradients between stations are those of this part of the world."""
 
 _COAST_STEP: Final = 0.05  # [degrees] between points of the coast, well below a cell
-
 SOILS: Final = ("site67", "roselea", "capella")
 PASTURES: Final = ("site67", "dalby", "capella")
 """The published classes of sites; "regression" is one of trial runs."""
@@ -54,12 +53,10 @@ GRADIENT_TEXT: Final = (
     "(airshed.models.pasture.inputs.land)."
 )
 MAP_TEXT: Final = "Maps of soil, pasture and trees, and the state at the start, are synthetic (seed {seed})."
-
 _HILLS: Final = 0.45  # [degrees], standard deviation of the filter
 _MOST_TREES: Final = 12.0  # [m2 ha-1] where there is as much rain as at the coast
 _WET_LIMIT: Final = 1350.0  # [mm a year], rain at the coast
 _WATER: Final = 0.5  # share of the water between the lower and the drained upper limit
-
 _POOLS: Final = {"green_leaf": 300.0, "green_stem": 300.0, "dead_leaf": 400.0, "dead_stem": 400.0, "litter": 500.0}
 """Dry matter at the start [kg ha-1], in the middle of what published runs start with."""
 

@@ -47,9 +47,7 @@ from airshed.models.pasture.weather.met import read_met
 from airshed.models.pasture.weather.station import HUMIDITY, Column, Humidity, Station, pressure_from_deficit
 
 RECIPE: Final = "stations.toml"
-
 _FILES: Final = ("*.met", "*.met.gz")
-
 _UNKNOWN: Final = "not stated"
 
 
@@ -215,9 +213,7 @@ def _calendar(stations: list[Station], recipe: Recipe) -> Calendar:
 
 
 Array = npt.NDArray[np.float64]
-
 POWER: Final = 3.0
-
 _SMOOTH: Final = 20.0  # [km], within which a station is not preferred to another
 
 

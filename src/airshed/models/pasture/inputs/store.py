@@ -40,14 +40,12 @@ from airshed.models.pasture.weather.calendar import Calendar
 
 Array = npt.NDArray[np.float64]
 Layout = Literal["land", "full"]
-
 FIELDS: Final = "fields.zarr"
 """The Zarr group in the folder."""
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "airshed pasture inputs 1"
 _PREPARE: Final = "make it again by `airshed pasture prepare`"
-
 CHUNK_DAYS: Final = 64
 CHUNK_WEEKS: Final = 16
 CHUNK_CELLS: Final = 8192

@@ -27,13 +27,11 @@ from airshed.models.pasture.weather.station import saturation
 
 Single = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]
-
 TILE: Final = 4096
 """Cells that are drawn together: a block of them stays in the second cache."""
 
 DAYS: Final = 64
 TEXT: Final = "The weather is synthetic, made by random numbers (seed {seed}); it is that of no place and no year."
-
 _WET_DAY: Final = 8.0  # [mm]
 _SPREAD: Final = 0.7
 """Standard deviation of log p due to the waves."""

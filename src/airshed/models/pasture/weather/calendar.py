@@ -14,7 +14,6 @@ from airshed.core.errors import CaseError
 
 Numbers = npt.NDArray[np.int64]
 Dates = npt.NDArray[np.datetime64]
-
 WEEKS: Final = 53
 """Weeks of a year."""
 

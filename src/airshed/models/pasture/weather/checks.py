@@ -17,7 +17,6 @@ from airshed.models.pasture.weather.calendar import day_of_year
 from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Array, Station, humidity_evidence, saturation
 
 Mask = npt.NDArray[np.bool_]
-
 RANGES: Final = {spec.name: spec.valid for spec in WEATHER if spec.name in UNITS and spec.valid is not None}
 """The least and the greatest value of a day."""
 

@@ -12,7 +12,6 @@ from airshed.core.errors import DataError
 from airshed.core.text import quoted, suggestion
 
 Array = npt.NDArray[np.float64]
-
 Dates = npt.NDArray[np.datetime64]
 
 UNITS: Final[Mapping[str, str]] = {
@@ -27,7 +26,6 @@ UNITS: Final[Mapping[str, str]] = {
 """Weather of a day and its unit; water and energy are those of the whole day."""
 
 HUMIDITY: Final = ("vapour_pressure", "vapour_pressure_deficit")
-
 Humidity = Literal["as_labelled", "vapour_pressure", "vapour_pressure_deficit", "none"]
 """What a station's column of humidity is: as its label says, one of the two whatever the label says, or not to use."""
 
@@ -110,7 +108,6 @@ class Station(Mapping[str, Array]):
 
 
 _LIMITS: Final = {"latitude": 90.0, "longitude": 360.0}
-
 _VALUE: Final = re.compile(r"\s*([-+]?[0-9.]+)\s*(?:\(([^)]*)\))?")
 
 
@@ -159,7 +156,6 @@ def _of_minutes(number: float) -> float:
 
 
 _LEAST_DAYS: Final = 60
-
 _WET: Final = 1.0
 """Rain [mm] of a day that counts as wet."""
 
