@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airshed.evaluate import fairmode
+from airshed.evaluate import statistics
 from airshed.evaluate.statistics import METRICS, correlation, scores
 
 O = np.array([10.0, 20.0, 30.0, 40.0])  # noqa: E741
@@ -75,7 +75,7 @@ def test_package_scores() -> None:
 
 def test_uncertainty_at_the_reference_value() -> None:
     """At RV the uncertainty is U_r(RV) RV; at zero the part that does not depend on the value is left."""
-    for known in fairmode.UNCERTAINTIES.values():
+    for known in statistics.UNCERTAINTIES.values():
         at = known.of(np.array([known.reference, 0.0]))
         assert at[0] == pytest.approx(known.relative * known.reference, rel=1e-14)
         assert at[1] == pytest.approx(known.relative * known.alpha * known.reference, rel=1e-14)
@@ -83,7 +83,7 @@ def test_uncertainty_at_the_reference_value() -> None:
 
 def test_target_of_a_pure_bias_is_on_the_vertical_axis() -> None:
     o = np.array([20.0, 40.0, 60.0])
-    point = fairmode.target("NO2", o, o + 10.0)
+    point = statistics.target("NO2", o, o + 10.0)
     assert point is not None
     rmsu = np.sqrt(np.mean([(0.24**2) * (0.96 * value**2 + 0.04 * 200.0**2) for value in o]))
     assert point.y == pytest.approx(10.0 / (2.0 * rmsu), rel=1e-12)
@@ -93,7 +93,7 @@ def test_target_of_a_pure_bias_is_on_the_vertical_axis() -> None:
 
 def test_target_is_right_of_the_axis_for_too_large_a_deviation_and_left_for_a_shifted_series() -> None:
     o = 50.0 + 20.0 * np.sin(np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False))
-    wider, shifted = fairmode.target("O3", o, 50.0 + 2.0 * (o - 50.0)), fairmode.target("O3", o, np.roll(o, 3))
+    wider, shifted = statistics.target("O3", o, 50.0 + 2.0 * (o - 50.0)), statistics.target("O3", o, np.roll(o, 3))
     assert wider is not None
     assert shifted is not None
     assert wider.x > 0.0 > shifted.x
@@ -104,7 +104,7 @@ def test_the_side_of_the_target_diagram_is_decided_by_the_observed_deviation() -
     x = np.linspace(0.0, 2.0 * np.pi, 240, endpoint=False)
     o = 50.0 + 10.0 * np.sin(x)
     narrow, even = (
-        fairmode.target("NO2", o, 50.0 + size * (0.8 * np.sin(x) + 0.6 * np.cos(x))) for size in (2.5, 10.0)
+        statistics.target("NO2", o, 50.0 + size * (0.8 * np.sin(x) + 0.6 * np.cos(x))) for size in (2.5, 10.0)
     )
     assert narrow is not None
     assert even is not None
@@ -113,11 +113,11 @@ def test_the_side_of_the_target_diagram_is_decided_by_the_observed_deviation() -
 
 
 def test_a_species_without_parameters_has_no_indicator() -> None:
-    assert fairmode.target("SO2", O, M) is None
+    assert statistics.target("SO2", O, M) is None
 
 
 def test_ninetieth_percentile_of_stations() -> None:
-    assert fairmode.ninetieth(np.arange(1.0, 21.0)) == 18.0
-    assert fairmode.ninetieth(np.arange(1.0, 16.0)) == pytest.approx(13.5)
-    assert fairmode.ninetieth(np.array([0.7])) == 0.7
-    assert np.isnan(fairmode.ninetieth(np.array([np.nan])))
+    assert statistics.ninetieth(np.arange(1.0, 21.0)) == 18.0
+    assert statistics.ninetieth(np.arange(1.0, 16.0)) == pytest.approx(13.5)
+    assert statistics.ninetieth(np.array([0.7])) == 0.7
+    assert np.isnan(statistics.ninetieth(np.array([np.nan])))

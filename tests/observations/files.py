@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from airshed.grid import Grid
-from airshed.observations.file_summary import FileSummary
 from airshed.observations.observation import Observations
-from airshed.observations.reading import read_observations
+from airshed.observations.reading import FileSummary, read_observations
 from airshed.observations.selection import ObservationSelection, SelectionRules
 from airshed.observations.station import Station, StationTable
 

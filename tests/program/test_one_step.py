@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from airshed.kernels.step.data import TransportForcing
 from airshed.program.weights import GAMMA, one_step_weights
-from airshed.verify import courant
-from airshed.verify.driven import Driven
+from airshed.verify.transport import courant
+from airshed.verify.transport.driven import Driven
 
 
 def advance(now, t, step, transport, column):

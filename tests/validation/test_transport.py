@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
-from airshed.verify import courant
-from airshed.verify.driven import squeezing_winds
-from airshed.verify.flow import shapes as plane_shapes
-from airshed.verify.mixing import Mixing, distance_from_curve, filaments
-from airshed.verify.sphere import FLOWS, LENGTH, TRACERS, correlated, deformation, rotated, solid, unit_vector
+from airshed.verify.transport import courant
+from airshed.verify.transport.driven import squeezing_winds
+from airshed.verify.transport.flow import shapes as plane_shapes
+from airshed.verify.transport.mixing import Mixing, distance_from_curve, filaments
+from airshed.verify.transport.sphere import FLOWS, LENGTH, TRACERS, correlated, deformation, rotated, solid, unit_vector
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "validation" / "transport"
@@ -224,7 +224,7 @@ BESIDE = """
 import sys
 import numpy as np
 from validation.transport.comparison import Flow, Mpdata
-from airshed.verify.flow import shapes
+from airshed.verify.transport.flow import shapes
 flow = Flow("swirl", 10, 0.8)
 np.save(sys.argv[1], Mpdata(n_iters=1)(flow, shapes(10)[1])[0])
 """

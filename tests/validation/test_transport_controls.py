@@ -10,7 +10,7 @@ from airshed.kernels import cpp as template
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.programs import air_check
 from airshed.program.weights import two_step_weights
-from airshed.verify import courant, driven, flow, sphere, turned
+from airshed.verify.transport import courant, driven, flow, sphere, turned
 
 pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
 

@@ -1,21 +1,10 @@
 """Checks of `airshed verify` of smaller size: coarse grids, few columns, short times."""
 
-from airshed.verify import (
-    carried,
-    checks,
-    chemistry,
-    chemistry_cells,
-    chemistry_emep,
-    chemistry_networks,
-    chemistry_orders,
-    chemistry_problems,
-    column,
-    integrators,
-    pasture,
-    real,
-)
+from airshed.verify import checks, column, integrators, pasture, real
+from airshed.verify.chemistry import cells, emep, families, networks, orders, problems
 from airshed.verify.figure import Figure, observed_order
-from airshed.verify.pasture_cells import model, random_cells
+from airshed.verify.pasture import model, random_cells
+from airshed.verify.transport import carried
 
 LEAST_ORDER = {"rotation": 1.7, "swirl": 1.1}
 """On coarse grids; of a scheme of first order it is below a half."""
@@ -49,16 +38,16 @@ SMALL = {
     "sources and sinks": column.check_sources,
     "uniform mixing ratio": lambda: real.check_uniform(real.real_case("2 h")),
     "budget": lambda: real.check_budget(real.real_case("2 h", deposition=checks.DEPOSITION)),
-    "families": lambda: chemistry.check_drift(chemistry.cut_case("1 h", chemistry={"sweeps": 4})),
-    "families, Strang": lambda: chemistry.check_drift(few_columns("10 min", chemistry={"integrator": "strang"})),
-    "sweeps": lambda: chemistry.check_convergence({16: 1e-6}),
-    "published end states": lambda: chemistry_problems.check(
-        {name: problem for name, problem in chemistry_problems.PROBLEMS.items() if problem.mechanism in FEW}
+    "families": lambda: families.check_drift(families.cut_case("1 h", chemistry={"sweeps": 4})),
+    "families, Strang": lambda: families.check_drift(few_columns("10 min", chemistry={"integrator": "strang"})),
+    "sweeps": lambda: families.check_convergence({16: 1e-6}),
+    "published end states": lambda: problems.check(
+        {name: problem for name, problem in problems.PROBLEMS.items() if problem.mechanism in FEW}
     ),
-    "EMEP end state": chemistry_emep.check,
-    "order of Rosenbrock methods": chemistry_orders.check,
-    "random networks": lambda: chemistry_networks.check(4),
-    "many cells": lambda: chemistry_cells.check(200),
+    "EMEP end state": emep.check,
+    "order of Rosenbrock methods": orders.check,
+    "random networks": lambda: networks.check(4),
+    "many cells": lambda: cells.check(200),
     "pasture in random cells": lambda: pasture.check_derivatives(
         model("all options"), random_cells(60, 120, seed=3), "all options"
     ),

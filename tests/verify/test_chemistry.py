@@ -14,14 +14,7 @@ from airshed.kernels.cells import emit as chemistry_emit
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.mechanism.structure import follow
-from airshed.verify import (
-    chemistry_cells,
-    chemistry_emep,
-    chemistry_micm,
-    chemistry_networks,
-    chemistry_orders,
-    chemistry_problems,
-)
+from airshed.verify.chemistry import cells, emep, micm, networks, orders, problems
 
 RODAS4 = METHODS["rodas4"]
 
@@ -44,7 +37,7 @@ def missed(figures):
     return {figure.what for figure in figures if not figure.ok}
 
 
-POLLU = chemistry_problems.PROBLEMS["POLLU, t = 60 min"]
+POLLU = problems.PROBLEMS["POLLU, t = 60 min"]
 TIGHT = "greatest relative error, rodas4 at 1e-10"
 
 
@@ -52,7 +45,7 @@ TIGHT = "greatest relative error, rodas4 at 1e-10"
 def test_rates_that_are_off_by_a_millionth_miss_the_end_state():
     """Those of two molecules, which POLLU relates to the air."""
     denser = replace(POLLU, air={"M": POLLU.air["M"] * (1.0 + 1e-6)})
-    assert missed(chemistry_problems.check({"denser": denser}, (RODAS4,))) == {TIGHT}
+    assert missed(problems.check({"denser": denser}, (RODAS4,))) == {TIGHT}
 
 
 @pytest.mark.compiles
@@ -60,40 +53,40 @@ def test_an_end_that_is_not_reached_is_no_end_state(monkeypatch):
     def impatient(*arguments, most_steps, **options):
         return solver(*arguments, most_steps=20, **options)
 
-    solver = chemistry_problems.ChemistrySolver
-    monkeypatch.setattr(chemistry_problems, "ChemistrySolver", impatient)
-    assert len(missed(chemistry_problems.check({"POLLU": POLLU}, (RODAS4,)))) == 2
+    solver = problems.ChemistrySolver
+    monkeypatch.setattr(problems, "ChemistrySolver", impatient)
+    assert len(missed(problems.check({"POLLU": POLLU}, (RODAS4,)))) == 2
 
 
 @pytest.mark.compiles
 def test_a_method_with_a_wrong_digit_misses_the_end_state():
     wrong = with_wrong_digit(RODAS4, 1e-4)
-    assert missed(chemistry_problems.check({"POLLU": POLLU}, (wrong,))) == {"the same, worst method at 1e-07"}
+    assert missed(problems.check({"POLLU": POLLU}, (wrong,))) == {"the same, worst method at 1e-07"}
 
 
 def test_emep_misses_its_end_state_in_air_that_is_a_millionth_warmer(monkeypatch):
-    air = chemistry_emep.Conditions.air
+    air = emep.Conditions.air
 
     def warmer(self, times, middle):
         values = air(self, times, middle)
         return {**values, "TEMP": values["TEMP"] * (1.0 + 1e-6)}
 
-    monkeypatch.setattr(chemistry_emep.Conditions, "air", warmer)
-    assert missed(chemistry_emep.check())
+    monkeypatch.setattr(emep.Conditions, "air", warmer)
+    assert missed(emep.check())
 
 
 @pytest.mark.thorough
 def test_emep_misses_its_end_state_with_a_restart_left_out(monkeypatch):
     """Without the one at 20 h a series in time runs through the jump of the sun."""
-    monkeypatch.setattr(chemistry_emep, "JUMPS", chemistry_emep.JUMPS[:2])
-    assert missed(chemistry_emep.check())
+    monkeypatch.setattr(emep, "JUMPS", emep.JUMPS[:2])
+    assert missed(emep.check())
 
 
 @pytest.mark.compiles
 @pytest.mark.parametrize("name", METHODS)
 def test_a_wrong_digit_lowers_the_order(monkeypatch, name):
-    monkeypatch.setattr(chemistry_orders, "METHODS", {name: with_wrong_digit(METHODS[name], 1e-3)})
-    assert len(missed(chemistry_orders.check())) == 2
+    monkeypatch.setattr(orders, "METHODS", {name: with_wrong_digit(METHODS[name], 1e-3)})
+    assert len(missed(orders.check())) == 2
 
 
 @pytest.mark.compiles
@@ -101,120 +94,119 @@ def test_a_wrong_entry_of_the_jacobian_lowers_the_order(monkeypatch):
     right = chemistry_emit._Writer.entries.func
     wrong = property(lambda self: [Binary("*", Number(2.0), right(self)[0]), *right(self)[1:]])
     monkeypatch.setattr(chemistry_emit._Writer, "entries", wrong)
-    orders = {(figure.test, figure.ok) for figure in chemistry_orders.check()}
-    assert {("order of ros3", False), ("order of rodas3", False), ("order of rodas4", False)} <= orders
+    found = {(figure.test, figure.ok) for figure in orders.check()}
+    assert {("order of ros3", False), ("order of rodas3", False), ("order of rodas4", False)} <= found
 
 
 @pytest.mark.compiles
 def test_rates_that_are_held_in_time_lower_the_order(monkeypatch):
-    monkeypatch.setattr(chemistry_orders, "_DEGREE", 0)
-    assert missed(chemistry_orders.check()) == {"rates that change with time"}
+    monkeypatch.setattr(orders, "_DEGREE", 0)
+    assert missed(orders.check()) == {"rates that change with time"}
 
 
-NETWORK = chemistry_networks.template()
+NETWORK = networks.template()
 
 
 @pytest.mark.compiles
 @settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.booleans(), st.sampled_from(["rodas3", "rodas4"]))
 def test_random_networks_end_where_radau_ends(seed, species, conserving, method):
-    trial = chemistry_networks.draw(NETWORK, seed, species, conserving=conserving)
+    trial = networks.draw(NETWORK, seed, species, conserving=conserving)
     kernel = compile_chemistry(NETWORK)
-    assert chemistry_networks.difference(kernel, NETWORK, trial, METHODS[method]) < chemistry_networks.LIMIT
+    assert networks.difference(kernel, NETWORK, trial, METHODS[method]) < networks.LIMIT
 
 
 @pytest.mark.compiles
 def test_random_networks_conserve_mass_where_they_should():
-    masses = np.array(list(chemistry_networks.MASSES.values()))
+    masses = np.array(list(networks.MASSES.values()))
     kept, lost = (
-        [chemistry_networks.draw(NETWORK, seed, 5, conserving=conserving) for seed in range(4)]
-        for conserving in (True, False)
+        [networks.draw(NETWORK, seed, 5, conserving=conserving) for seed in range(4)] for conserving in (True, False)
     )
     kernel = compile_chemistry(NETWORK)
     for trials, holds in ((kept, True), (lost, False)):
-        ends = [masses @ chemistry_networks.compiled(kernel, trial, RODAS4) for trial in trials]
+        ends = [masses @ networks.compiled(kernel, trial, RODAS4) for trial in trials]
         starts = [masses @ trial.start for trial in trials]
         assert np.allclose(ends, starts, rtol=1e-12, atol=0.0) == holds
 
 
 @pytest.mark.compiles
 def test_a_rate_that_is_off_by_a_millionth_is_seen_in_random_networks(monkeypatch):
-    compiled = chemistry_networks.compiled
+    compiled = networks.compiled
 
     def other(kernel, trial, method):
         rates = {name: value * (1.0 + 1e-6) for name, value in trial.rates.items()}
         return compiled(kernel, replace(trial, rates=rates), method)
 
-    monkeypatch.setattr(chemistry_networks, "compiled", other)
-    assert len(missed(chemistry_networks.check(6))) == 2
+    monkeypatch.setattr(networks, "compiled", other)
+    assert len(missed(networks.check(6))) == 2
 
 
 @pytest.mark.compiles
 def test_atoms_that_are_not_followed_drift(monkeypatch):
     """Two reactions of emep lose nitrogen; sulphur they all keep."""
-    right = chemistry_cells.atom_weights
+    right = cells.atom_weights
 
     def forgetful(network, element):
         weights = right(network, element)
         weights[network.index(f"atoms_of_{element}_lost")] = 0.0
         return weights
 
-    monkeypatch.setattr(chemistry_cells, "atom_weights", forgetful)
-    found = missed(chemistry_cells.check(200))
+    monkeypatch.setattr(cells, "atom_weights", forgetful)
+    found = missed(cells.check(200))
     assert "drift of N" in found
     assert "drift of S" not in found
 
 
 @pytest.mark.compiles
 def test_cells_that_fail_or_lose_something_are_counted():
-    network = follow(load_mechanism("emep"), chemistry_cells.ELEMENTS)
-    cells = chemistry_cells.spread(chemistry_cells.emep_state(network), 30)
-    cells.y[3, 7] = np.nan
-    found = chemistry_cells.solve(network, cells, METHODS["rodas3"])
-    figures = {figure.what: figure for figure in chemistry_cells.figures_of("cells", found)}
+    network = follow(load_mechanism("emep"), cells.ELEMENTS)
+    spread = cells.spread(cells.emep_state(network), 30)
+    spread.y[3, 7] = np.nan
+    found = cells.solve(network, spread, METHODS["rodas3"])
+    figures = {figure.what: figure for figure in cells.figures_of("cells", found)}
     assert figures["cells that failed"].value == 1.0
     assert figures["numbers not finite or below zero"].value >= 1.0
-    cells = chemistry_cells.spread(chemistry_cells.emep_state(network), 30)
-    found = chemistry_cells.solve(network, cells, METHODS["rodas3"])
-    assert chemistry_cells.figure_of_invariants("cells", network, cells, found).ok
+    spread = cells.spread(cells.emep_state(network), 30)
+    found = cells.solve(network, spread, METHODS["rodas3"])
+    assert cells.figure_of_invariants("cells", network, spread, found).ok
     leaking = replace(found, y=found.y * (1.0 - 1e-9))
-    assert not chemistry_cells.figure_of_invariants("cells", network, cells, leaking).ok
-    uncounted = replace(found, y=found.y + 1e-9 * cells.y, clipped=1e-9 * cells.y)
-    assert chemistry_cells.figure_of_invariants("cells", network, cells, uncounted).ok
+    assert not cells.figure_of_invariants("cells", network, spread, leaking).ok
+    uncounted = replace(found, y=found.y + 1e-9 * spread.y, clipped=1e-9 * spread.y)
+    assert cells.figure_of_invariants("cells", network, spread, uncounted).ok
 
 
 @pytest.mark.parametrize("name", ["chapman", "robertson"])
 def test_weights_of_invariants_are_orthogonal_to_all_reactions(name):
     network = load_mechanism(name)
-    weights = chemistry_cells.invariants(network)
-    assert np.abs(weights @ chemistry_cells.stoichiometry(network)).max(initial=0.0) < 1e-12
+    weights = cells.invariants(network)
+    assert np.abs(weights @ cells.stoichiometry(network)).max(initial=0.0) < 1e-12
     assert len(weights) == {"chapman": 0, "robertson": 1}[name]
 
 
 @pytest.mark.thorough
 @needs_musica
 def test_a_large_mechanism_in_many_cells():
-    assert not missed(chemistry_micm.check_many(200))
+    assert not missed(micm.check_many(200))
 
 
 @pytest.mark.compiles
 @needs_musica
 def test_other_light_than_micms_is_seen(monkeypatch):
-    ours = chemistry_micm.ours
+    ours = micm.ours
 
     def brighter(begin):
         return ours(replace(begin, parameters={name: 1.0001 * value for name, value in begin.parameters.items()}))
 
-    monkeypatch.setattr(chemistry_micm, "ours", brighter)
-    assert missed(chemistry_micm.check(("chapman",)))
+    monkeypatch.setattr(micm, "ours", brighter)
+    assert missed(micm.check(("chapman",)))
 
 
 @needs_musica
 def test_micm_beside_itself_at_a_loose_tolerance_is_seen(monkeypatch):
-    monkeypatch.setattr(chemistry_micm, "ours", lambda begin: chemistry_micm.micm(begin, 1e-3))
-    assert missed(chemistry_micm.check(("carbon_bond",)))
+    monkeypatch.setattr(micm, "ours", lambda begin: micm.micm(begin, 1e-3))
+    assert missed(micm.check(("carbon_bond",)))
 
 
 def test_without_musica_there_is_nothing_to_compare(monkeypatch):
-    monkeypatch.setattr(chemistry_micm, "has_musica", lambda: False)
-    assert chemistry_micm.check() == chemistry_micm.check_many() == []
+    monkeypatch.setattr(micm, "has_musica", lambda: False)
+    assert micm.check() == micm.check_many() == []

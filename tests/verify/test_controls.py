@@ -15,8 +15,10 @@ from airshed.models.air.processes import vertical_mixing
 from airshed.models.air.programs import air_check, two_step
 from airshed.models.air.sources import PackedSources
 from airshed.program.weights import two_step_weights
-from airshed.verify import carried, chemistry, column, flow, real, sameness
+from airshed.verify import column, real, sameness
 from airshed.verify.checks import DEPOSITION
+from airshed.verify.chemistry import families
+from airshed.verify.transport import carried, flow
 
 from .small import carried_coarsely, few_columns
 
@@ -201,8 +203,8 @@ def test_a_case_without_deposition_is_seen():
 
 
 def test_the_drift_of_too_few_sweeps_is_seen():
-    once = chemistry.cut_case("1 h", start=chemistry.MORNING, chemistry={"sweeps": 1})
-    assert missed(chemistry.check_drift(once)) == {"drift over emitted, 1 sweeps"}
+    once = families.cut_case("1 h", start=families.MORNING, chemistry={"sweeps": 1})
+    assert missed(families.check_drift(once)) == {"drift over emitted, 1 sweeps"}
 
 
 def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
@@ -212,13 +214,13 @@ def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
         add(self, weights, losing(sums, "outflow", 1e-3), *others)
 
     monkeypatch.setattr(Budget, "add", forgetful)
-    assert "residual over throughput" in missed(chemistry.check_drift(chemistry.cut_case("1 h")))
+    assert "residual over throughput" in missed(families.check_drift(families.cut_case("1 h")))
 
 
 @pytest.mark.compiles
 def test_sweeps_do_not_converge_when_clipping_is_not_followed_through_the_chemistry(kernel_text):
     kernel_text("column/column.hpp", *UNFOLLOWED_CLIPPING)
-    assert missed(chemistry.check_convergence({16: 1e-6})) == {"drift over emitted, 16 sweeps"}
+    assert missed(families.check_convergence({16: 1e-6})) == {"drift over emitted, 16 sweeps"}
 
 
 @pytest.mark.compiles

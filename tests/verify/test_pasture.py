@@ -9,7 +9,7 @@ import pytest
 from airshed.core.errors import DataError
 from airshed.models.pasture.fields import STATE
 from airshed.verify import checks, pasture, pasture_reference
-from airshed.verify.pasture_cells import OPTIONS, SMOOTH, model, random_cells
+from airshed.verify.pasture import OPTIONS, SMOOTH, model, random_cells
 from airshed.verify.pasture_reference import LACKING, NEEDED, VARIABLE, read_out
 
 HERE = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from airshed.kernels.schedule import noon
 from airshed.kernels.step.trial import compiled_step, difference, random_trial, reference_step
 from airshed.mechanism import load_mechanism
 from airshed.program.weights import two_step_weights
-from airshed.verify import pasture_cells
+from airshed.verify import pasture
 
 LEVELS, SHAPE = 3, (4, 11)
 
@@ -52,7 +52,7 @@ def rosenbrock_step() -> float:
 
 def pasture_days(options: str, cells: int = 200, days: int = 5) -> float:
     """Return the difference of the state after some days in random cells, each from the reference's state."""
-    model, random = pasture_cells.model(options), pasture_cells.random_cells(cells, days, seed=3)
+    model, random = pasture.model(options), pasture.random_cells(cells, days, seed=3)
     step, worst = model.compiled(), 0.0
     for day in range(days):
         values = {name: np.broadcast_to(each, cells).astype(float) for name, each in random.day(day).items()}
@@ -66,6 +66,6 @@ def pasture_days(options: str, cells: int = 200, days: int = 5) -> float:
 
 if __name__ == "__main__":
     found = emep_steps() | {"EMEP, rodas3": rosenbrock_step()}
-    for options in pasture_cells.OPTIONS:
+    for options in pasture.OPTIONS:
         found[f"pasture, {options}"] = pasture_days(options)
     print(json.dumps({"machine": platform.machine(), "differences": found}))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from airshed.verify.courant import BENCHES, largest, linear_limit
+from airshed.verify.transport.courant import BENCHES, largest, linear_limit
 
 
 def run() -> dict[str, Any]:

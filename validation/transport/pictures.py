@@ -10,8 +10,8 @@ import numpy as np
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from airshed.verify.flow import Array
-from airshed.verify.sphere import BACKGROUND, TRACERS, correlated
+from airshed.verify.transport.flow import Array
+from airshed.verify.transport.sphere import BACKGROUND, TRACERS, correlated
 
 HERE = Path(__file__).parent
 

@@ -11,10 +11,11 @@ from matplotlib import pyplot as plt
 from airshed.models.air.case import Case
 from airshed.models.air.programs import two_step
 from airshed.runtime.simulation import Simulation
-from airshed.verify import carried, column
-from airshed.verify.carried import REFERENCE, Carried
+from airshed.verify import column
 from airshed.verify.figure import observed_order
-from airshed.verify.flow import DAY, SHAPES, SIDE, Array, plane_case, shapes, swirl
+from airshed.verify.transport import carried
+from airshed.verify.transport.carried import REFERENCE, Carried
+from airshed.verify.transport.flow import DAY, SHAPES, SIDE, Array, plane_case, shapes, swirl
 
 from .pictures import save
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from airshed.verify.driven import Squeezed, squeeze
 from airshed.verify.figure import observed_order
-from airshed.verify.flow import Array, Errors
-from airshed.verify.mixing import filaments
-from airshed.verify.sphere import FLOWS, TRACERS
-from airshed.verify.turned import BELLS, TIED, Turned, turn
+from airshed.verify.transport.driven import Squeezed, squeeze
+from airshed.verify.transport.flow import Array, Errors
+from airshed.verify.transport.mixing import filaments
+from airshed.verify.transport.sphere import FLOWS, TRACERS
+from airshed.verify.transport.turned import BELLS, TIED, Turned, turn
 
 from .pictures import draw_mixing, draw_sphere
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 from airshed.core.report import markdown_table
-from airshed.verify.courant import CRITERIA, DATA
 from airshed.verify.figure import observed_order
-from airshed.verify.flow import SHAPES
+from airshed.verify.transport.courant import CRITERIA, DATA
+from airshed.verify.transport.flow import SHAPES
 
 Figures = Mapping[str, Any]
 

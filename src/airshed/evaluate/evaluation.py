@@ -14,13 +14,21 @@ from airshed.core.report import Cell, Report, Table
 from airshed.core.text import counted, listed, suggestion
 from airshed.evaluate.members import ensemble_tables, is_ensemble, is_sweep, member_runs
 from airshed.evaluate.observation_files import ObservationFiles, is_text_file, moment
-from airshed.evaluate.pair_files import pair_dataset
-from airshed.evaluate.pairing import PLACEMENTS, POLLUTANTS, Pairs, Placement, pair, selected, size_in_unit
+from airshed.evaluate.pairing import (
+    PLACEMENTS,
+    POLLUTANTS,
+    Pairs,
+    Placement,
+    pair,
+    pair_dataset,
+    selected,
+    size_in_unit,
+)
 from airshed.evaluate.run_fields import SUMS, SURFACE, RunFields, Window
 from airshed.evaluate.score_table import Score, columns, difference_table, report_tables, score_table
 from airshed.grid import Grid
-from airshed.observations.file_summary import FileSummary, files_table
 from airshed.observations.observation import Observations
+from airshed.observations.reading import FileSummary, files_table
 from airshed.observations.selection import (
     SAME_PLACE,
     ObservationSelection,
@@ -99,7 +107,7 @@ class Evaluation:
 
     @property
     def pairs(self) -> Any:
-        """All pairs as an xarray.Dataset, see :func:`airshed.evaluate.pair_files.pair_dataset`."""
+        """All pairs as an xarray.Dataset, see :func:`airshed.evaluate.pairing.pair_dataset`."""
         return pair_dataset(self.matched)
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from airshed.core.atomic import guarded, part_path
 from airshed.core.errors import OutputError
 from airshed.evaluate.evaluation import Evaluation
-from airshed.evaluate.pair_files import monet_datasets
+from airshed.evaluate.pairing import monet_datasets
 from airshed.evaluate.score_table import columns
 from airshed.io.folder import EVALUATED
 

@@ -13,10 +13,9 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed
 from airshed.core.units import to
 from airshed.evaluate.run_fields import Window
-from airshed.observations.file_summary import FileSummary
 from airshed.observations.layouts import FileOptions
 from airshed.observations.observation import Observations
-from airshed.observations.reading import read_observations
+from airshed.observations.reading import FileSummary, read_observations
 from airshed.observations.selection import OUTSIDE_WINDOW, ObservationSelection
 from airshed.observations.station import read_station_tables
 from airshed.observations.time_convention import TimeConvention

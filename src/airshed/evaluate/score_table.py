@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from airshed.core.report import Cell, Table
 from airshed.evaluate.aggregates import daily_mean, mda8
-from airshed.evaluate.fairmode import Target, ninetieth, target
 from airshed.evaluate.pairing import Pairs
-from airshed.evaluate.statistics import PERCENT, paired, scores
+from airshed.evaluate.statistics import PERCENT, Target, ninetieth, paired, scores, target
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.bool_]

@@ -1,9 +1,9 @@
-"""Reader of station observations from files of any known layout."""
+"""Reader of station observations from files of any known layout, with a summary of each file."""
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -11,15 +11,59 @@ from typing import Final
 import numpy as np
 
 from airshed.core.errors import DataError
-from airshed.observations.file_summary import FileSummary
+from airshed.core.report import Table
 from airshed.observations.layouts import LAYOUTS, FileOptions, Layout, Record, TableRows
-from airshed.observations.layouts.layout import HOUR
+from airshed.observations.layouts.layout import DAY, HOUR
 from airshed.observations.parameters import parameter_of, reference_of, unit_in
 from airshed.observations.screening import number_of, plain_flag
 from airshed.observations.selection import OTHER_SPECIES, OUTSIDE_WINDOW, Candidate, ObservationSelection
 from airshed.observations.station import Station, StationTable
 from airshed.observations.text_file import TextFile, read_text_file
 from airshed.observations.time_convention import EXAMPLE, Clock, Means, TimeConvention, clock, read_label
+
+
+@dataclass
+class FileSummary:
+    """Layout, conventions and counts of one file.
+
+    known    source of the time convention
+    periods  averaging periods [s];  rows: values in the file;  used: values that became observations
+    first    beginning of the first mean [s since the start of the window];  last: end of the last one
+    """
+
+    path: str
+    layout: str
+    convention: TimeConvention
+    known: str
+    periods: set[float] = field(default_factory=set)
+    units: set[str] = field(default_factory=set)
+    rows: int = 0
+    used: int = 0
+    first: float = math.inf
+    last: float = -math.inf
+
+
+def files_table(files: Sequence[FileSummary]) -> Table:
+    """Return a table of the files that were read, with layout, time convention and averaging period."""
+    columns = ("file", "layout", "zone", "label", "known by", "averaging", "units", "values", "used")
+    rows = [
+        (each.path, each.layout, each.convention.zone, each.convention.label, each.known,
+         ", ".join(_duration(period) for period in sorted(each.periods)), ", ".join(sorted(each.units)),
+         each.rows, each.used)
+        for each in files
+    ]  # fmt: skip
+    return Table("Files of observations", columns, rows)
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((DAY, "day"), (HOUR, "h"), (60.0, "min")):
+        if seconds >= size and seconds % size == 0.0:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
+
+
+# Reader of station observations from files of any known layout.
+
 
 _STANDARD_TEMPERATURE: Final = 293.15
 """Reference temperature of gases in ug/m3 [K]; values at another temperature are converted."""

@@ -11,9 +11,9 @@ from airshed.inverse.taylor import ORDER, taylor_test
 from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
-from airshed.verify.chemistry import MORNING, cut_case
+from airshed.verify.chemistry.families import MORNING, cut_case
 from airshed.verify.figure import Figure
-from airshed.verify.flow import Array
+from airshed.verify.transport.flow import Array
 
 STEPS: Final = 4
 _LON, _LAT = 6.6, 51.2

@@ -7,28 +7,10 @@ from typing import Final
 
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.cells.formulas import Precision
-from airshed.verify import (
-    adjoint,
-    carried,
-    chemistry,
-    chemistry_cells,
-    chemistry_emep,
-    chemistry_micm,
-    chemistry_networks,
-    chemistry_orders,
-    chemistry_problems,
-    column,
-    convergence,
-    courant,
-    driven,
-    integrators,
-    pasture,
-    pasture_reference,
-    real,
-    sameness,
-    turned,
-)
+from airshed.verify import adjoint, column, convergence, integrators, pasture, pasture_reference, real, sameness
+from airshed.verify.chemistry import cells, emep, families, micm, networks, orders, problems
 from airshed.verify.figure import Figure
+from airshed.verify.transport import carried, courant, driven, turned
 
 COLUMNS: Final = ("test", "figure", "value", "threshold", "reference", "holds")
 DEPOSITION: Final = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
@@ -53,24 +35,24 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "sources and sinks": column.check_sources,
         "uniform mixing ratio": lambda: real.check_uniform(real.real_case()),
         "budget": lambda: real.check_budget(real.real_case(deposition=DEPOSITION)),
-        "families": lambda: chemistry.check_drift(chemistry.cut_case("24 h", time={"spinup": "24 h"})),
-        "sweeps": chemistry.check_convergence,
+        "families": lambda: families.check_drift(families.cut_case("24 h", time={"spinup": "24 h"})),
+        "sweeps": families.check_convergence,
         "threads and precision": sameness.check,
         "Strang splitting": lambda: integrators.check_strang(DEPOSITION),
         "integrators side by side": integrators.check_chemistry,
         "order of integrators": convergence.check,
         "order in time": integrators.check_orders,
         "restart": integrators.check_restart,
-        "published end states": chemistry_problems.check,
-        "EMEP end state": chemistry_emep.check,
-        "order of Rosenbrock methods": chemistry_orders.check,
-        "random networks": lambda: chemistry_networks.check(100 if full else 10),
-        "many cells": chemistry_cells.check,
+        "published end states": problems.check,
+        "EMEP end state": emep.check,
+        "order of Rosenbrock methods": orders.check,
+        "random networks": lambda: networks.check(100 if full else 10),
+        "many cells": cells.check,
         "dot products": lambda: adjoint.check_products(adjoint.small_case()),
         "dot products, split": lambda: adjoint.check_products(adjoint.small_case(integrator="strang")),
         "Taylor remainder": lambda: adjoint.check_taylor(adjoint.small_case()),
         "gradient": adjoint.check_gradient,
-        "beside MICM": lambda: [*chemistry_micm.check(), *(chemistry_micm.check_many() if full else [])],
+        "beside MICM": lambda: [*micm.check(), *(micm.check_many() if full else [])],
         "pasture in random cells": lambda: pasture.check(full=full),
         **_beside_grasp(),
     }

@@ -14,7 +14,7 @@ import numpy as np
 from airshed.models.air.case import Case
 from airshed.program.integrators import integrator as integrator_program
 from airshed.runtime.simulation import Simulation
-from airshed.verify.chemistry import MORNING, check_drift, cut_case
+from airshed.verify.chemistry.families import MORNING, check_drift, cut_case
 from airshed.verify.figure import Figure, observed_order
 from airshed.verify.real import check_budget, check_uniform, real_case
 from airshed.verify.sameness import State, compare, differing, final_state

@@ -1,20 +1,184 @@
-"""Pasture in cells with random soils, plants and weather: what must hold in any of them, and derivatives of a day."""
+"""Pasture in cells with random soils, plants, states and weather: invariants of any cell, and derivatives of a day."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.formula import evaluate_all
 from airshed.kernels.cells.formulas import Precision
-from airshed.models.pasture.fields import LAYERS, POOLS
+from airshed.models.pasture import processes
+from airshed.models.pasture.classes import Land, Pasture, Soil, Trees, cell_parameters
+from airshed.models.pasture.fields import LAYERS, PARAMETERS, POOLS, STATE, TOTALS, WEATHER, cell_fields
 from airshed.models.pasture.summary import DRY_MATTER, WATER
+from airshed.process.discovery import processes_of, section_of
 from airshed.process.points import Points
 from airshed.verify.figure import Figure
-from airshed.verify.pasture_cells import OPTIONS, SMOOTH, Cells, model, random_cells
 
 Array = npt.NDArray[np.float64]
+
+OPTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
+    "as published": {"humidity": {"given": "deficit"}},
+    "all options": {
+        "runoff": {"cover": "yield"},
+        "soil_evaporation": {"method": "ritchie", "potential": "priestley_taylor"},
+        "nitrogen": {"limited": False},
+        "death": {"drought": "strict"},
+        "resets": {"nitrogen": "coded"},
+        "grazing": {"on": True},
+        "basal_area": {"varies": True},
+        "erosion": {"on": True},
+    },
+}
+"""Settings of processes: what is usual, and whatever else there is."""
+
+_FIRST: Final = np.datetime64("2001-01-01")
+_TOTALS: Final = tuple(spec.name for spec in TOTALS)
+
+
+def model(options: str) -> Points:
+    """Return the model with some of OPTIONS."""
+    settings = OPTIONS[options]
+    chosen = processes_of(processes)
+    humid = "vapour_pressure_deficit" if "humidity" in settings else "vapour_pressure"
+    acting = [each(section_of(each).model_validate(settings.get(each.section, {}))) for each in chosen]
+    return Points(acting, cell_fields((humid, "burnt_fraction")))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Random cells: parameters and state (cell), weather (day, cell) or (day), by name."""
+
+    parameters: Mapping[str, Array]
+    state: Mapping[str, Array]
+    weather: Mapping[str, Array]
+
+    @property
+    def days(self) -> int:
+        """The number of days of the weather."""
+        return len(self.weather["rain"])
+
+    def day(self, number: int) -> dict[str, Array]:
+        """Return all values of a day, with the state of the start."""
+        return {**self.parameters, **self.state, **{name: each[number] for name, each in self.weather.items()}}
+
+    def smooth_day(self, number: int) -> dict[str, Array]:
+        """Return all values of a day off kinks: in cells whose layers hold water that moves, trees less deep in it."""
+        moving = np.all(
+            [
+                (self.parameters[f"thickness_{n}"] == 0.0)
+                | (self.parameters[f"drained_upper_limit_{n}"] - self.parameters[f"lower_limit_{n}"] > 1.0)
+                for n in LAYERS
+            ],
+            axis=0,
+        )
+        found = {name: each[moving] if each.ndim else each for name, each in self.day(number).items()}
+        return {name: 1.1 * each if name.startswith("tree_limit") else each for name, each in found.items()}
+
+
+def random_cells(count: int, days: int, seed: int) -> Cells:
+    """Return cells of as many random classes, and weather that may be as wet, dry, hot and cold as it likes."""
+    random = np.random.default_rng(seed)
+    soils, pastures = zip(*((_soil(random), _pasture(random)) for _ in range(count)), strict=True)
+    woods = [Trees(root_depth=random.uniform(0.0, 2000.0), root_uptake=(random.uniform(0.0, 1.0),) * 4)]
+    number = np.arange(count)
+    parameters = cell_parameters(
+        Land(soils, pastures, woods), number, number, np.zeros(count, int),
+        tree_basal_area=np.maximum(random.uniform(-5.0, 5.0, count), 0.0), stocking=random.uniform(0.0, 2.0, count),
+    )  # fmt: skip
+    return Cells(parameters, _state(random, parameters, count), _weather(random, days, count))
+
+
+def _soil(random: np.random.Generator) -> Any:
+    layers = int(random.integers(1, 5))
+    limits = np.sort(random.uniform(0.0, 0.6, (4, layers)), axis=0)
+    if random.random() < 0.1:
+        limits[:] = limits[0]  # it holds nothing that moves
+    named = dict(zip(("air_dry", "lower_limit", "drained_upper_limit", "saturation"), limits.tolist(), strict=True))
+    return Soil(
+        thickness=random.uniform(20.0, 800.0, layers).tolist(), **named,
+        drainage_share=random.uniform(0.0, 1.0, layers).tolist(), runoff_depth=random.uniform(50.0, 2000.0),
+        slope=random.uniform(0.0, 0.3), erodibility=random.uniform(0.0, 1.0),
+        curve_number=random.uniform(0.0, 100.0), curve_number_reduction=random.uniform(0.0, 60.0),
+        curve_number_cover=random.uniform(0.0, 1.0), evaporation_limit=random.uniform(0.0, 10.0),
+        first_stage_evaporation=random.uniform(0.0, 12.0), second_stage_evaporation=random.uniform(1.0, 6.0),
+        diffusivity=random.uniform(0.0, 200.0), diffusivity_slope=random.uniform(0.0, 40.0),
+        albedo=random.uniform(0.05, 0.3),
+    )  # fmt: skip
+
+
+_RANGES: Final = {
+    "transpiration_yield": (100.0, 3000.0), "radiation_yield": (100.0, 3000.0), "runoff_yield": (100.0, 3000.0),
+    "runoff_power": (0.5, 2.0), "transpiration_efficiency": (0.0, 40.0), "tussock_growth": (0.0, 20.0),
+    "nitrogen_residual": (0.0, 10.0), "nitrogen_per_100mm": (0.0, 60.0), "nitrogen_limit": (5.0, 60.0),
+    "nitrogen_no_growth": (0.2, 0.7), "nitrogen_full_growth": (0.5, 1.0), "nitrogen_most": (1.0, 3.0),
+    "no_growth_water": (0.0, 0.5), "full_green_water": (0.0, 1.0), "dry_detachment": (0.0, 0.05),
+    "wet_detachment": (0.0, 0.05), "dry_start": (1.0, 200.0), "wet_start": (200.0, 366.0),
+    "nitrogen_reset": (1.0, 366.0), "summer_start": (1.0, 366.0), "summer_end": (1.0, 366.0),
+    "height_per_yield": (0.0, 0.5), "basal_area_efficiency": (0.0, 10.0), "basal_area": (0.0, 9.0),
+    "root_depth": (0.0, 2000.0),
+}  # fmt: skip
+_DAYS: Final = ("dry_start", "wet_start", "nitrogen_reset", "summer_start", "summer_end")
+
+
+def _pasture(random: np.random.Generator) -> Any:
+    drawn = {name: random.uniform(*ends) for name, ends in _RANGES.items()}
+    drawn |= {name: float(round(drawn[name])) for name in _DAYS}
+    return Pasture(root_uptake=random.uniform(0.0, 1.0, 4).tolist(), **drawn)
+
+
+def _state(random: np.random.Generator, parameters: Mapping[str, Array], count: int) -> dict[str, Array]:
+    """Water between air-dry and saturation, some pools empty, and in some cells sums that are 0 after a reset."""
+    state = {spec.name: np.zeros(count) for spec in STATE}
+    for layer in LAYERS:
+        least, most = parameters[f"air_dry_{layer}"], parameters[f"saturation_{layer}"]
+        state[f"water_{layer}"] = least + random.uniform(0.0, 1.0, count) * (most - least)
+    for name in (*POOLS, "litter"):
+        state[name] = random.choice([0.0, 10.0, 1000.0], count) * random.uniform(0.0, 4.0, count)
+    for name, most_of_it in {
+        "basal_area": 9.0, "nitrogen_transpiration": 300.0, "nitrogen_growth": 5000.0, "height": 800.0,
+        "summer_evapotranspiration": 500.0, "last_summer_basal_area": 3.0, "eaten_since_reset": 500.0,
+        "grown_since_reset": 3000.0, "evaporation_since_rain": 30.0, "stage_1": 6.0, "stage_2": 20.0,
+        "stage_2_days": 20.0,
+    }.items():  # fmt: skip
+        state[name] = random.uniform(0.0, most_of_it, count)
+    for name in ("nitrogen_transpiration", "nitrogen_growth", "eaten_since_reset", "grown_since_reset", "height"):
+        state[name] *= random.random(count) < 0.8
+    state["live_weight"] = random.uniform(100.0, 600.0, count)
+    return state
+
+
+def _weather(random: np.random.Generator, days: int, count: int) -> dict[str, Array]:
+    shape, dates = (days, count), _FIRST + np.arange(days)
+    years = dates.astype("datetime64[Y]").astype("datetime64[D]")
+    coldest = random.uniform(-8.0, 28.0, shape)
+    found = {
+        "rain": np.where(random.random(shape) < 0.25, random.gamma(0.7, 20.0, shape), 0.0),
+        "pan_evaporation": random.uniform(0.0, 15.0, shape),
+        "radiation": random.uniform(0.0, 33.0, shape),
+        "max_temperature": coldest + random.uniform(0.0, 22.0, shape),
+        "min_temperature": coldest,
+        "vapour_pressure": random.uniform(0.0, 35.0, shape),
+        "vapour_pressure_deficit": random.uniform(0.0, 60.0, shape),
+        "burnt_fraction": np.where(random.random(shape) < 0.005, random.uniform(0.0, 1.0, shape), 0.0),
+        "day_of_year": (dates - years).astype(np.float64) + 1.0,
+        "month": dates.astype("datetime64[M]").astype(np.float64) % 12 + 1,
+    }
+    return found
+
+
+SMOOTH: Final = (
+    *(spec.name for spec in STATE if spec.name not in _TOTALS),
+    *(spec.name for spec in PARAMETERS if spec.unit != "d"),
+    *(spec.name for spec in WEATHER if spec.name not in ("day_of_year", "month", "prescribed_litter")),
+)
+"""Inputs by which a day may be differentiated: all but dates."""
+
+
+# Pasture in cells with random soils, plants and weather: what must hold in any of them, and derivatives of a day.
+
 
 _CLOSED: Final[Mapping[Precision, float]] = {"double": 1e-9, "single": 1e-4}
 _FULL: Final[Mapping[Precision, float]] = {"double": 1e-10, "single": 1e-3}

@@ -6,9 +6,9 @@ import numpy as np
 
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
-from airshed.verify.chemistry import cut_case
+from airshed.verify.chemistry.families import cut_case
 from airshed.verify.figure import Figure
-from airshed.verify.flow import Array
+from airshed.verify.transport.flow import Array
 
 COMPARED: Final = ("O3", "NO2", "CO", "HNO3", "SO2", "HCHO")
 """Species that single precision is compared for: abundant ones of each kind."""

@@ -8,8 +8,8 @@ import pytest
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import CaseError
 from airshed.inverse.fourdvar.operator import Domain, Operator
-from airshed.observations.interpolation import bilinear, layer_weights, mean_weights
 from airshed.observations.observation import Kernel, Observation, Observations
+from airshed.observations.selection import bilinear, layer_weights, mean_weights
 
 from .toys import GRID, SPECIES, TIMES, column, many, observation
 

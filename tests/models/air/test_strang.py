@@ -17,7 +17,8 @@ from airshed.program.integrators import SPLITTINGS
 from airshed.program.stage import EVERYTHING, Program
 from airshed.program.stage import move as move_stage
 from airshed.program.weights import StageWeights
-from airshed.verify import chemistry, real
+from airshed.verify import real
+from airshed.verify.chemistry import families
 
 INTEGRATORS = ("imex", "strang")
 OTHERS = tuple(name for name in SPLITTINGS if name not in INTEGRATORS)
@@ -35,8 +36,8 @@ def tracers(integrator, length, **sections):
 
 def full(integrator, length="20 min", *, time=None, **chosen):
     """The full chemistry of a part of west-europe, in the morning."""
-    case = chemistry.cut_case(
-        length, start=chemistry.MORNING, chemistry={"integrator": integrator, **chosen}, time=time or {}
+    case = families.cut_case(
+        length, start=families.MORNING, chemistry={"integrator": integrator, **chosen}, time=time or {}
     )
     return airshed.Case.from_dict({**case.to_dict(), "run": {"threads": 1}}, base=case.base)
 
@@ -137,7 +138,7 @@ def test_the_budget_of_a_tracer_closes(integrator, transport):
     ("integrator", "families"),
     [
         *((each, ("nitrogen",)) for each in (*INTEGRATORS, *OTHERS)),
-        *(pytest.param(each, chemistry.FAMILIES, marks=LONG) for each in INTEGRATORS),
+        *(pytest.param(each, families.FAMILIES, marks=LONG) for each in INTEGRATORS),
     ],
     ids=lambda value: value if isinstance(value, str) else ["small", "full"][len(value) > 1],
 )
@@ -148,10 +149,10 @@ def test_families_close_and_nothing_is_negative(tmp_path, families, integrator):
         budget = simulation.budget()
         assert simulation.model.mixing_ratios().min() >= 0.0
     for family in families:
-        assert chemistry.share(budget, family, "residual", "throughput") < 1e-10
+        assert families.share(budget, family, "residual", "throughput") < 1e-10
         if integrator != "imex":  # nothing is left of an iteration
-            assert chemistry.share(budget, family, "drift", "throughput") < 1e-10
-    assert chemistry.share(budget, "nitrogen", "imbalance", "throughput") > 0.0
+            assert families.share(budget, family, "drift", "throughput") < 1e-10
+    assert families.share(budget, "nitrogen", "imbalance", "throughput") > 0.0
 
 
 @pytest.mark.parametrize("integrator", OTHERS)

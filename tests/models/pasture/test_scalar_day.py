@@ -12,7 +12,7 @@ from airshed.models.pasture.classes import Land, Trees, cell_parameters
 from airshed.models.pasture.fields import LAYERS, TOTALS, cell_fields
 from airshed.process.discovery import section_of
 from airshed.process.points import Points
-from airshed.verify import pasture_cells
+from airshed.verify import pasture
 
 CELLS: Final = 60
 DAYS: Final = 5
@@ -73,17 +73,17 @@ class World:
             tree_basal_area=np.maximum(random.uniform(-5.0, 5.0, CELLS), 0.0),
             stocking=random.choice([0.0, 0.3, 100.0], CELLS),
         )  # fmt: skip
-        self.state = pasture_cells._state(random, self.parameters, CELLS)
+        self.state = pasture._state(random, self.parameters, CELLS)
         for name in ("stage_1", "stage_2", "stage_2_days"):
             self.state[name] = self.state[name] * random.choice([0.0, 1.0], CELLS)
         self.weather = self.days(FIRST_DAYS[number % len(FIRST_DAYS)])
 
     def soil(self) -> Any:
-        soil = pasture_cells._soil(self.random)
+        soil = pasture._soil(self.random)
         while not all(
             np.subtract(soil.drained_upper_limit, soil.lower_limit)
         ):  # rounding would decide what holds nothing
-            soil = pasture_cells._soil(self.random)
+            soil = pasture._soil(self.random)
         thin = tuple(self.random.choice([0.1, 1.0, 5000.0], len(soil.thickness)))
         return strange(
             self.random, soil, thickness=thin, saturation=soil.drained_upper_limit, curve_number=100.0,
@@ -93,15 +93,15 @@ class World:
 
     def pasture(self) -> Any:
         late = self.random.integers(363, 367, 2).astype(float)
-        pasture = pasture_cells._pasture(self.random)
+        made = pasture._pasture(self.random)
         return strange(
-            self.random, pasture, root_depth=0.0, root_uptake=(0.0,) * 4, full_green_water=0.0,
+            self.random, made, root_depth=0.0, root_uptake=(0.0,) * 4, full_green_water=0.0,
             nitrogen_no_growth=pasture.nitrogen_full_growth, nitrogen_reset=late[0], summer_end=late[1],
         )  # fmt: skip
 
     def days(self, first: str) -> dict[str, np.ndarray]:
         random, shape, dates = self.random, (DAYS, CELLS), np.datetime64(first) + np.arange(DAYS)
-        found = pasture_cells._weather(random, DAYS, CELLS)
+        found = pasture._weather(random, DAYS, CELLS)
         storms = random.choice([2000.0, 4.0, 4.000001, 1e-6, 300.0], shape)
         coldest = random.uniform(-20.0, 50.0, shape)
         return {

@@ -16,10 +16,9 @@ from airshed.inverse.fourdvar.seam import Observed
 from airshed.models.air.case import Case
 from airshed.models.air.case.inverse import ControlSection
 from airshed.observations.column_file import read_columns
-from airshed.observations.file_summary import FileSummary
 from airshed.observations.layouts import FileOptions
 from airshed.observations.observation import ErrorModel, Observations
-from airshed.observations.reading import read_observations
+from airshed.observations.reading import FileSummary, read_observations
 from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules
 from airshed.observations.station import read_station_tables
 from airshed.observations.time_convention import TimeConvention

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.observations.interpolation import bilinear, layer_weights, mean_weights
 from airshed.observations.observation import STANDARD, Observations, Volume, observed_unit, size_of_mole_fraction
+from airshed.observations.selection import bilinear, layer_weights, mean_weights
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]

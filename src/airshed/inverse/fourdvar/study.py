@@ -22,8 +22,8 @@ from airshed.inverse.fourdvar.seam import Controls, Sampled
 from airshed.inverse.gradient import Progress
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
-from airshed.observations.file_summary import FileSummary, files_table
 from airshed.observations.observation import Observations
+from airshed.observations.reading import FileSummary, files_table
 from airshed.observations.selection import RejectedRow, rejected_rows_table
 from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation

@@ -9,7 +9,7 @@ import xarray as xr
 from airshed.grid import Grid
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
-from airshed.verify.flow import (
+from airshed.verify.transport.flow import (
     SHAPES,
     Array,
     Errors,

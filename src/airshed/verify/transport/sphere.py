@@ -14,7 +14,7 @@ import xarray as xr
 
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
-from airshed.verify.flow import DAY, Array, corner_winds
+from airshed.verify.transport.flow import DAY, Array, corner_winds
 
 LENGTH: Final = 5.0 * DAY
 """How long every flow lasts [s]; Nair & Lauritzen's T = 5 is then in days."""

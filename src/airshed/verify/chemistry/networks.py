@@ -19,7 +19,7 @@ from airshed.kernels.cells.lists import integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
-from airshed.verify.chemistry_cells import stoichiometry
+from airshed.verify.chemistry.cells import stoichiometry
 from airshed.verify.figure import Figure
 
 Array = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import Integrated, integrate_cells
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.structure import atom_counts, follow
-from airshed.verify.chemistry_emep import published
+from airshed.verify.chemistry.emep import published
 from airshed.verify.figure import Figure
 
 Array = npt.NDArray[np.float64]

@@ -10,9 +10,9 @@ import xarray as xr
 
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
-from airshed.verify.flow import Array, Errors, amount, clipped_share, tracer_case
-from airshed.verify.mixing import Mixing
-from airshed.verify.sphere import BACKGROUND, FLOWS, LENGTH, TRACERS, SphereFlow
+from airshed.verify.transport.flow import Array, Errors, amount, clipped_share, tracer_case
+from airshed.verify.transport.mixing import Mixing
+from airshed.verify.transport.sphere import BACKGROUND, FLOWS, LENGTH, TRACERS, SphereFlow
 
 _ROUND_OFF: Final = 1e-11
 _FIRST: Final = "exact: 0; limit: 1.1 of the first run"

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from airshed.verify.flow import Array
-from airshed.verify.sphere import BACKGROUND, correlated
+from airshed.verify.transport.flow import Array
+from airshed.verify.transport.sphere import BACKGROUND, correlated
 
 _LEAST, _MOST = BACKGROUND["BELLS"], 1.0
 _RANGES: Final = _MOST - _LEAST, float(correlated(np.array(_LEAST)) - correlated(np.array(_MOST)))

@@ -12,9 +12,9 @@ import numpy as np
 
 from airshed.kernels.transport.reference import AirFluxes
 from airshed.process.vertical import outflow_rate, upward_air_flux
-from airshed.verify.driven import Driven
 from airshed.verify.figure import Figure
-from airshed.verify.flow import Array
+from airshed.verify.transport.driven import Driven
+from airshed.verify.transport.flow import Array
 
 CRITERIA: Final = ("positive", "bounded", "stable")
 DATA: Final = ("smooth", "rough")

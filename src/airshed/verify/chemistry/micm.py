@@ -22,7 +22,7 @@ from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.openatmos import CONDITIONS, has_musica, musica_file, read_conditions
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
-from airshed.verify.chemistry_cells import Cells, figure_of_invariants, figures_of, solve, spread
+from airshed.verify.chemistry.cells import Cells, figure_of_invariants, figures_of, solve, spread
 from airshed.verify.figure import Figure
 
 Array = npt.NDArray[np.float64]

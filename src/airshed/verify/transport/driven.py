@@ -14,8 +14,8 @@ from airshed.mechanism import load_mechanism
 from airshed.process.vertical import outflow_rate, parabola_weights
 from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
-from airshed.verify.flow import Array, Errors
-from airshed.verify.sphere import BACKGROUND, TRACERS, shapes
+from airshed.verify.transport.flow import Array, Errors
+from airshed.verify.transport.sphere import BACKGROUND, TRACERS, shapes
 
 _FIRST: Final = "exact: 0; limit: 1.1 of the first run"
 _NONE: Final = "exact: 0"

@@ -1,0 +1,1 @@
+"""Checks of chemistry: published end states, orders, conservation, and other solvers."""
