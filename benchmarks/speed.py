@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from airshed.core.report import Cell, Report, Table
+from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.backends.cpu.kernel import MechanismKernel
 from airshed.kernels.host import processor, usable_cores
-from airshed.kernels.step.data import PARTS
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from benchmarks.counting import bytes_per_cell, operations_per_cell

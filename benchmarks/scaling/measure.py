@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from airshed.core.errors import AirshedError
-from airshed.kernels.step.data import PARTS
+from airshed.kernels.abi import PARTS
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.mpiexec import find_mpiexec
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from airshed.kernels.abi import TERMS
 from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
-from airshed.kernels.step.data import TERMS, Directions
+from airshed.kernels.step.data import Directions
 from airshed.kernels.step.reference import Fields, Stepped
 from airshed.kernels.step.trial import Trial, compiled_step, random_trial, reference_step
 from airshed.mechanism import ReactionNetwork

@@ -49,5 +49,5 @@ def test_files_that_are_named_exist(text: str) -> None:
 )
 def test_functions_that_are_named_are_in_the_kernel(name: str) -> None:
     folder = ROOT / "src" / "airshed" / "kernels"
-    assert any(name in path.read_text() for path in sorted(folder.rglob("*.hpp")))
+    assert any(name in path.read_text() for path in (*sorted(folder.rglob("*.hpp")), folder / "abi.py"))
     assert name in KERNELS

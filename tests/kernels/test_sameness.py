@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from airshed.kernels.backends.cpu.compiled import declared
-from airshed.kernels.backends.cpu.kernel import SIGNATURES, WIDTH, MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.kernel import WIDTH, MechanismKernel, compile_mechanism
 from airshed.kernels.backends.cpu.toolchain import build, load
 from airshed.kernels.step.reference import Stepped
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, make_stepper, random_trial
@@ -86,7 +86,7 @@ def test_tiles_have_the_bits_of_the_whole(optimised: Optimised) -> None:
 
 def test_units_compiled_at_once_give_the_same_bits_as_the_whole_text(optimised: Optimised) -> None:
     kernel = optimised()
-    whole = replace(kernel, functions=declared(load(build(kernel.source.text, name="toy-whole")), SIGNATURES))
+    whole = replace(kernel, functions=declared(load(build(kernel.source.text, name="toy-whole")), kernel.source.text))
     trial = random_trial(kernel, (3, 9), SECOND, seed=5, sweeps=2)
     assert same_bits(compiled_step(whole, trial), compiled_step(kernel, trial))
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from airshed.kernels.abi import TERMS
 from airshed.kernels.backends.cpu.kernel import MechanismKernel
 from airshed.kernels.backends.cpu.stepper import Stepper
-from airshed.kernels.step.data import TERMS
 from airshed.kernels.step.reference import Fields
 from airshed.kernels.step.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues

@@ -4,11 +4,9 @@ The bits are those of the same operations in NumPy: nothing is contracted, and n
 """
 
 import ctypes
-from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 from math import prod
-from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,25 +17,12 @@ from airshed.kernels.host import address
 
 Array = npt.NDArray[np.float64]
 
-_POINTER: Final = ctypes.c_void_p
-_PACK: Final = (None, [_POINTER, *[ctypes.c_int64] * 6, _POINTER])
-_BAND: Final = [*[_POINTER] * 2, *[ctypes.c_int64] * 2]
-_COLUMNS: Final = (None, [*[_POINTER] * 3, *[ctypes.c_int64] * 4, _POINTER])
-
-_SIGNATURES: Final[Mapping[str, Any]] = {
-    "airshed_pack_double": _PACK,
-    "airshed_pack_single": _PACK,
-    "airshed_column_integrals": _COLUMNS,
-    "airshed_column_values": _COLUMNS,
-    "airshed_weighted": (None, [_POINTER, *[ctypes.c_int64] * 3, *_BAND, *_BAND, _POINTER]),
-}
-
 
 @cache
 def _functions() -> ctypes.CDLL:
     from airshed.kernels.backend import host_functions  # kernels have layouts, and these pack arrays
 
-    return host_functions(header("arrays.hpp"), _SIGNATURES, name="arrays")
+    return host_functions(header("arrays.hpp"), name="arrays")
 
 
 def pack(field: Array, packed: npt.NDArray[np.floating], *, repeat: bool) -> None:

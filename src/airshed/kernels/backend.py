@@ -6,7 +6,7 @@ kernels make steppers and solvers of cells (*step*) and exact sums (*reduce*).
 """
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
@@ -38,9 +38,6 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import StageWeights
 
 Array = npt.NDArray[np.float64]
-
-Signatures = Mapping[str, tuple[type | None, Sequence[type]]]
-"""C function -> its result, None for void, and its arguments."""
 
 
 class Sums(Protocol):
@@ -243,11 +240,11 @@ class Backend(Protocol):
         ...
 
 
-def host_functions(text: str, signatures: Signatures, *, name: str) -> ctypes.CDLL:
+def host_functions(text: str, *, name: str) -> ctypes.CDLL:
     """Return the functions of C++ text for arrays of this machine, with the roundings of NumPy; raises KernelError."""
     from airshed.kernels.backends.cpu import compiled
 
-    return compiled.host_functions(text, signatures, name=name)
+    return compiled.host_functions(text, name=name)
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.formula import cpp, trace
 from airshed.formula.dialect import SCALARS
-from airshed.kernels.backend import Signatures, host_functions
+from airshed.kernels.backend import host_functions
 from airshed.kernels.cpp import render
 from airshed.kernels.host import address
 
@@ -29,8 +29,6 @@ _BYTES: Final = 8  # of a double
 
 _PLANS: Final = 32
 """Shapes of arrays for which a formula remembers how to walk through them; to find out takes longer than small ones."""
-
-_SIGNATURES: Final[Signatures] = {"airshed_formula": (None, [ctypes.c_void_p])}
 
 
 def one_pass(formula: Formula) -> Callable[..., Array]:
@@ -104,5 +102,5 @@ def _compile(formula: Formula, along: tuple[bool, ...]) -> Callable[[Any], None]
     traced = trace(formula, [f"x{number}" for number in range(len(along))])
     lines, (result,) = cpp.code(traced.outputs, str, SCALARS, prefix="t")
     text = render("one_pass.cpp.jinja", count=len(along), along=along, lines=lines, result=result)
-    function: Callable[[Any], None] = host_functions(text, _SIGNATURES, name="formula").airshed_formula
+    function: Callable[[Any], None] = host_functions(text, name="formula").airshed_formula
     return function

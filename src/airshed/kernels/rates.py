@@ -38,6 +38,9 @@ Products = dict[tuple[Factor, ...], float]
 REFERENCE_DENSITY: Final = 2.5e19
 """Number density [molecules cm-3] to which relative air densities refer: single precision wants numbers near one."""
 
+BOLTZMANN_CM: Final = 1.380649e-17
+"""Boltzmann's constant [Pa cm3/K], for number densities per cm3."""
+
 _HUGE: Final = 1e10
 _LARGEST_POWER: Final = 8
 _LARGEST_BASE: Final = 1e38  # its eighth power is a number

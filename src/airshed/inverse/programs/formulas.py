@@ -8,11 +8,12 @@ import numpy.typing as npt
 
 from airshed.inverse.changes import Changes
 from airshed.inverse.programs.steps import Observer
+from airshed.kernels.abi import TERMS
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.derivatives import Reverser, TangentStepper
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.operators import members
-from airshed.kernels.step.data import TERMS, Level, Share, State, StepForcing
+from airshed.kernels.step.data import Level, Share, State, StepForcing
 from airshed.models.air.programs.records import FormulaStep, MoveRecord
 from airshed.program.stage import Stage
 

@@ -1,18 +1,10 @@
-// chemistry/reverse/rosenbrock.hpp: the adjoint of accepted steps of any Rosenbrock method, a pack of cells at a time.
+// adjoint.hpp: the adjoint of accepted steps of any Rosenbrock method, a pack of cells at a time.
 //
 // With W K_i = R_i,  W = shift - J(y),  y new = y + sum m_i K_i,  and bars for adjoints, from the last stage to the first:
 //
 //     v_i = W'^-1 bar K_i,    bar K_j += c_ij/h v_i + a_ij J(y_i)' bar f_i,    bar y += J(y_i)' bar f_i + d(v_i' J(y) K_i)/dy
 //
 // where bar f_i sums v_i of the stages that use f at y_i. The length of a step is what it was: its control is no function of y.
-
-struct Backward {          // kernels/cpu/chemistry/reverse/arguments.py mirrors it
-    // inputs behind those of the solver: what emissions, then loss rates, gain where the factor on them grows
-    const Record* record;
-    double* adjoint;       // of concentrations outside, not in UNIT: in at the end, out at the start, [pack][NS][W]
-    double* rates;         // out: of a factor on each reaction's rate, [pack][NR][W]
-    double* sources;       // out: of a factor on each emission, then on each loss rate, [pack][emitted + lost][W]
-};
 
 struct Reversed {
     pack bar[NS + 1];                            // adjoint of the state

@@ -13,6 +13,7 @@ from typing import Final
 
 from airshed.formula.factoring import product, total
 from airshed.formula.tree import Binary, Expression, Number
+from airshed.kernels import abi
 from airshed.kernels.cells.emit import (
     ChemistryShape,
     ChemistrySource,
@@ -24,7 +25,7 @@ from airshed.kernels.cells.emit import (
     signed_sum,
 )
 from airshed.kernels.cells.sparsity import Elimination
-from airshed.kernels.cpp import Coefficients, described, header, render
+from airshed.kernels.cpp import Coefficients, Written, described, header, render
 from airshed.mechanism.network import ReactionNetwork
 
 _ARGUMENTS: Final = {
@@ -69,6 +70,7 @@ def emit_reverse(network: ReactionNetwork, shape: ChemistryShape, forward: Chemi
     text = render(
         "cells/adjoint.cpp.jinja", functions=functions, unrolled=forward.unrolled,
         coefficients=writer.coefficients, body=header("cells/adjoint.hpp"),
+        structures=Written(abi.declarations(abi.CELLS_ADJOINT)),
     )  # fmt: skip
     return ChemistrySource(f"{forward.text}\n{text}", forward.elimination, forward.operations, forward.unrolled)
 

@@ -15,9 +15,10 @@ from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import LONGEST_SUM, product, total
 from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbol
+from airshed.kernels import abi
 from airshed.kernels.cells.positivity import HELD, REFLECTED, overdrawn
 from airshed.kernels.cells.sparsity import Elimination, eliminate, pattern_of
-from airshed.kernels.cpp import Coefficients, comment, described, header, render
+from airshed.kernels.cpp import Coefficients, Written, comment, described, header, render
 from airshed.kernels.host import vector_doubles
 from airshed.kernels.layout import Shape
 from airshed.kernels.rates import rate_code
@@ -81,7 +82,8 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
         chunks={name: in_chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
         orders=[len(reactants) for reactants in network.reactant_indices],
         reflected=REFLECTED, held=HELD, overdrawn=overdrawn(network),
-        pack=header("step/pack.hpp"), body=header("cells/rosenbrock.hpp"),
+        pack=header("step/pack.hpp"), structures=Written(abi.declarations(abi.CELLS)),
+        body=header("cells/rosenbrock.hpp"),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
     return ChemistrySource(text, elimination, operations, unrolled)

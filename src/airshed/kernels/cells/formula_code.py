@@ -11,7 +11,8 @@ from airshed.formula.dialect import PACKS
 from airshed.formula.steady import split
 from airshed.formula.trace import Traced
 from airshed.formula.tree import Call, Expression, Number, rewrite_all
-from airshed.kernels.cpp import header, render
+from airshed.kernels import abi
+from airshed.kernels.cpp import Written, header, render
 from airshed.kernels.host import processor
 
 Precision = Literal["double", "single"]
@@ -47,7 +48,8 @@ def source(traced: Traced, precision: Precision, names: Sequence[str], steady: C
     return render(
         "cells/formulas.cpp.jinja", width=lanes, real="double" if precision == "double" else "float",
         inputs=traced.inputs, prepare=first, step=then, places=places, slots=count, packs=packs,
-        head=header("step/pack.hpp"), driver=header("cells/formulas.hpp"),
+        head=header("step/pack.hpp"), structures=Written(abi.declarations(abi.FORMULAS)),
+        driver=header("cells/formulas.hpp"),
     )  # fmt: skip
 
 

@@ -1,39 +1,29 @@
-// cells.hpp: takes blocks of cells through steps. The values of a block lie together, pack after pack, while it goes through
+// formulas.hpp: takes blocks of cells through steps. The values of a block lie together, pack after pack, while it goes through
 // all steps of a call; only what changes from step to step is read meanwhile, and only what is asked for is written.
 #include <vector>
 
-// Where cells lie: one after the other, or in chunks of so many, whole packs each, at a stride.
-struct Chunks {
-    int64_t length, stride;       // length 0: no chunks
-
-    int64_t place(int64_t cell) const { return length ? cell / length * stride + cell % length : cell; }
-};
-struct Input {
-    const real* from;
-    int64_t per_cell, per_row;    // per_cell: 1, or 0 of numbers that all cells have
-    const int64_t* rows;          // the row of each step; none where all steps have the first one
-    Chunks chunks;
-
-    int64_t row(int64_t step) const { return rows ? rows[step] : 0; }
-    bool changes(int64_t step) const { return !step || row(step) != row(step - 1); }
-    int64_t to_next(int64_t step, int64_t steps) const { return step + 1 < steps ? (row(step + 1) - row(step)) * per_row : 0; }
-};
-struct Result { real* to; Chunks chunks; };
-struct Record { void* to; int64_t result, is_double; const int64_t* rows; };      // a result after steps, [row][cell]
+INLINE int64_t place(const Chunks& chunks, int64_t cell) {
+    return chunks.length ? cell / chunks.length * chunks.stride + cell % chunks.length : cell;
+}
+INLINE int64_t row_of(const Input& input, int64_t step) { return input.rows ? input.rows[step] : 0; }
+INLINE bool changes(const Input& input, int64_t step) { return !step || row_of(input, step) != row_of(input, step - 1); }
+INLINE int64_t to_next(const Input& input, int64_t step, int64_t steps) {
+    return step + 1 < steps ? (row_of(input, step + 1) - row_of(input, step)) * input.per_row : 0;
+}
 
 typedef float floats __attribute__((vector_size(W * sizeof(float))));
 typedef double doubles __attribute__((vector_size(W * sizeof(double))));
 
 // Lanes beyond the last cell are copies of it. The next row is asked for: it comes while this one is computed with.
 INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t steps, int64_t first, int64_t cells) {
-    const int64_t to_next = input.to_next(step, steps);
-    const real* const row = input.from + input.row(step) * input.per_row;
+    const int64_t next = to_next(input, step, steps);
+    const real* const row = input.from + row_of(input, step) * input.per_row;
     for (; cells > 0; cells -= W, x += SLOTS, first += W) {
-        const real* const from = row + input.per_cell * input.chunks.place(first);
+        const real* const from = row + input.per_cell * place(input.chunks, first);
         if (!input.per_cell) *x = splat(*from);
         else if (cells >= W) {
             memcpy(x, from, sizeof *x);
-            __builtin_prefetch(from + to_next);
+            __builtin_prefetch(from + next);
         } else {
             *x = splat(from[cells - 1]);
             memcpy(x, from, cells * sizeof *from);
@@ -60,7 +50,7 @@ struct Steps {
         pack* const end = x + (here + W - 1) / W * SLOTS;
         for (int64_t s = 0; s < steps; s++) {
             for (int i = 0; i < INPUTS; i++)
-                if (inputs[i].changes(s)) fetch(x + i, inputs[i], s, steps, first, here);
+                if (changes(inputs[i], s)) fetch(x + i, inputs[i], s, steps, first, here);
             for (pack* each = x; !s && each < end; each += SLOTS) prepare(each);
             for (pack* each = x; each < end; each += SLOTS) step(each);
             for (int64_t r = 0; r < recorded; r++) {
@@ -70,7 +60,7 @@ struct Steps {
         }
         for (int r = 0; r < RESULTS; r++)
             for (int64_t done = 0; done < here; done += W)
-                put<pack>(results[r].to + results[r].chunks.place(first + done), x + done / W * SLOTS + RESULT[r], here - done < W ? here - done : W);
+                put<pack>(results[r].to + place(results[r].chunks, first + done), x + done / W * SLOTS + RESULT[r], here - done < W ? here - done : W);
     }
 
     static void record(const Record& each, const pack* x, int64_t place, int64_t here) {

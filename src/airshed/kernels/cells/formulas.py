@@ -8,7 +8,6 @@ threads, nor on how many steps a call makes. They differ from NumPy's (:func:`ai
 units in the last place where a formula has functions, powers, or a division by a number.
 """
 
-import ctypes
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.formula.trace import Traced
-from airshed.kernels.backend import Signatures, host_functions
+from airshed.kernels.backend import host_functions
 from airshed.kernels.cells.formula_code import DTYPES, Precision, source, width
 from airshed.kernels.host import AnyArray, address
 
@@ -53,9 +52,6 @@ __all__ = ["CellFormulas", "Precision", "Rows"]
 _LEAST_CELLS: Final = 4096
 """Cells times steps for which another thread is worth waking."""
 
-_SIGNATURES: Final[Signatures] = {
-    "airshed_cells": (None, [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3, ctypes.c_void_p]),
-}
 
 Shape = tuple[int, ...]
 
@@ -95,7 +91,7 @@ class CellFormulas:
         self._seen: dict[str, tuple[object, _Given]] = {}
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         text = source(traced, precision, names, set(steady).difference(names))
-        self._function = host_functions(text, _SIGNATURES, name=f"cells-{precision}").airshed_cells
+        self._function = host_functions(text, name=f"cells-{precision}").airshed_cells
 
     def __call__(
         self, values: Mapping[str, npt.ArrayLike], out: Sequence[AnyArray | None] | None = None

@@ -1,59 +1,12 @@
 // rosenbrock.hpp: any Rosenbrock method on packs of cells, each lane with its own time, step and error control.
 //
 // A lane whose cell is done takes the next one, so that no lane waits for another, and what comes out for a cell does
-// not depend on its neighbours. See kernels/chemistry/tableau.py for the formulas of a step.
+// not depend on its neighbours. See kernels/cells/tableau.py for the formulas of a step.
 
-constexpr int MOST_STAGES = 6;
 constexpr double SHORTEST_GUESS = 1e-15;   // of a first step, in parts of the interval: what its clock can still tell
 
 INLINE double smaller(double a, double b) { return a < b ? a : b; }
 INLINE double larger(double a, double b) { return a > b ? a : b; }
-
-struct Method {            // coefficients of stage i in row i
-    int64_t stages, order;
-    double gamma;
-    double a[MOST_STAGES][MOST_STAGES], c[MOST_STAGES][MOST_STAGES];
-    double m[MOST_STAGES], e[MOST_STAGES], alpha[MOST_STAGES], gamma_sum[MOST_STAGES];
-    int64_t evaluates[MOST_STAGES];        // whether f is evaluated anew in a stage
-};
-
-struct Record {            // accepted steps of cells, those of a cell in a row; kernels/cpu/chemistry/arguments.py mirrors it
-    const int64_t* first;  // of each cell, [pack][W]: where its steps begin
-    const int64_t* room;   // and how many it has
-    double *time, *step;   // [s] when a step began, and how long it was
-    real* y;               // the state then, [step][NS], in the order of elimination
-    uint8_t* clipped;      // whether the step arrived below zero, [step][NS]
-};
-
-struct Cells {             // kernels/cpu/chemistry/arguments.py mirrors it
-    int64_t levels, blocks, last_lanes;    // pack p: level p % levels of block p / levels; last_lanes: in use in every blocks-th
-    // concentrations; species s of pack p at (p / levels) block_stride + (p % levels) level_stride + s species_stride
-    const real* y;
-    real* result;
-    real* clipped;                         // what was added where concentrations got negative; may be null
-    real* extra;                           // out: species from number `stored` on, which begin at zero, [pack][extra][W]
-    int64_t stored, block_stride, level_stride, species_stride;
-    // whether they are mixing ratios: they are multiplied by one density of air, the mean over the interval, before and
-    // divided by it after, so that those of what does not react stay what they are where the density changes
-    int64_t mixing_ratios;
-    // inputs: Chebyshev coefficients over [start, end], [pack][degree + 1][inputs][W]
-    const double* inputs;
-    int64_t input_count, degree;
-    int64_t emitted_count, lost_count;     // inputs behind the parameters: emissions, then loss rates
-    const int32_t* emitted;                // places of their species in the order of elimination
-    const int32_t* lost;
-    double start, end;
-    const double* absolute;                // absolute tolerances in the order of elimination
-    double relative;
-    double longest;                        // step
-    int64_t most_steps;                    // of a cell, rejected ones too
-    // of each cell, [pack][W]
-    double* step;                          // in: first step to try, 0 for none known; out: the next one
-    double* reached;                       // out: time up to which the result goes
-    int32_t* accepted;                     // out: steps
-    int32_t* rejected;
-    const Record* record;                  // out: where accepted steps go; null for nowhere
-};
 
 struct Lanes {
     pack k[NR + 1], a[NA + 1];
@@ -364,7 +317,7 @@ INLINE bool any(mask lanes) {
     return found;
 }
 
-// What becomes of a concentration below zero, see kernels/chemistry/positivity.py.
+// What becomes of a concentration below zero, see kernels/cells/positivity.py.
 INLINE pack below_zero(int n, pack y) { return OVERDRAWN && overdrawn[n] ? pack{} : real(-REFLECTED) * y; }
 INLINE pack above_zero(int n, pack y) { return y < 0 ? below_zero(n, y) : y; }
 

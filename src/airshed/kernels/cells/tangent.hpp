@@ -1,4 +1,4 @@
-// chemistry/tangent/rosenbrock.hpp: recorded steps once more, and their tangent, a pack of cells at a time.
+// tangent.hpp: recorded steps once more, and their tangent, a pack of cells at a time.
 //
 // With W K_i = R_i,  W = shift - J(y),  y new = y + sum m_i K_i, and d for changes of y and of rate constants,
 //
@@ -6,12 +6,6 @@
 //
 // The length of a step is what it was. Once more, y is what comes out from other values or rates; of the tangent it is what it
 // was, and so is which species came out below zero. Inputs do not change over the interval, and nothing is emitted or lost.
-
-struct Along {             // kernels/cpu/chemistry/tangent/stepper.py mirrors it
-    const Record* record;
-    double* y;             // concentrations or their change, not in UNIT: in at the start, out at the end, [pack][NS][W]
-    const double* factors; // on rates of reactions, or the changes of these factors, [NR]
-};
 
 struct Changed {
     pack y[NS + 1], next[NS + 1], f[NS + 1], stage[MOST_STAGES][NS + 1], k[NR + 1];

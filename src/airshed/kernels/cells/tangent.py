@@ -13,9 +13,10 @@ from typing import Final
 
 from airshed.formula.factoring import total
 from airshed.formula.tree import Binary, Expression, Number
+from airshed.kernels import abi
 from airshed.kernels.cells.adjoint import Function, slopes, times
 from airshed.kernels.cells.emit import ChemistrySource, Statements, balanced, code, element, in_chunks
-from airshed.kernels.cpp import Coefficients, described, header, render
+from airshed.kernels.cpp import Coefficients, Written, described, header, render
 from airshed.mechanism.network import ReactionNetwork
 
 _ARGUMENTS: Final = {
@@ -32,7 +33,7 @@ def emit_tangent(network: ReactionNetwork, forward: ChemistrySource) -> Chemistr
     functions = [Function(name, _ARGUMENTS[name], in_chunks(each)) for name, each in statements.items()]
     text = render(
         "cells/tangent.cpp.jinja", functions=functions, coefficients=writer.coefficients,
-        body=header("cells/tangent.hpp"),
+        body=header("cells/tangent.hpp"), structures=Written(abi.declarations(abi.CELLS_TANGENT)),
     )  # fmt: skip
     return ChemistrySource(f"{forward.text}\n{text}", forward.elimination, forward.operations, forward.unrolled)
 

@@ -13,12 +13,13 @@ from airshed.formula import cpp
 from airshed.formula.dialect import DOUBLES
 from airshed.formula.tree import Expression, symbols
 from airshed.kernels.operators import AIR, Member, Operator, OperatorField, member_of_field, member_of_number, members
+from airshed.kernels.rates import BOLTZMANN_CM
 
 DIALECT: Final = replace(DOUBLES, name="the rate of an operator", type="dvalue", choice="select({0}, {1}, {2})")
 
 _AIR: Final[Mapping[str, str]] = {
     "temperature": "air.temperature",
-    "pressure": "air.density * air.temperature * 1.380649e-17",
+    "pressure": f"air.density * air.temperature * {BOLTZMANN_CM!r}",
     "air_density": f"air.density * {1e6 / AVOGADRO!r}",
     "water_vapour": "air.water",
     "air": "air.content",

@@ -195,5 +195,4 @@ void airshed_reverse(const Reverse* reverse, int64_t* words, int64_t threads, in
     }
     end_streams();
 }
-int64_t airshed_reverse_bytes() { return sizeof(Reverse); }
 }

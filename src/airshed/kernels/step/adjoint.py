@@ -16,6 +16,7 @@ from typing import Final
 
 from airshed.formula.factoring import Key, factored
 from airshed.formula.tree import Expression, Symbol, operations
+from airshed.kernels import abi
 from airshed.kernels.column.operator_adjoints import adjoint_members, operator_adjoints
 from airshed.kernels.column.operator_code import operators_code
 from airshed.kernels.cpp import Coefficients, Written, header, render
@@ -68,12 +69,11 @@ def emit_reverse(
         coefficients=writer.coefficients,
         frozen=frozen,
         operators=operators,
-        members=adjoint_members(operators.members),
+        structures=Written(abi.declarations(abi.STEP_ADJOINT, Reverse=adjoint_members(operators.members))),
         operators_of_sweeps=Written(render("column/operators_of_sweeps_adjoint.cpp.jinja", operators=operators)),
         operators_text=Written(
             render("column/operators_adjoint.cpp.jinja", operators=operators, adjoints=operator_adjoints(operators))
         ),
-        layout=header("step/adjoint_layout.hpp"),
         branches=header("transport/branches.hpp"),
         faces=header("transport/adjoint.hpp"),
         column=header("column/adjoint.hpp"),

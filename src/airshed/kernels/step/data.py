@@ -23,14 +23,8 @@ SIDES: Final[tuple[Side, ...]] = ("west", "east", "south", "north")
 REACH = 2
 """Cells on each side that a face of the transport scheme looks at: so many rows next to a neighbour need its values."""
 
-TERMS: Final = ("inflow", "outflow", "chemistry", "clipped")
-"""What every step sums for budgets, in the order of ``enum Term``: [mol/s], clipped in [mol]; operators add theirs."""
-
 HORIZONTAL_TERMS: Final = (0, 1, 3)
 """Those of horizontal transport alone, by level."""
-
-PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
-"""Parts of a step whose wall time is measured, in the order of ``enum Part``."""
 
 Directions = Literal["all", "horizontal", "vertical"]
 """Where transport goes."""

@@ -10,11 +10,12 @@ from airshed.formula import cpp
 from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import factored
 from airshed.formula.tree import Expression, Symbol, operations
+from airshed.kernels import abi
 from airshed.kernels.column.operator_code import operators_code
 from airshed.kernels.cpp import Coefficients, Written, described, header, render
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Member
-from airshed.kernels.rates import REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
+from airshed.kernels.rates import BOLTZMANN_CM, REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
 from airshed.kernels.schedule import Schedule
 from airshed.mechanism.network import ReactionNetwork, Term
 from airshed.mechanism.structure import imbalances
@@ -63,18 +64,16 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *,
         groups=groups,
         together=max(map(len, schedule.groups), default=1),
         reference_density=REFERENCE_DENSITY,
+        boltzmann=BOLTZMANN_CM,
         coefficients=coefficients,
         imbalances=unbalanced,
         operators=code,
         operators_text=Written(render("column/operators.cpp.jinja", operators=code, tangent=tangent)),
         rate_code={"statements": statements, "results": results},
         tangent=tangent,
-        head=header(
-            "step/pack.hpp",
-            "step/tangent.hpp" if tangent else "step/value.hpp",
-            "step/layout.hpp",
-            "transport/transport.hpp",
-        ),
+        pack=header("step/pack.hpp", "step/tangent.hpp" if tangent else "step/value.hpp"),
+        structures=Written(abi.declarations(abi.STEP, Step=[each.declaration for each in code.members])),
+        transport=header("transport/transport.hpp"),
         column=header("column/column.hpp"),
         tail=header(
             "step/step.hpp", "backends/cpu/work_sharing.hpp", *([] if tangent else ["backends/cpu/control.hpp"])

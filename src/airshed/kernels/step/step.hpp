@@ -38,15 +38,11 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     std::memset((void*)t.imbalance, 0, sizeof t.imbalance);
     add_imbalance(t, y);
     finish_block(s, row, block, t);
-    seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[SOLVE] += now() - prepared;
+    seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[CHEMISTRY_AND_MIXING] += now() - prepared;
 }
 
-// A piece of a step: rows first <= row < last, and blocks, in any order and on any thread. One that goes on where the thread's
-// last piece ended needs no faces computed twice.
-struct Piece {
-    int64_t first_row, last_row, first_block, last_block;
-};
-
+// Computes a piece of a step, in any order and on any thread. One that goes on where the thread's last piece ended needs no faces
+// computed twice.
 static void step_piece(const Step& s, const Piece& piece, Worker& t) {
     t.carry_y = (value*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     const int64_t west = piece.first_block;

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.abi import TERMS
 from airshed.kernels.backends.cpu.kernel import MechanismKernel
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
@@ -14,15 +15,7 @@ from airshed.kernels.column.operators_reference import Reading, air_of_cells
 from airshed.kernels.column.reference import Column
 from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.operators import Kind, members
-from airshed.kernels.step.data import (
-    NO_OTHERS,
-    TERMS,
-    ColumnForcing,
-    OtherRanks,
-    State,
-    StepConstants,
-    TransportForcing,
-)
+from airshed.kernels.step.data import NO_OTHERS, ColumnForcing, OtherRanks, State, StepConstants, TransportForcing
 from airshed.kernels.step.random_operators import random_fields, random_numbers
 from airshed.kernels.step.reference import Box, Fields, Stepped, step
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues

@@ -48,11 +48,6 @@ struct CellAir {                       // of one level at the end of the step, f
     dpack temperature, density, water, content, secant, light;   // [K], [molecules cm-3], [mol/mol], [mol], [1], [1]
 };
 
-struct Spent {                         // by one thread so far: see kernels/cpu/work_sharing.py
-    double seconds[PARTS];             // wall time of the parts of steps, see `Part`
-    double waited;                     // [s]
-};
-
 struct Worker {                        // what one thread carries from block to block; all of it fits the second-level cache
     Spent spent;
     value rhs[NS * NZ];

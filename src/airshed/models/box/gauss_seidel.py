@@ -13,13 +13,14 @@ import numpy.typing as npt
 from airshed.case.failure import ChemistryFailure
 from airshed.core.errors import CaseError
 from airshed.formula import trace
+from airshed.kernels.abi import TERMS
 from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.derivatives import Reverser
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Operator, OperatorField
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step.data import TERMS, ColumnForcing, Level, StepConstants, StepForcing, TransportForcing
+from airshed.kernels.step.data import ColumnForcing, Level, StepConstants, StepForcing, TransportForcing
 from airshed.models.box.conditions import BoxConditions, BoxStep, events
 from airshed.models.box.forcing import UNNEEDED, BoxForcing
 from airshed.program.stage import Stage

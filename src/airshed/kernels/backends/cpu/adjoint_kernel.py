@@ -1,11 +1,10 @@
 """The compiler pipeline of a step in reverse, on demand: a run that asks for no gradient never waits for it."""
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from airshed.kernels.backends.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.backends.cpu.compiled import CompiledKernel, compile_and_load, timed
 from airshed.kernels.backends.cpu.kernel import ALIKE, MechanismKernel
 from airshed.kernels.backends.cpu.toolchain import Unit
 from airshed.kernels.layout import Layout, MechanismShape
@@ -27,12 +26,6 @@ them and gains nothing.
 A face of transport may be computed twice, by different code, with the same bits, so nothing there is contracted; sweeps
 of a block are computed once, and need not be :data:`airshed.kernels.backends.cpu.kernel.ALIKE`.
 """
-
-SIGNATURES: Final[Signatures] = {
-    "airshed_reverser_bytes": (ctypes.c_int64, [ctypes.c_int64] * 2),
-    "airshed_reverse": (None, [*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2, ctypes.c_void_p]),
-    "airshed_reverse_bytes": (ctypes.c_int64, []),
-}
 
 
 @dataclass(frozen=True)
@@ -62,5 +55,5 @@ def compile_reverse(forward: MechanismKernel, *, frozen: bool = False) -> Revers
     source = timed(seconds, "emit", make)
     name = f"{network.name}-{shape.levels}-{shape.precision}-reverse"
     units = [Unit(each, f"#define UNIT {number}\n{source.text}", flags) for each, (number, flags) in UNITS.items()]
-    library, functions = compile_and_load(units, SIGNATURES, seconds, name=name, extra_flags=ALIKE)
+    library, functions = compile_and_load(units, seconds, name=name, extra_flags=ALIKE)
     return ReverseKernel(network, shape, source, library, functions, seconds)

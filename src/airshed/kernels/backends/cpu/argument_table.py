@@ -2,21 +2,13 @@
 
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.step_structure import (
-    FLUX_WEIGHTS,
-    STATE,
-    WEIGHTS,
-    Boundary,
-    Ends,
-    Ghost,
-    Step,
-    step_structure,
-)
+from airshed.kernels import abi
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 from airshed.kernels.layout import Layout
@@ -33,6 +25,21 @@ from airshed.kernels.step.data import (
 )
 
 Array = npt.NDArray[np.float64]
+
+Ghost = tuple[int, int, int, int, int]
+"""Members of the structure: address, strides of rows, of blocks and to the second row, whether the area ends."""
+
+_STEP: Final = abi.structure(abi.STEP, "Step")
+
+
+def _words(first: str, last: str) -> slice:
+    """The eight-byte words of a step from one member to another: setting them together takes a tenth of the time."""
+    return slice(getattr(_STEP, first).offset // 8, getattr(_STEP, last).offset // 8 + 1)
+
+
+_STATE: Final = _words("q", "air_tendency")
+_FLUX_WEIGHTS: Final = _words("flux_weight", "boundary_weight")
+_WEIGHTS: Final = _words("c0", "s1")
 
 
 class ArgumentTable:
@@ -65,7 +72,7 @@ class ArgumentTable:
         self._boundaries: dict[int, tuple[PackedBoundary, PackedBoundary]] = {}
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
         self._members, self._levels = self._all_members(operators), levels
-        structure = step_structure(self._members)
+        structure = abi.structure(abi.STEP, "Step", tuple(each.declaration for each in self._members))
         self._memory = aligned_zeros((room, ctypes.sizeof(structure)), np.uint8)
         self.address, self.size = address(self._memory), ctypes.sizeof(structure)
         self._steps = [structure.from_buffer(row) for row in self._memory]
@@ -79,7 +86,7 @@ class ArgumentTable:
         """Return what follows in the structure after what every step has."""
         return members(operators)
 
-    def _place_numbers(self, step: Step) -> dict[str, Array]:
+    def _place_numbers(self, step: Any) -> dict[str, Array]:
         """Return the numbers of operators, by their names, at the addresses in a step."""
         found = {}
         for each in self._members:
@@ -98,10 +105,10 @@ class ArgumentTable:
         if top.size:
             self._kept["top"][...] = top
 
-    def _fill_constants(self, step: Step, constants: StepConstants) -> None:
+    def _fill_constants(self, step: Any, constants: StepConstants) -> None:
         step.rows, step.blocks, step.last_lanes = self._layout.rows, self._layout.blocks, self._layout.last_lanes
         for side in self._edge_sides:
-            setattr(step, side, Ghost(address(self._no_neighbour), 0, 0, 0, 1))
+            setattr(step, side, (address(self._no_neighbour), 0, 0, 0, 1))
         for name, array in self._kept.items():
             setattr(step, name, address(array))
         step.emitted_count = len(constants.emitted)
@@ -122,14 +129,14 @@ class ArgumentTable:
         self.set_edges(row, edges)
         if column is not None:
             self._fill_column(row, column)
-        self._numbers[row, WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
+        self._numbers[row, _WEIGHTS] = w.c0, w.c1, w.t0, w.t1, w.g, w.s0, w.s1
         step.sums = address(sums)
         step.sweeps, step.number = sweeps, which
 
     def place(self, row: int, state: State) -> None:
         """Set the addresses of the state alone."""
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
-        self._words[row, STATE] = [address(each) for each in parts]
+        self._words[row, _STATE] = [address(each) for each in parts]
 
     def set_sides(self, row: int, beyond: Ghost) -> None:
         """Set what lies beyond all sides."""
@@ -152,7 +159,7 @@ class ArgumentTable:
     def _fill_boundary(self, row: int, transport: TransportForcing) -> None:
         """Set the weights of transport, and the addresses of the boundary concentrations where they have changed."""
         forcing = transport.boundary or BoundaryForcing(self._profile, self._profile, 0.0)
-        self._numbers[row, FLUX_WEIGHTS] = transport.weight, transport.weight_z, forcing.weight
+        self._numbers[row, _FLUX_WEIGHTS] = transport.weight, transport.weight_z, forcing.weight
         start, end = self._boundaries.get(row, (None, None))
         if start is forcing.start and end is forcing.end:
             return
@@ -162,7 +169,7 @@ class ArgumentTable:
             if first.shape != last.shape or first.dtype != self._layout.dtype:
                 raise KernelError(f"boundary concentrations are {first.dtype} {first.shape} and {last.shape}")
             stride = 0 if len(first) == 1 else first[0].size // self.parts
-            setattr(self._steps[row], f"boundary_{side}", Boundary(address(first), address(last), stride))
+            setattr(self._steps[row], f"boundary_{side}", (address(first), address(last), stride))
 
     def _fill_column(self, row: int, column: ColumnForcing) -> None:
         step = self._steps[row]
@@ -201,7 +208,7 @@ class ArgumentTable:
             for each in pair if shape else ():
                 if each.shape != shape or each.dtype != self._layout.dtype:
                     raise KernelError(f"{name} of a step is {each.dtype} {each.shape}; operators expect {shape}")
-            setattr(self._steps[row], name, Ends(*map(address, pair)))
+            setattr(self._steps[row], name, tuple(map(address, pair)))
             self._placed[row, name] = pair
 
     def _beside(self, edge: AnyArray, side: Side) -> Ghost:
@@ -216,10 +223,10 @@ class ArgumentTable:
         along_rows = side in ("west", "east")
         pack = int(np.prod(edge.shape[1 if along_rows else 2 :])) // self.parts
         if along_rows:
-            return Ghost(address(edge), pack, 0, 0, 0)
+            return address(edge), pack, 0, 0, 0
         row = pack * edge.shape[1]
         nearest, farther = (edge[-1], -row) if side == "south" else (edge[0], row)
-        return Ghost(address(nearest), 0, pack, farther, 0)
+        return address(nearest), 0, pack, farther, 0
 
 
 def placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:

@@ -1,11 +1,10 @@
 """Compiles the chemistry of a mechanism for independent cells: network -> elimination -> emit -> compile -> load."""
 
-import ctypes
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from airshed.kernels.backends.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.backends.cpu.compiled import CompiledKernel, compile_and_load, timed
 from airshed.kernels.cells.data import AIR_INPUTS, NO_SOURCES, Sources, Tolerances
 from airshed.kernels.cells.emit import ChemistryShape, ChemistrySource, emit_chemistry
 from airshed.kernels.cells.tableau import Tableau
@@ -21,15 +20,6 @@ WIDTHS: Final = {"double": vector_doubles(), "single": 2 * vector_doubles()}
 
 FLAGS: Final = ("-fno-tree-slp-vectorize",)
 """Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
-
-
-_POINTER: Final = ctypes.c_void_p
-
-_SIGNATURES: Final[Signatures] = {
-    "airshed_lanes_bytes": (ctypes.c_int64, [ctypes.c_int64] * 2),
-    "airshed_chemistry": (None, [*[_POINTER] * 3, ctypes.c_int64, *[_POINTER] * 2]),
-}
-_INSPECTED: Final[Signatures] = {"airshed_evaluate": (None, [_POINTER] * 5)}
 
 
 @dataclass(frozen=True)
@@ -77,6 +67,5 @@ def compile_chemistry(
     shape = ChemistryShape(width or WIDTHS[precision], precision, inspected)
     source = timed(seconds, "emit", lambda: emit_chemistry(network, shape))
     name = f"{network.name}-cells-{precision}"
-    signatures = {**_SIGNATURES, **(_INSPECTED if inspected else {})}
-    library, functions = compile_and_load(source.text, signatures, seconds, name=name, extra_flags=FLAGS)
+    library, functions = compile_and_load(source.text, seconds, name=name, extra_flags=FLAGS)
     return ChemistryKernel(network, shape, source, library, functions, seconds)

@@ -3,21 +3,18 @@
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.cell_arguments import Cells, method_argument, record_argument
+from airshed.kernels import abi
 from airshed.kernels.backends.cpu.cell_derivatives import ChemistryDerivative
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver, method_argument, record_argument
 from airshed.kernels.cells.data import AcceptedSteps, CellAdjoints, CellSteps, list_of_cells
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 
-
-class Backward(ctypes.Structure):
-    """What steps in reverse read and write, as ``chemistry/reverse/rosenbrock.hpp`` declares it."""
-
-    _fields_ = [(name, ctypes.c_void_p) for name in ("record", "adjoint", "rates", "sources")]
+_BACKWARD: Final = abi.structure(abi.CELLS_ADJOINT, "Backward")
 
 
 class ChemistryReverser:
@@ -45,13 +42,13 @@ class ChemistryReverser:
         place = list_of_cells(packs * width, len(network.species), width)
         cells = solver.arguments(place, inputs, CellSteps.zeros(packs, width), start, end)
         kept = record_argument(record)
-        backward = Backward(
+        backward = _BACKWARD(
             record=ctypes.addressof(kept), **{name: address(array) for name, array in vars(found).items()}
         )
         self._run(cells, backward, packs)
         return found
 
-    def _run(self, cells: Cells, backward: Backward, packs: int) -> None:
+    def _run(self, cells: Any, backward: Any, packs: int) -> None:
         threads = min(self.solver.threads, packs)
         size = self.kernel.functions.airshed_reversed_bytes(cells.input_count, cells.degree)
         edges = [packs * number // threads for number in range(threads + 1)]

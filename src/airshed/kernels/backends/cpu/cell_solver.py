@@ -1,21 +1,22 @@
 """Integrates the chemistry of many independent cells by a Rosenbrock method, on threads."""
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.cell_arguments import Cells, method_argument, record_argument
+from airshed.kernels import abi
 from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
 from airshed.kernels.cells.data import (
     MOST_STEPS,
     NO_EXTRAS,
+    AcceptedSteps,
     CellExtras,
     CellSteps,
     Concentrations,
@@ -33,6 +34,30 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 _PACKS_IN_PIECE = 64
+
+_CELLS: Final = abi.structure(abi.CELLS, "Cells")
+_RECORD: Final = abi.structure(abi.CELLS, "Record")
+_METHOD: Final = abi.structure(abi.CELLS, "Method")
+
+
+def record_argument(steps: AcceptedSteps) -> Any:
+    """Return a record of steps as the structure of compiled code."""
+    return _RECORD(**{name: address(array) for name, array in vars(steps).items()})
+
+
+def method_argument(tableau: Tableau) -> Any:
+    """Return a method as the structure of compiled code."""
+
+    def row(values: Iterable[float]) -> tuple[float, ...]:
+        return tuple(np.pad(np.array([*values], float), (0, abi.MOST_STAGES))[: abi.MOST_STAGES].tolist())
+
+    nothing = (row([]),) * (abi.MOST_STAGES - tableau.stages)
+    return _METHOD(
+        stages=tableau.stages, order=tableau.order, gamma=tableau.gamma,
+        a=(*map(row, tableau.a), *nothing), c=(*map(row, tableau.c), *nothing), m=row(tableau.m), e=row(tableau.e),
+        alpha=row(tableau.alpha), gamma_sum=row(tableau.gamma_sums),
+        evaluates=tuple(map(int, row(tableau.evaluates))),
+    )  # fmt: skip
 
 
 @dataclass
@@ -106,9 +131,9 @@ class ChemistrySolver:
         call.record = ctypes.addressof(kept) if kept is not None else None
         self._run(call, packs, coefficients - 1)
 
-    def arguments(self, place: Place, inputs: AnyArray, steps: CellSteps, start: float, end: float) -> Cells:
+    def arguments(self, place: Place, inputs: AnyArray, steps: CellSteps, start: float, end: float) -> Any:
         """Return the settings of a call, without the addresses of concentrations."""
-        return Cells(
+        return _CELLS(
             levels=place.levels, blocks=place.blocks, last_lanes=place.last_lanes,
             stored=len(self.kernel.network.species), block_stride=place.block_stride, level_stride=place.level_stride,
             species_stride=place.species_stride, mixing_ratios=place.mixing_ratios, inputs=address(inputs),
@@ -147,7 +172,7 @@ class ChemistrySolver:
             if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
                 raise KernelError(f"steps.{name} is {array.shape} {array.dtype}, not {shape} {np.dtype(dtype)}")
 
-    def _run(self, cells: Cells, packs: int, degree: int) -> None:
+    def _run(self, cells: Any, packs: int, degree: int) -> None:
         function = self.kernel.functions.airshed_chemistry
         self._reserve(self.kernel.functions.airshed_lanes_bytes(self.inputs, degree))
         size = max(1, min(_PACKS_IN_PIECE, packs // (2 * self.threads)))

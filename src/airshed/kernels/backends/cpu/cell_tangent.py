@@ -1,24 +1,22 @@
 """Takes recorded steps of independent cells once more: with other concentrations and rates, and with changes."""
 
 import ctypes
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.cell_arguments import method_argument, record_argument
+from airshed.kernels import abi
 from airshed.kernels.backends.cpu.cell_derivatives import ChemistryDerivative
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver, method_argument, record_argument
 from airshed.kernels.cells.data import AcceptedSteps, CellSteps, list_of_cells
 from airshed.kernels.host import ALIGNMENT, AnyArray, address, aligned_zeros
 
 Array = npt.NDArray[np.float64]
 
 
-class Along(ctypes.Structure):
-    """What steps with changes read and write, as ``chemistry/tangent/rosenbrock.hpp`` declares it."""
-
-    _fields_ = [(name, ctypes.c_void_p) for name in ("record", "y", "factors")]
+_ALONG: Final = abi.structure(abi.CELLS_TANGENT, "Along")
 
 
 class ChemistryTangent:
@@ -52,7 +50,7 @@ class ChemistryTangent:
         place = list_of_cells(packs * width, species, width)
         cells = self.solver.arguments(place, inputs, CellSteps.zeros(packs, width), 0.0, 1.0)
         kept = record_argument(record)
-        along = Along(ctypes.addressof(kept), address(y), address(each))
+        along = _ALONG(ctypes.addressof(kept), address(y), address(each))
         memory = aligned_zeros((self.kernel.functions.airshed_along_bytes(count),), np.uint8)
         shared = ctypes.addressof(cells), ctypes.addressof(self._method), ctypes.addressof(along)
         self.kernel.functions.airshed_along(*shared, int(changes), packs, address(memory))

@@ -2,22 +2,19 @@
 
 import ctypes
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
+from airshed.kernels import abi
 from airshed.kernels.backends.cpu.toolchain import BuiltLibrary, Source, Toolchain, build, find_toolchain, load
 from airshed.kernels.layout import Shape
 from airshed.mechanism.network import ReactionNetwork
 
 Result = TypeVar("Result")
-
-Signatures = Mapping[str, tuple[type | None, Sequence[type]]]
-"""C function -> its result, None for void, and its arguments."""
-
 
 AnyShape = TypeVar("AnyShape", bound=Shape)
 AnySource = TypeVar("AnySource")
@@ -53,14 +50,14 @@ def timed(seconds: dict[str, float], stage: str, work: Callable[[], Result]) -> 
 
 
 def compile_and_load(
-    source: Source, signatures: Signatures, seconds: dict[str, float], *, name: str, extra_flags: Sequence[str] = ()
+    source: Source, seconds: dict[str, float], *, name: str, extra_flags: Sequence[str] = ()
 ) -> tuple[BuiltLibrary, ctypes.CDLL]:
     """Return a kernel's library and its functions: the last two stages, noted in `seconds`.
 
     Raises KernelError when there is no compiler or it refuses the code.
     """
     library = timed(seconds, "compile", lambda: build(source, name=name, extra_flags=extra_flags))
-    return library, timed(seconds, "load", lambda: declared(load(library), signatures))
+    return library, timed(seconds, "load", lambda: declared(load(library), source))
 
 
 def keeping_lock(function: Any) -> Callable[..., Any]:
@@ -83,18 +80,20 @@ def _toolchain() -> Toolchain:
     return find_toolchain()
 
 
-def host_functions(text: str, signatures: Signatures, *, name: str) -> ctypes.CDLL:
+def host_functions(text: str, *, name: str) -> ctypes.CDLL:
     """Return the functions of C++ text for arrays of this machine, with the roundings of NumPy.
 
     Raises KernelError when there is no compiler or it refuses the code.
     """
     library = build(text, name=name, toolchain=_toolchain(), extra_flags=NUMPY_FLAGS)
-    return declared(load(library), signatures)
+    return declared(load(library), text)
 
 
-def declared(library: ctypes.CDLL, signatures: Signatures) -> ctypes.CDLL:
-    """Return a library with the argument and result types of its functions set."""
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
+def declared(library: ctypes.CDLL, source: Source) -> ctypes.CDLL:
+    """Return a library with the argument and result types of its functions set, as its source defines them."""
+    text = source if isinstance(source, str) else source[0].text
+    for name, (result, arguments) in abi.signatures(text).items():
+        if hasattr(library, name):  # a unit may leave functions out
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
     return library

@@ -4,7 +4,6 @@ Parsing comes before (``airshed.mechanism``); what comes out is a library of C f
 of levels and one precision.
 """
 
-import ctypes
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -13,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.backends.cpu.compiled import CompiledKernel, Signatures, compile_and_load, keeping_lock, timed
+from airshed.kernels.abi import TERMS
+from airshed.kernels.backends.cpu.compiled import CompiledKernel, compile_and_load, keeping_lock, timed
 from airshed.kernels.backends.cpu.exact_sum import CompiledSums
 from airshed.kernels.backends.cpu.toolchain import Unit
 from airshed.kernels.host import AnyArray, address, vector_doubles
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import ADVECTION, Operator, acting, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.step.data import NO_OTHERS, TERMS, Directions, OtherRanks, Pair, State, StepConstants
+from airshed.kernels.step.data import NO_OTHERS, Directions, OtherRanks, Pair, State, StepConstants
 from airshed.kernels.step.emit import Source, emit
 from airshed.mechanism.network import ReactionNetwork
 
@@ -62,20 +62,6 @@ ALIKE: Final = ("-ffp-contract=off",)
 Compilers contract products into sums depending on the number of species. Without contraction each operation is rounded
 as it is written; a single rounding is written as ``fused``.
 """
-
-_POINTER: Final = ctypes.c_void_p
-
-SIGNATURES: Final[Signatures] = {
-    "airshed_worker_bytes": (ctypes.c_int64, [ctypes.c_int64]),
-    "airshed_edges_are_here": (None, [_POINTER]),
-    "airshed_give_up": (None, [_POINTER]),
-    "airshed_work": (ctypes.c_int64, [_POINTER, *[ctypes.c_int64] * 2, _POINTER]),
-    "airshed_magnitudes": (None, [_POINTER, *[ctypes.c_int64] * 3, _POINTER]),
-    "airshed_exact_parts": (None, [_POINTER, *[ctypes.c_int64] * 3, *[_POINTER] * 2]),
-    "airshed_exact_value": (None, [*[_POINTER] * 2, *[ctypes.c_int64] * 2, _POINTER]),
-    "airshed_sunlight": (None, [*[_POINTER] * 5, ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER]),
-    "airshed_rates": (None, [*[_POINTER] * 5, *[ctypes.c_double] * 2, *[_POINTER] * 3]),
-}
 
 
 def units_of(source: Source) -> list[Unit]:
@@ -193,5 +179,5 @@ def compile_mechanism(
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
     units = units_of(source)
     alike = () if network.reactions else ALIKE
-    library, functions = compile_and_load(units, SIGNATURES, seconds, name=name, extra_flags=alike)
+    library, functions = compile_and_load(units, seconds, name=name, extra_flags=alike)
     return MechanismKernel(network, shape, source, library, functions, seconds, order, (*TERMS, *terms))

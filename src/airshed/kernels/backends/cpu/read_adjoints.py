@@ -1,6 +1,5 @@
 """Where adjoints of what operators read are added up: of numbers, and of fields at the instants of the forcing."""
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,12 +15,6 @@ Array = npt.NDArray[np.float64]
 
 Structure = Any
 """The C structure, whose last members depend on the operators of the kernel."""
-
-
-def with_members(base: type[ctypes.Structure], members: Sequence[Member]) -> type[ctypes.Structure]:
-    """Return the structure of a step in reverse with places for the adjoints of fields and numbers."""
-    own = [(f"adjoint_{each.name}", ctypes.c_void_p if each.shape is None else ctypes.c_void_p * 2) for each in members]
-    return type("ReverseOfKernel", (base,), {"_fields_": own})
 
 
 class ReadAdjoints:
@@ -74,7 +67,7 @@ class ReadAdjoints:
             fields = explicit if member.explicit else implicit
             if fields is not None:
                 ends = [address(self._of(member.key, each)) for each in fields[member.key]]
-                setattr(call, name, (ctypes.c_void_p * 2)(*ends))
+                setattr(call, name, tuple(ends))
 
     def _of(self, name: str, field: AnyArray) -> AnyArray:
         """The adjoint of a packed field at an instant, which steps of the two intervals around it share."""

@@ -1,4 +1,4 @@
-"""Takes adjoints back over steps: fills the structure ``Reverse`` of ``reverse/layout.hpp``; threads share its rows."""
+"""Takes adjoints back over steps: fills the structure ``Reverse``; threads share its rows."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels import abi
 from airshed.kernels.backends.cpu.adjoint_kernel import ReverseKernel
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.beyond import Beyond
-from airshed.kernels.backends.cpu.read_adjoints import ReadAdjoints, with_members
-from airshed.kernels.backends.cpu.step_structure import Ghost
+from airshed.kernels.backends.cpu.read_adjoints import ReadAdjoints
 from airshed.kernels.boundary import PackedBoundary, empty_sides
+from airshed.kernels.column.operator_adjoints import adjoint_members
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import members
@@ -35,20 +36,6 @@ _BOUNDARY: Final = "boundary."
 
 _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
 """Steps that hold the air fluxes beyond each side alone."""
-
-
-class _Reverse(ctypes.Structure):
-    _fields_ = (
-        ("next", ctypes.c_void_p), ("adjoint", ctypes.c_void_p), ("now", ctypes.c_void_p), ("before", ctypes.c_void_p),
-        ("beyond", ctypes.c_void_p * 4),
-        ("has_next", ctypes.c_int64), ("has_columns", ctypes.c_int64), ("has_before", ctypes.c_int64),
-        ("newest", ctypes.c_void_p), ("air", ctypes.c_void_p), ("tendency", ctypes.c_void_p),
-        ("tendency_before", ctypes.c_void_p), ("branches", ctypes.c_void_p), ("branches_before", ctypes.c_void_p),
-        ("x", ctypes.c_void_p), ("z", ctypes.c_void_p), ("u", ctypes.c_void_p), ("b", ctypes.c_void_p),
-        ("sources", ctypes.c_void_p * 2), ("shares", ctypes.c_double * 2), ("source_levels", ctypes.c_int64),
-        ("boundary", ctypes.c_void_p * 4), ("top", ctypes.c_void_p), ("reactions", ctypes.c_void_p),
-        ("own_rates", ctypes.c_int64), ("reactions_asked", ctypes.c_int64),
-    )  # fmt: skip
 
 
 class Reverser:
@@ -89,18 +76,18 @@ class Reverser:
         self._memory = [aligned_zeros((size,), np.uint8) for _ in rows]
 
     def _structure(self, reactions: bool) -> Any:
-        call = with_members(_Reverse, members(self.kernel.shape.operators))()
-        assert ctypes.sizeof(call) == self.kernel.functions.airshed_reverse_bytes()
+        call = abi.structure(
+            abi.STEP_ADJOINT, "Reverse", tuple(adjoint_members(members(self.kernel.shape.operators)))
+        )()
         size = self._table.size
         call.next, call.adjoint, call.now, call.before = (self._table.address + which * size for which in range(4))
-        for number, side in enumerate(SIDES):
-            call.beyond[number] = self._table.address + _STRIPS[side] * size if side in self._beyond.sides else None
-        self._table.set_sides(_ADJOINT, Ghost(address(self._nothing), 0, 0, 0, 1))
+        strips = (self._table.address + _STRIPS[side] * size if side in self._beyond.sides else None for side in SIDES)
+        call.beyond = tuple(strips)
+        self._table.set_sides(_ADJOINT, (address(self._nothing), 0, 0, 0, 1))
         self._table.set_edges(_ADJOINT, self._beyond.adjoint)
         call.own_rates, call.reactions_asked = self.read is not None, reactions
         call.top, call.reactions = map(address, (self.top, self.reactions))
-        for number, side in enumerate(SIDES):
-            call.boundary[number] = address(self._of_profile[side])
+        call.boundary = tuple(address(self._of_profile[side]) for side in SIDES)
         return call
 
     @property

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.kernel import MechanismKernel
 from airshed.kernels.backends.cpu.pieces import Open, cut
@@ -16,7 +17,6 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import (
     HORIZONTAL_TERMS,
     NO_OTHERS,
-    PARTS,
     SIDES,
     ColumnForcing,
     OtherRanks,

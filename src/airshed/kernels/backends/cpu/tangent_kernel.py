@@ -1,10 +1,9 @@
 """The compiler pipeline of the tangent of a step, on demand: a run that asks for no change never waits for it."""
 
-import ctypes
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from airshed.kernels.backends.cpu.compiled import CompiledKernel, Signatures, compile_and_load, timed
+from airshed.kernels.backends.cpu.compiled import CompiledKernel, compile_and_load, timed
 from airshed.kernels.backends.cpu.kernel import ALIKE, MechanismKernel, units_of
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.step.data import StateAndChanges, StepConstants, Swap
@@ -12,12 +11,6 @@ from airshed.kernels.step.emit import Source, emit
 
 if TYPE_CHECKING:
     from airshed.kernels.backends.cpu.tangent_stepper import TangentStepper
-
-SIGNATURES: Final[Signatures] = {
-    "airshed_worker_bytes": (ctypes.c_int64, [ctypes.c_int64]),
-    "airshed_give_up": (None, [ctypes.c_void_p]),
-    "airshed_work": (ctypes.c_int64, [ctypes.c_void_p, *[ctypes.c_int64] * 2, ctypes.c_void_p]),
-}
 
 
 @dataclass(frozen=True)
@@ -47,5 +40,5 @@ def compile_tangent(forward: MechanismKernel) -> TangentKernel:
     source = timed(seconds, "emit", lambda: emit(network, forward.schedule, shape, tangent=True))
     name = f"{network.name}-{shape.levels}-{shape.precision}-tangent"
     alike = () if network.reactions else ALIKE
-    library, functions = compile_and_load(units_of(source), SIGNATURES, seconds, name=name, extra_flags=alike)
+    library, functions = compile_and_load(units_of(source), seconds, name=name, extra_flags=alike)
     return TangentKernel(network, shape, source, library, functions, seconds, forward)

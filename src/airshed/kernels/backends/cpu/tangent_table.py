@@ -2,14 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.step_structure import Step
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 from airshed.kernels.layout import Layout
@@ -43,7 +42,7 @@ class TangentTable(ArgumentTable):
     def _all_members(self, operators: Sequence[Operator]) -> tuple[Member, ...]:
         return (*members(operators), self._factors)
 
-    def _place_numbers(self, step: Step) -> dict[str, Array]:
+    def _place_numbers(self, step: Any) -> dict[str, Array]:
         found = {}
         for each in self._members:
             if each.shape is None:

@@ -1,28 +1,13 @@
-// work_sharing.hpp: threads share the pieces of a batch of steps. See kernels/cpu/work_sharing.py.
+// work_sharing.hpp: threads share the pieces of a batch of steps. See kernels/backends/cpu/work_sharing.py.
 //
 // A thread takes the next piece that can be computed now:
 //
 //   a piece of step n needs          all pieces of step n - 1
 //   one at an open side needs, too   the edges of the neighbours
-#include <cstddef>
 #include <sched.h>
 #include <unistd.h>
 
 constexpr int64_t EAGER_TURNS = 256;   // about half a millisecond
-
-struct alignas(64) WorkQueue {
-    alignas(64) int64_t taken;                    // newest step that was begun x 65536 + its pieces that were taken
-    alignas(64) int64_t finished;                 // pieces that were computed, of all steps so far; steps count from 1
-    alignas(64) int64_t prepared;                 // newest step that can begin
-    int64_t edges;                                // newest step for which the neighbours' edges are here
-    int64_t given_up;                             // whether nobody is to go on
-    alignas(64) int64_t pieces;                   // of a step
-    int64_t inner;                                // those of them that need no neighbour: they come first
-    int64_t room;                                 // for so many steps
-    const Step* steps;                            // step n at n % room
-    const Piece* piece;
-};
-static_assert(offsetof(WorkQueue, prepared) == 128 && offsetof(WorkQueue, pieces) == 192, "as in work_sharing.py");
 
 // Tells the core that the thread waits.
 INLINE void relax() {

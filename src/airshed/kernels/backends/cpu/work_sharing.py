@@ -4,7 +4,7 @@ This is the Python side of ``backends/cpu/work_sharing.hpp``. Which thread compu
 """
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final
@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
+from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.compiled import CompiledKernel
 from airshed.kernels.backends.cpu.pieces import Pieces
 from airshed.kernels.host import address, aligned_zeros
-from airshed.kernels.step.data import PARTS
 
 Array = npt.NDArray[np.float64]
 
@@ -27,28 +27,8 @@ ALWAYS: Final = 2**62
 _TURNS: Final = 16
 """Turns of waiting, some microseconds each, after which the first thread drives the exchange of edges."""
 
-_LINE: Final = 64  # bytes of a cache line
-
-
-def _lines(number: int, names: Sequence[str]) -> list[tuple[str, type]]:
-    """Numbers that begin on a cache line of their own, and the padding of their last line."""
-    fields: list[tuple[str, type]] = [(name, ctypes.c_int64) for name in names]
-    room = -8 * len(names) % _LINE
-    return fields + ([(f"_room{number}", ctypes.c_char * room)] if room else [])
-
-
-class WorkQueue(ctypes.Structure):
-    """The queue of a rank; the meaning of each field is in ``backends/cpu/work_sharing.hpp``."""
-
-    _fields_ = (
-        *_lines(0, ["taken"]), *_lines(1, ["finished"]), *_lines(2, ["prepared", "edges", "given_up"]),
-        ("pieces", ctypes.c_int64), ("inner", ctypes.c_int64), ("room", ctypes.c_int64),
-        ("steps", ctypes.c_void_p), ("piece", ctypes.c_void_p),
-    )  # fmt: skip
-
-
-class _Spent(ctypes.Structure):
-    _fields_ = (("seconds", ctypes.c_double * len(PARTS)), ("waited", ctypes.c_double))
+_QUEUE: Final = abi.structure(abi.STEP, "WorkQueue")
+_SPENT: Final = abi.structure(abi.STEP, "Spent")
 
 
 class WorkSharing:
@@ -66,8 +46,8 @@ class WorkSharing:
         threads: int, pool: ThreadPoolExecutor | None, edges: bool = False,
     ) -> None:  # fmt: skip
         self._functions, self._pool, self._pieces = kernel.functions, pool, np.concatenate(pieces)
-        memory = aligned_zeros((ctypes.sizeof(WorkQueue),), np.uint8)
-        self._queue = WorkQueue.from_buffer(memory.data)
+        memory = aligned_zeros((ctypes.sizeof(_QUEUE),), np.uint8)
+        self._queue = _QUEUE.from_buffer(memory.data)
         self._reference = address(memory)
         count = len(self._pieces)
         self._queue.taken, self._queue.pieces, self._queue.inner = count, count, len(pieces[0])
@@ -76,7 +56,7 @@ class WorkSharing:
         self._most = 1 if edges else ALWAYS
         size = kernel.functions.airshed_worker_bytes(blocks)
         self._memory = [aligned_zeros((size,), np.uint8) for _ in range(threads)]
-        self._spent = [_Spent.from_address(address(memory)) for memory in self._memory]
+        self._spent = [_SPENT.from_address(address(memory)) for memory in self._memory]
 
     @property
     def steps(self) -> int:

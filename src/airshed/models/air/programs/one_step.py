@@ -20,10 +20,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.kernels.abi import TERMS
 from airshed.kernels.backend import Stepper
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import TERMS, ColumnForcing, Directions, StepForcing
+from airshed.kernels.step.data import ColumnForcing, Directions, StepForcing
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.programs.context import AirContext, Span, StageRunner
 from airshed.models.air.programs.records import FormulaStep, MoveRecord, StageRecord
