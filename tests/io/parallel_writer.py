@@ -1,7 +1,6 @@
-"""Writes a file by several ranks: `python parallel_writer.py MODULE FILE`, under an mpiexec."""
+"""Writes a file by several ranks: `python parallel_writer.py STRATEGY FILE`, under an mpiexec."""
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import OutputError
-from airshed.io.libraries.file import Variable
+from airshed.io.libraries import FILES, Variable
 from airshed.parallel.communicator import world
 
 ROWS, COLUMNS = 5, 7
@@ -21,18 +20,17 @@ def field(kind: str, record: int) -> NDArray[Any]:
     return (values + 100 * (record + 1) / 3 if kind[0] == "f" else values + record).astype(kind)
 
 
-def main(module: str, path: Path) -> None:
+def main(name: str, path: Path) -> None:
     ranks = world()
-    library = import_module(f"airshed.io.libraries.{module}")
     fields = {kind: Variable(("time", "lat", "lon"), kind, {"units": "µg m-3", "factor": 0.5}) for kind in KINDS}
-    file = library.ParallelFile(path, ranks.handle)
+    file = FILES[name](path, ranks.handle)
     dims = {"time": None, "lat": ROWS, "lon": COLUMNS}
     file.define(dims, {**fields, "lat": Variable(("lat",), "f8")}, {"title": "A test", "levels": np.array([1, 2])})
     file.write("lat", [0], [ROWS if ranks.rank == 0 else 0], np.linspace(45, 55, ROWS) if ranks.rank == 0 else [])
     for record in range(2):
         if record == 1:  # the second is appended to the closed file
             file.close()
-            file = library.ParallelFile(path, ranks.handle, append=True)
+            file = FILES[name](path, ranks.handle, append=True)
         for kind in KINDS:
             mine = field(kind, record)[ranks.rank :: ranks.size]
             for row in range(-(-ROWS // ranks.size)):  # as many writes by every rank, some of nothing

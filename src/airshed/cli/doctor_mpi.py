@@ -9,7 +9,7 @@ from typing import Final
 
 from airshed.cli.doctor_check import Check
 from airshed.core.errors import AirshedError
-from airshed.io.libraries import netcdf4_parallel, pnetcdf
+from airshed.io.libraries import NETCDF4, PNETCDF
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.mpiexec import PROGRAM, Mpiexec, find_mpiexec, version
 
@@ -36,8 +36,8 @@ ranks.barrier()
 
 _FILES: Final = f"""
 import json
-from airshed.io.libraries import netcdf4_parallel, pnetcdf
-print("{_MARK}", json.dumps([library.available() for library in (pnetcdf, netcdf4_parallel)]))
+from airshed.io.libraries import NETCDF4, PNETCDF
+print("{_MARK}", json.dumps([library.reason_against() for library in (PNETCDF, NETCDF4)]))
 """
 
 
@@ -87,9 +87,7 @@ def _files(environment: dict[str, str]) -> list[Check]:
     """Look at the libraries by which ranks write one file; no more than a warning, as other strategies need none."""
     code, text = _answer([sys.executable, "-c", _FILES], environment)
     found = json.loads(text) if code == 0 else ["cannot be looked at without MPI"] * 2
-    return [
-        _file_library(module.LIBRARY.title, why) for module, why in zip((pnetcdf, netcdf4_parallel), found, strict=True)
-    ]
+    return [_file_library(library.title, why) for library, why in zip((PNETCDF, NETCDF4), found, strict=True)]
 
 
 def _file_library(title: str, reason: str | None) -> Check:

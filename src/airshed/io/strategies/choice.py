@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import Final, Self
@@ -23,7 +22,7 @@ from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
 from airshed.grid.box import Box
 from airshed.io.channel import Channel
-from airshed.io.strategies.library import LIBRARIES
+from airshed.io.libraries import FILES
 from airshed.io.strategies.states import StateStore
 from airshed.io.strategies.store import TAKEN, Place, Store
 
@@ -65,10 +64,7 @@ def check_there(strategy: Strategy) -> None:
 
 def missing(name: str) -> str | None:
     """Return why a strategy cannot be used on this machine and what to install; None where it can."""
-    if name not in LIBRARIES:
-        return None
-    reason: str | None = import_module(LIBRARIES[name]).available()
-    return reason
+    return FILES[name].library.reason_against() if name in FILES else None
 
 
 _PROBE: Final = 4 * 1024 * 1024

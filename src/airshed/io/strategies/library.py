@@ -7,9 +7,8 @@ The libraries, and how they are found, are in :mod:`airshed.io.libraries`.
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import netCDF4
 import numpy as np
@@ -22,13 +21,9 @@ from airshed.io.archive import reading
 from airshed.io.cf import Description
 from airshed.io.channel import Channel
 from airshed.io.hdf5 import hdf5
+from airshed.io.libraries import FILES, ParallelFile, Variable
 from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.store import NATIVE, TOGETHER, Block, Place, check_sequence
-
-LIBRARIES: Final = {
-    "pnetcdf": "airshed.io.libraries.pnetcdf",
-    "netcdf4": "airshed.io.libraries.netcdf4_parallel",
-}
 
 
 class PnetcdfFile(FileInPlace):
@@ -135,15 +130,15 @@ class ParallelRecords:
         return {int(path.stem): path for path in sorted(self._place.records.glob("[!.]*.nc"))}
 
 
-def open_parallel(name: str, path: Path, channel: Channel, *, append: bool = False) -> Any:
+def open_parallel(name: str, path: Path, channel: Channel, *, append: bool = False) -> ParallelFile:
     """Return a file of a library that all ranks write."""
     if name == "pnetcdf" and ":" in str(path):
         # it takes what stands before a colon for the name of a file system
         raise OutputError(f"PnetCDF cannot write {path}, which has a colon; choose a folder without one")
-    return import_module(LIBRARIES[name]).ParallelFile(path, channel.handle, append=append)
+    return FILES[name](path, channel.handle, append=append)
 
 
-def write_record(file: Any, index: int, seconds: float, block: Block, place: Place) -> None:
+def write_record(file: ParallelFile, index: int, seconds: float, block: Block, place: Place) -> None:
     """Write this rank's part of a record; the root writes the time and its bounds."""
     root = place.channel.is_root
     for name, instants in place.layout.clock(seconds).items():
@@ -158,6 +153,5 @@ def _block(index: int, shape: Sequence[int], box: Box) -> tuple[tuple[int, ...],
     return (index, *(0 for _ in box.undivided(tuple(shape))), *box.first), (1, *shape)
 
 
-def _variables(description: Description) -> dict[str, Any]:
-    variable = import_module("airshed.io.libraries.file").Variable
-    return {each.name: variable(each.dims, each.dtype, each.attributes) for each in description.variables}
+def _variables(description: Description) -> dict[str, Variable]:
+    return {each.name: Variable(each.dims, each.dtype, each.attributes) for each in description.variables}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from itertools import accumulate
 from math import prod
 from pathlib import Path
@@ -27,6 +26,7 @@ from airshed.grid.box import Box
 from airshed.io.archive import load_array, load_arrays, load_metadata, load_rows, reading, save_arrays
 from airshed.io.channel import Channel, made_together
 from airshed.io.hdf5 import hdf5
+from airshed.io.libraries import Variable
 from airshed.io.strategies.in_place import mpi_guarded
 from airshed.io.strategies.library import open_parallel
 from airshed.io.strategies.store import Regrouping
@@ -165,12 +165,11 @@ class LibraryTiles:
 
     def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
         """Write this rank's part; see :class:`Tiles`."""
-        variable = import_module("airshed.io.libraries.file").Variable
         with channel.together(), guarded(folder / _LIBRARY_TILES):
             file = open_parallel(self._name, folder / _LIBRARY_TILES, channel)
             ends = {name: [shapes.values(part, name) for part in range(len(shapes.boxes))] for name in arrays}
             dims = {f"values_{number}": sum(counts) for number, counts in enumerate(ends.values())}
-            wanted = {name: variable((dim,), shapes.types[name]) for name, dim in zip(arrays, dims, strict=True)}
+            wanted = {name: Variable((dim,), shapes.types[name]) for name, dim in zip(arrays, dims, strict=True)}
             file.define(dims, wanted, {})
             for name, array in arrays.items():
                 start = sum(ends[name][: channel.rank])
