@@ -1,7 +1,6 @@
 """What a class declares becomes settings, operators and fields; what it cannot have is refused in a line."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.formula import evaluate
 from airshed.grid import Grid
 from airshed.grid.window import Window
+from airshed.models.air.weather import MetState
 from airshed.process import (
     Process,
     at_instant,
@@ -86,9 +86,9 @@ def made(process: type[Process], **settings: object) -> Bound:
     return Bound(process(section_of(process).model_validate(settings), place()))
 
 
-def sky(**fields: object) -> SimpleNamespace:
+def sky(**fields: np.ndarray) -> MetState:
     """A state of the air with some fields."""
-    return SimpleNamespace(**fields, extra={})
+    return MetState(**fields)
 
 
 RAIN = 1.0 / 3600.0 * np.arange(1.0, 9.0).reshape(ROWS, COLUMNS)

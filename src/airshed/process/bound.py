@@ -65,21 +65,14 @@ _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
 
 
 class State(Protocol):
-    """The weather at an instant: fields by their names as attributes, further ones in `extra`."""
+    """The weather at an instant: fields by their names, also as attributes."""
 
-    @property
-    def extra(self) -> Mapping[str, Array]:
-        """Fields that not every state holds."""
+    def get(self, name: str) -> Array | None:
+        """Return a field, None where the state does not hold it."""
         ...
 
 
 Around = Callable[[float], State]
-
-
-def weather_in(state: State, name: str) -> Array | None:
-    """Return a field of a state by its name; None where it does not hold it."""
-    found: Array | None = getattr(state, name, None)
-    return state.extra.get(name) if found is None else found
 
 
 def in_kernel_units(act: Acts, rate: Any, air: Mapping[str, Any]) -> Any:
@@ -229,7 +222,7 @@ class Bound:
 
     def _weather(self, name: str, state: State) -> Array | None:
         asked = self.own.weather[name]
-        value = weather_in(state, asked.field)
+        value = state.get(asked.field)
         if value is None and not asked.optional:
             raise DataError(
                 f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not give"

@@ -8,14 +8,14 @@ from airshed.models.air.emissions.biogenic import STANDARD_EMISSION, BiogenicIso
 from airshed.models.air.landcover import land_fraction
 from airshed.models.air.solar import cos_zenith
 from airshed.models.air.weather import MetState
-from airshed.models.air.weather.state import state_shapes
+from airshed.models.air.weather.fields import of_use
 
 GRID = Grid.regular((0.0, 10.0), (45.0, 55.0), 0.5, [20.0, 50.0])
 FLAT = GRID.shape[1:]
 
 
 def weather(surface_temperature: float, cloud_cover: float = 0.0) -> MetState:
-    fields = {name: np.zeros(shape) for name, shape in state_shapes(GRID).items()}
+    fields = {name: np.zeros(shape) for name, shape in ((each.name, each.shape(GRID)) for each in of_use("state"))}
     fields["surface_temperature"] += surface_temperature
     fields["cloud_cover"] += cloud_cover
     return MetState(**fields)

@@ -15,15 +15,16 @@ from airshed.models.air.case import Case
 from airshed.models.air.processes import horizontal_diffusion as diffusion
 from airshed.models.air.weather import DatasetMeteorology, MetState
 from airshed.models.air.weather.case_weather import weather_of
-from airshed.models.air.weather.fields import CLOUD_WATER, WeatherNeeds
-from airshed.models.air.weather.state import ALWAYS
+from airshed.models.air.weather.fields import WeatherNeeds, by_name
+from airshed.models.air.weather.state import always
 from airshed.parallel.communicator import Alone
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.domain import Subdomain
 
 ROWS, COLUMNS = 8, 24
 ERA5 = str(resource("cases/west-europe") / "meteorology" / "*.nc")
-NEEDS = WeatherNeeds((CLOUD_WATER,), margin=2)
+CLOUD = by_name()["cloud_water"]
+NEEDS = WeatherNeeds((CLOUD,), margin=2)
 AT = 5000.0
 
 
@@ -57,7 +58,7 @@ def cloudy(seconds: float) -> xr.Dataset:
     fields = {
         name: (("lat", "lon"), 20.0 * random.random((9, 17)) - 10.0) for name in ("eastward_wind", "northward_wind")
     }
-    cloud = {CLOUD_WATER.cf_name: (("lat", "lon"), 1e-4 * random.random((9, 17)))}
+    cloud = {CLOUD.cf_name: (("lat", "lon"), 1e-4 * random.random((9, 17)))}
     return xr.Dataset({**fields, **cloud}, {"lat": lat, "lon": lon})
 
 
@@ -68,7 +69,7 @@ class OfAUser:
     provenance = MappingProxyType({"temperature": "given"})
 
     def __init__(self, grid: Grid) -> None:
-        self._base = DatasetMeteorology(cloudy(1.0), grid, np.datetime64("2022-08-31"), extra=[CLOUD_WATER])
+        self._base = DatasetMeteorology(cloudy(1.0), grid, np.datetime64("2022-08-31"), extra=[CLOUD])
 
     def at(self, seconds: float) -> MetState:
         return self._base.at(seconds)
@@ -106,9 +107,9 @@ def whole(name: str) -> MetState:
 
 
 def same(found: MetState, expected: MetState) -> bool:
-    pairs = [(getattr(found, name), getattr(expected, name)) for name in ALWAYS]
-    pairs += [(found.extra[name], expected.extra[name]) for name in expected.extra]
-    return found.extra.keys() == expected.extra.keys() and all(a.tobytes() == b.tobytes() for a, b in pairs)
+    pairs = [(getattr(found, name), getattr(expected, name)) for name in always()]
+    pairs += [(found.get(name), expected.get(name)) for name in expected.names]
+    return found.names == expected.names and all(a.tobytes() == b.tobytes() for a, b in pairs)
 
 
 @pytest.mark.parametrize("rank", range(4))
@@ -124,7 +125,7 @@ def test_a_tile_and_its_margin_have_the_bits_of_the_whole(name: str, rank: int) 
         met.at(AT), whole(name).part(Window(0, *subdomain.window.shape[:1], 1, 1 + subdomain.window.shape[1]))
     )
     if name not in ("era5",):
-        assert met.around(AT).extra["cloud_water"].shape[1:] == wider.shape
+        assert met.around(AT).cloud_water.shape[1:] == wider.shape
     met.close()
 
 
@@ -154,4 +155,4 @@ def test_the_exchange_between_tiles_has_the_bits_of_the_whole(name: str) -> None
 def test_without_a_margin_both_are_the_same() -> None:
     met, subdomain = weather("dataset", 3, WeatherNeeds())
     assert met.around(AT).air_density.shape[1:] == subdomain.window.shape == met.at(AT).air_density.shape[1:]
-    assert met.at(AT).extra == {}
+    assert met.at(AT).names == always()

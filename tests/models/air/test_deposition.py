@@ -14,7 +14,7 @@ from airshed.models.air.processes.dry_deposition.resistance import SEASONS, seas
 from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
 from airshed.models.air.species_map.parts import depositing_species
 from airshed.models.air.weather import MetState
-from airshed.models.air.weather.state import state_shapes
+from airshed.models.air.weather.fields import of_use
 
 GRID = Grid.regular((0.0, 2.0), (45.0, 48.0), 1.0, [20.0, 50.0])
 FLAT = GRID.shape[1:]
@@ -24,7 +24,7 @@ CM = 1e-2
 
 
 def weather(friction: float, length: float, temperature: float, cloud: float = 0.0) -> MetState:
-    fields = {name: np.zeros(shape) for name, shape in state_shapes(GRID).items()}
+    fields = {name: np.zeros(shape) for name, shape in ((each.name, each.shape(GRID)) for each in of_use("state"))}
     fields["friction_velocity"] += friction
     fields["obukhov_length"] += length
     fields["surface_temperature"] += temperature
@@ -240,7 +240,7 @@ def test_names_are_unambiguous() -> None:
 def test_the_velocities_of_a_part_are_the_wholes_cut(scheme: str, window: Window) -> None:
     random = np.random.default_rng(9)
     grid = Grid.regular((0.0, 13.0), (45.0, 54.0), 1.0, [20.0, 50.0])
-    fields = {name: random.random(shape) for name, shape in state_shapes(grid).items()}
+    fields = {name: random.random(shape) for name, shape in ((each.name, each.shape(grid)) for each in of_use("state"))}
     fields["obukhov_length"] = 100.0 * (fields["obukhov_length"] - 0.5)
     fields["surface_temperature"] = 270.0 + 30.0 * fields["surface_temperature"]
     met, land, sun = MetState(**fields), random.random((9, 13)), random.random((9, 13)) - 0.3

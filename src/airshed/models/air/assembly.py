@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ from airshed.models.air.case.species import left_out, translated
 from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
 from airshed.models.air.emissions.settings import InventorySettings
 from airshed.models.air.emissions.split import Split, split_of
-from airshed.models.air.fields import VOLUME, air_registry
+from airshed.models.air.fields import VOLUME, air_registry, optional_weather
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.models.air.light import Light
 from airshed.models.air.species_map import Needs, SpeciesMap, find_species_map, fit, without_air
@@ -38,9 +37,8 @@ from airshed.models.air.species_map.families import doubts
 from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, phases, with_particles
 from airshed.models.air.species_map.parts import ISOPRENE
 from airshed.models.air.weather.case_weather import Given, weather_of
-from airshed.models.air.weather.fields import KNOWN, WeatherField, WeatherNeeds
+from airshed.models.air.weather.fields import NONE_GIVEN, WeatherField, WeatherNeeds, by_name, of_use
 from airshed.models.air.weather.series import OneAtATime
-from airshed.models.air.weather.state import UNITS, MetState, state_shapes
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle
@@ -98,10 +96,11 @@ class Parts:
 
     def fields(self, settable: Iterable[FieldSpec]) -> FieldRegistry:
         """Return the fields of the model: species, weather, what processes add, and numbers that may be changed."""
+        held = [name for name, origin in self.meteorology.provenance.items() if origin != NONE_GIVEN]
         species, own = self.network.species, (each.spec(VOLUME) for each in self.own_fields if not each.is_species)
         return air_registry(
             [(each.name, each.text) for each in species], {each.name: each.molar_mass for each in species},
-            [*settable, *own], self.phases,
+            [*settable, *own, *optional_weather(held)], self.phases,
         )  # fmt: skip
 
     def total(self, kernel: StepKernel) -> Callable[[Array], Array]:
@@ -162,7 +161,7 @@ def assemble(
     }  # fmt: skip
     processes = processes_in(case, place_of(case, network, whole, subdomain, land, light, about), asked)
     network = replace(network, reactions=processes.reactions)
-    air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(processes))
+    air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(case, processes))
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
     notes += [("mechanism", species_map.caution)] if species_map.caution else []
@@ -322,7 +321,7 @@ def processes_in(case: Case, place: Place, asked: Sequence[Asked]) -> Processes:
 
 def _check_weather(asked: Sequence[Asked]) -> None:
     """Refuse a process that declares a field of the weather in another unit than it has."""
-    units = {**UNITS, **{each.name: each.unit for each in KNOWN}}
+    units = {each.name: each.unit for each in of_use("state", "optional")}
     for each in asked:
         for weather in each.process.declaration.weather.values():
             check_weather_unit(each.where, weather, units)
@@ -352,7 +351,7 @@ def place_of(
     """
     window = subdomain.window
     grid, wider = whole.part(window), window.grown(MARGIN, *whole.shape[1:])
-    shapes = state_shapes(grid) | {each.name: each.shape(grid) for each in KNOWN}
+    shapes = {each.name: each.shape(grid) for each in of_use("state", "optional")}
     return Place(
         network.names, grid, whole, land, light.cos_zenith, case.start,
         {name: shape[0] if len(shape) == 3 else 1 for name, shape in shapes.items()},
@@ -362,16 +361,17 @@ def place_of(
     )  # fmt: skip
 
 
-def weather_needs(processes: Processes) -> WeatherNeeds:
-    """Return what processes want of the weather besides what every state holds; DataError where two differ."""
-    always, known = set(MetState.__dataclass_fields__), {each.name: each for each in KNOWN}
+def weather_needs(case: Case, processes: Processes) -> WeatherNeeds:
+    """Return what processes and output request of the weather besides what every state holds.
+
+    Raises DataError where two processes declare a field differently.
+    """
+    known = by_name()
     wanted = [
-        known.get(each.field) or WeatherField(each.field, each.cf_name, each.unit, -inf, inf, each.shape)
+        known.get(each.field) or WeatherField(each.field, each.cf_name, each.unit, place=each.shape)
         for each in processes.weather
-        if each.field not in always
+        if each.field not in known or known[each.field].use != "state"
     ]
-    return (
-        WeatherNeeds.together(WeatherNeeds((each,), processes.margin) for each in wanted)
-        if wanted
-        else (WeatherNeeds((), processes.margin))
-    )
+    written = {name for output in case.output if output.fields != "all" for name in output.fields}
+    wanted += [each for each in of_use("optional") if each.output in written]
+    return WeatherNeeds.together([WeatherNeeds((), processes.margin), *(WeatherNeeds((each,)) for each in wanted)])

@@ -1,7 +1,6 @@
 """The fields of the air model: weather as the chemistry sees it, and a mixing ratio for each species."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.core.fields import FieldRegistry, FieldSpec, Written
+from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.units import to
-from airshed.models.air.weather.onto import RANGES
+from airshed.models.air.weather.fields import by_name, of_use
 
 if TYPE_CHECKING:
     from airshed.models.air.species_map.fit import Phase
@@ -20,42 +19,19 @@ Array = npt.NDArray[Any]
 
 VOLUME: Final = ("level", "lat", "lon")
 SURFACE: Final = ("lat", "lon")
-_POSITIVE: Final = (0.0, inf)
-_FRACTION: Final = (0.0, 1.0)
-
-_WEATHER: Final = (
-    FieldSpec("air_temperature", VOLUME, "K", "Temperature of the air", "air_temperature"),
-    FieldSpec("air_pressure", VOLUME, "Pa", "Pressure of the air", "air_pressure"),
-    FieldSpec("air_density", VOLUME, "mol m-3", "Amount of air per volume"),
-    FieldSpec(
-        "water_vapour", VOLUME, "mol mol-1", "Mixing ratio of water vapour", "mole_fraction_of_water_vapor_in_air"
-    ),
-    FieldSpec("eastward_wind", VOLUME, "m s-1", "Wind towards the east", "eastward_wind"),
-    FieldSpec("northward_wind", VOLUME, "m s-1", "Wind towards the north", "northward_wind"),
-    FieldSpec("surface_temperature", SURFACE, "K", "Temperature of the air at the ground", "surface_temperature"),
-    FieldSpec("surface_pressure", SURFACE, "Pa", "Pressure of the air at the ground", "surface_air_pressure"),
-    FieldSpec("cloud_cover", SURFACE, "1", "Fraction of the sky under cloud", "cloud_area_fraction"),
-    FieldSpec("precipitation", SURFACE, "kg m-2 s-1", "Precipitation reaching the ground", "precipitation_flux"),
-    FieldSpec(
-        "boundary_layer_height", SURFACE, "m", "Height of the mixed layer", "atmosphere_boundary_layer_thickness"
-    ),
-    FieldSpec("friction_velocity", SURFACE, "m s-1", "Friction velocity at the ground"),
-    FieldSpec("obukhov_length", SURFACE, "m", "Obukhov length, positive in stable air"),
-)
-_WRITTEN: Final[Mapping[str, Written]] = {"air_temperature": "always", "air_pressure": "always"}
-"""By these two mixing ratios become mass concentrations."""
-_VALID: Final = {
-    "air_density": _POSITIVE, "water_vapour": _FRACTION, "cloud_cover": _FRACTION, "obukhov_length": (-1e6, 1e6),
-}  # fmt: skip
-"""Of fields that the model makes, or rounds; the others have the ranges of what is read."""
+WEATHER: Final = tuple(each.spec() for each in of_use("state", "derived") if each.output)
+"""The weather that every output may hold; some runs have optional fields too, see :func:`optional_weather`."""
 
 
-def _valid(spec: FieldSpec) -> tuple[float, float]:
-    return _VALID.get(spec.name) or RANGES[spec.standard_name or spec.name][:2]
+def optional_weather(names: Iterable[str]) -> tuple[FieldSpec, ...]:
+    """Return the fields of output among some optional fields of the weather."""
+    return tuple(each.spec() for each in of_use("optional") if each.output and each.name in names)
 
 
-WEATHER: Final = tuple(replace(spec, valid=_valid(spec), written=_WRITTEN.get(spec.name, "named")) for spec in _WEATHER)
-"""The weather fields that output may hold, named as in the state of the meteorology."""
+def weather_of_output(name: str) -> str | None:
+    """Return the name in the state of the air of a field of output, None for one that is no weather."""
+    return next((each.name for each in by_name().values() if each.output == name), None)
+
 
 CF_SPECIES: Final = {
     "NO": "nitrogen_monoxide",
@@ -108,7 +84,7 @@ def species_fields(
             f"Mixing ratio of {text.strip() or name}",
             f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
             molar_mass=masses.get(name),
-            valid=_FRACTION,
+            valid=(0.0, 1.0),
             settable=True,
             phase=known[name].name if name in known else "",
             particle=known[name].size if name in known else None,

@@ -14,7 +14,7 @@ from airshed.models.air.case import Case, case_notices
 from airshed.models.air.case.estimate import describe
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.report import emission_notices
-from airshed.models.air.fields import WEATHER
+from airshed.models.air.fields import weather_of_output
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
@@ -160,7 +160,7 @@ def info(model: AirModel) -> ModelInfo:
     ]
     groups = {
         **dict.fromkeys(species, "species"),
-        **{spec.name: "weather" for spec in WEATHER},
+        **{name: "weather" for name in model.fields if weather_of_output(name)},
         **{name: model.settable.place(name)[0].process.section for name in model.settable},
         **{each.name: each.section for each in model.parts.own_fields},
     }

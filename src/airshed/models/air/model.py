@@ -23,7 +23,7 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.assembly import Parts, assemble, initial_state
 from airshed.models.air.budget import FAMILIES, Baseline, Budget
 from airshed.models.air.case import Case
-from airshed.models.air.fields import WEATHER, cell_values_of
+from airshed.models.air.fields import cell_values_of, weather_of_output
 from airshed.models.air.forcing import Forcing, StepNeeds
 from airshed.models.air.light import PackedLight
 from airshed.models.air.programs.air_check import AirCheck
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 _OF_BASELINE = ("amounts", "processes", "imbalance")
-_WEATHER_NAMES = {"air_temperature": "temperature", "air_pressure": "pressure"}  # fields that MetState names shorter
-_WEATHER_VIEWS = {spec.name: _WEATHER_NAMES.get(spec.name, spec.name) for spec in WEATHER if spec.name not in WINDS}
 
 
 class AirModel:
@@ -180,23 +178,22 @@ class AirModel:
 
     def value(self, name: str) -> Array:
         """A field by its registered name: of species [mol/mol] (level, lat, lon), of a process, or of the weather."""
-        spec = self.fields.select([name], where="field")[0]
+        self.fields.select([name], where="field")
         if name in self.settable:
             return self.settable.value(name)
-        if spec in WEATHER:
-            if spec.name in WINDS:
-                return winds(self.weather(), self.grid)[spec.name]
-            return np.asarray(getattr(self.weather(), _WEATHER_NAMES.get(spec.name, spec.name)))
-        return self.layout.unpack(self._packed(name))
+        if name in WINDS:
+            return winds(self.weather(), self.grid)[name]
+        weather = weather_of_output(name)
+        return self.layout.unpack(self._packed(name)) if weather is None else getattr(self.weather(), weather)
 
     def view(self, name: str) -> FieldView | Array:
         """A field as :meth:`value` gives it, but a species where it lies in the state."""
         self._check_ranks()
-        if name in _WEATHER_VIEWS:
-            return self.weather().view(_WEATHER_VIEWS[name])
-        if name in self.settable or self.fields.select([name], where="field")[0] in WEATHER:
+        self.fields.select([name], where="field")
+        if name in self.settable or name in WINDS:
             return self.value(name)
-        return PackedView(self.layout, self._packed(name))
+        weather = weather_of_output(name)
+        return PackedView(self.layout, self._packed(name)) if weather is None else self.weather().view(weather)
 
     def set(self, name: str, value: object) -> None:
         """Change a species, a field or a settable number of a process; it acts from the next step on.

@@ -368,10 +368,9 @@ class BoxWeather:
         shape = self._declared[name].shape if name in self._declared else "cells"
         return value[None] if shape == "surface" else np.repeat(value[None, None], 1 + (shape == "layer_faces"), axis=0)
 
-    @property
-    def extra(self) -> Mapping[str, Array]:
-        """The fields of [weather]."""
-        return {name: getattr(self, name) for name in self._fields if name not in OF_AIR}
+    def get(self, name: str) -> Array | None:
+        """Return a field, None where the conditions do not give it."""
+        return getattr(self, name) if name in self._fields else None
 
 
 class NotGiven(DataError, AttributeError):  # noqa: N818  so that getattr() with a default finds it

@@ -1,6 +1,5 @@
 """The processes of the package in whole runs: what each does by hand, what it conserves, budgets, and the same bits."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,8 @@ from tests.models.air.processes.together import together, write_files
 
 import airshed
 from airshed.core.errors import CaseError, DataError
-from airshed.models.air.fields import WEATHER
 from airshed.models.air.fields_document import fields_document
 from airshed.models.air.processes.settling import settling_velocity
-from airshed.models.air.weather.state import UNITS, WINDS, MetState
 
 ROWS, COLUMNS = 5, 9
 HOUR = 3600.0
@@ -181,11 +178,3 @@ def test_a_density_without_a_diameter_is_refused() -> None:
     some = {"diameters": {"TRACER": "20 um"}, "densities": {"TRACER2": "2000 kg/m3"}}
     with pytest.raises(CaseError, match=r"particles.diameters says nothing of TRACER2, which others name"):
         airshed.Simulation(airshed.Case.from_dict(BASE | {"particles": some}))
-
-
-def test_the_units_of_the_weather_are_those_of_its_fields() -> None:
-    always = {each.name for each in fields(MetState)} - {"extra"}
-    assert set(UNITS) == always
-    held = [spec for spec in WEATHER if spec.name not in WINDS]  # those are taken out of the fluxes
-    short = {spec.name.removeprefix("air_") if spec.name != "air_density" else spec.name: spec.unit for spec in held}
-    assert {name: UNITS[name] for name in short} == short

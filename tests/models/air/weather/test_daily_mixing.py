@@ -11,7 +11,7 @@ from airshed.models.air.case import Case
 from airshed.models.air.light import Light
 from airshed.models.air.weather.case_weather import DailyMixing, mixing_profile, uniform_meteorology
 from airshed.models.air.weather.series import WindowOf
-from airshed.models.air.weather.state import ALWAYS
+from airshed.models.air.weather.state import always
 
 GRID = Grid.regular(lon=(0, 12), lat=(40, 50), spacing=1.0, layers=[50.0, 150.0, 400.0, 800.0, 1500.0, 3000.0])
 NOON, MIDNIGHT = 12 * 3600.0, 0.0
@@ -70,7 +70,7 @@ def test_a_part_of_the_grid_has_the_bits_of_the_whole() -> None:
     )
     for seconds in (MIDNIGHT, 6.3 * 3600.0, NOON):
         expected, found = whole.at(seconds).part(window), own.at(seconds)
-        for name in ALWAYS:
+        for name in always():
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
 

@@ -6,8 +6,7 @@ from airshed.core.constants import EARTH_RADIUS, GAS_CONSTANT
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.models.air.weather import CallableMeteorology, Calls, DatasetMeteorology, MetState
-from airshed.models.air.weather.fields import dataset_provenance
-from airshed.models.air.weather.state import state_shapes
+from airshed.models.air.weather.fields import dataset_provenance, of_use
 
 GRID = Grid.regular((0, 4), (48, 51), 0.5, [20.0, 100.0, 500.0, 2000.0])
 START = np.datetime64("2022-08-31T00:00")
@@ -25,7 +24,7 @@ def state(dataset: xr.Dataset, start: np.datetime64 = START) -> MetState:
 
 def test_winds_alone_make_a_whole_state_of_the_standard_atmosphere() -> None:
     found = state(winds(), NOON)
-    for name, shape in state_shapes(GRID).items():
+    for name, shape in ((each.name, each.shape(GRID)) for each in of_use("state")):
         assert getattr(found, name).shape == shape
     assert found.temperature[0, 0, 0] == pytest.approx(288.15 - 0.065)
     assert found.surface_pressure[0, 0] == pytest.approx(101325.0, rel=1e-5)

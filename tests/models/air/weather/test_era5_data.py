@@ -15,10 +15,11 @@ from airshed.grid.window import Window
 from airshed.io.era5 import open_era5, read_era5
 from airshed.models.air.weather.era5 import Era5Meteorology
 from airshed.models.air.weather.era5_data import Era5Data, Reading, _SomeAtOnce, open_part
-from airshed.models.air.weather.fields import CLOUD_WATER, KNOWN
-from airshed.models.air.weather.state import ALWAYS
+from airshed.models.air.weather.fields import by_name, of_use
+from airshed.models.air.weather.state import always
 from airshed.parallel.communicator import Alone
 
+CLOUD = by_name()["cloud_water"]
 START = np.datetime64("2022-08-31T01:00")
 GRID = Grid.regular((0, 6), (46, 50), 0.5, [20.0, 100.0, 500.0, 2000.0, 6000.0])
 WINDOWS = [Window(0, 8, 0, 5), Window(0, 8, 5, 12)]
@@ -69,30 +70,30 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.parametrize("strategy", ["parallel", "root"])
 def test_each_rank_gets_the_bits_of_the_whole(files: list[Path], strategy: Any) -> None:
-    whole = Era5Meteorology(read_era5(files), GRID, START, length=LENGTH, extra=[CLOUD_WATER])
+    whole = Era5Meteorology(read_era5(files), GRID, START, length=LENGTH, extra=[CLOUD])
     parcels: list[list[bytes]] = []
     for rank, window in enumerate(WINDOWS):
         ranks = OneOfSeveral(rank, parcels)
-        data = open_part(files, GRID, START, LENGTH, Reading(WINDOWS, ranks, strategy), [CLOUD_WATER])
+        data = open_part(files, GRID, START, LENGTH, Reading(WINDOWS, ranks, strategy), [CLOUD])
         part = Era5Meteorology(data, GRID, START, length=LENGTH, window=window)
         assert (part.times, part.provenance) == (whole.times, whole.provenance)
         for seconds in (0.0, 5000.0):
             part.take([seconds])
             expected, found = whole.at(seconds).part(window), part.at(seconds)
-            for name in ALWAYS:
+            for name in always():
                 assert getattr(found, name).tobytes() == getattr(expected, name).tobytes(), name
-            assert found.extra["cloud_water"].tobytes() == expected.extra["cloud_water"].tobytes()
-            assert found.extra["cloud_water"].max() > 0.0
+            assert found.cloud_water.tobytes() == expected.cloud_water.tobytes()
+            assert found.cloud_water.max() > 0.0
 
 
 def test_what_no_process_asks_for_is_not_read(files: list[Path]) -> None:
     data = Era5Data.of(open_era5(files), GRID, START, LENGTH, None)
     assert "clwc" not in data.instants(0)
     met = Era5Meteorology(data, GRID, START, length=LENGTH)
-    assert met.at(0.0).extra == {}
+    assert met.at(0.0).names == always()
     assert met.provenance["clwc"] == "in the files, not used"
-    asked = Era5Meteorology(open_era5(files), GRID, START, length=LENGTH, extra=KNOWN)
-    assert asked.at(0.0).extra.keys() == {"cloud_water"}
+    asked = Era5Meteorology(open_era5(files), GRID, START, length=LENGTH, extra=of_use("optional"))
+    assert asked.at(0.0).names == (*always(), "cloud_water")
     assert asked.provenance["cloud_water"] == "read: clwc from clwc.nc (no unit told, taken as kg kg-1)"
     assert asked.provenance["updraught_mass_flux"] == "none given"
 

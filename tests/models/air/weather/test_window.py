@@ -20,9 +20,10 @@ from airshed.models.air.landcover import land_fraction
 from airshed.models.air.weather import CallableMeteorology, Calls, DatasetMeteorology, MetState, WindowOf
 from airshed.models.air.weather.case_weather import uniform_meteorology
 from airshed.models.air.weather.era5 import Era5Meteorology
-from airshed.models.air.weather.fields import CLOUD_WATER, KNOWN
-from airshed.models.air.weather.state import ALWAYS
+from airshed.models.air.weather.fields import by_name, of_use
+from airshed.models.air.weather.state import always
 
+CLOUD = by_name()["cloud_water"]
 START = np.datetime64("2022-08-31T00:00")
 GRID = Grid.regular((0, 4), (48, 51), 0.5, [20.0, 100.0, 500.0, 2000.0])
 ROWS, COLUMNS = GRID.shape[1:]
@@ -40,8 +41,8 @@ def windows(rows: int, columns: int) -> list[Window]:
 
 def is_the_part(part: MetState, whole: MetState, window: Window) -> None:
     """Assert that a state is the window's part of another one, bit for bit, in arrays of its own."""
-    assert part.extra.keys() == whole.extra.keys()
-    for name in (*ALWAYS, *part.extra):
+    assert part.names == whole.names
+    for name in part.names:
         axis = {"eastward_air_flux": "lon", "northward_air_flux": "lat"}.get(name, "")
         found, expected = value_of(part, name), window.of_faces(value_of(whole, name), axis)
         assert found.flags.c_contiguous
@@ -50,13 +51,13 @@ def is_the_part(part: MetState, whole: MetState, window: Window) -> None:
 
 
 def value_of(state: MetState, name: str) -> np.ndarray:
-    return state.extra[name] if name in state.extra else getattr(state, name)
+    return getattr(state, name)
 
 
 def made_up(seconds: float) -> MetState:
     shape = (ROWS, COLUMNS)
     random = np.random.default_rng(int(seconds))
-    arrays = {name: random.random((4, *shape)) for name in ALWAYS}
+    arrays = {name: random.random((4, *shape)) for name in always()}
     for name in ("cloud_cover", "friction_velocity", "obukhov_length", "boundary_layer_height", "precipitation",
                  "surface_temperature", "surface_pressure"):  # fmt: skip
         arrays[name] = random.random(shape)
@@ -64,7 +65,7 @@ def made_up(seconds: float) -> MetState:
     arrays["northward_air_flux"] = random.random((4, ROWS + 1, COLUMNS))
     arrays["diffusivity"] = random.random((5, *shape))
     extra = {"cloud_water": random.random((4, *shape)), "updraught_mass_flux": random.random((5, *shape))}
-    return MetState(**arrays, extra=extra)
+    return MetState(**arrays, **extra)
 
 
 class Given:
@@ -154,9 +155,9 @@ def era5(kind: str, names: str) -> xr.Dataset:
 def of_era5(kind: str, names: str, with_land: bool) -> Maker:
     def make(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
         given = land if with_land else None
-        return Era5Meteorology(era5(kind, names), grid, START, land_fraction=given, window=window, extra=KNOWN).at(
-            2.4 * 3600.0
-        )
+        return Era5Meteorology(
+            era5(kind, names), grid, START, land_fraction=given, window=window, extra=of_use("optional")
+        ).at(2.4 * 3600.0)
 
     return make
 
@@ -190,7 +191,12 @@ def of_function(faces: bool) -> Maker:
     def make(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
         start = START + np.timedelta64(5, "h")
         return CallableMeteorology(
-            lambda seconds: sky(seconds, faces), grid, Calls(start), land_fraction=land, window=window, extra=KNOWN
+            lambda seconds: sky(seconds, faces),
+            grid,
+            Calls(start),
+            land_fraction=land,
+            window=window,
+            extra=of_use("optional"),
         ).at(1.3 * 3600.0)
 
     return make
@@ -199,7 +205,7 @@ def of_function(faces: bool) -> Maker:
 def of_dataset(faces: bool) -> Maker:
     def make(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
         data = xr.concat([sky(hour, faces) for hour in (0, 1)], dim="time").assign_coords(time=[0.0, 3600.0])
-        return DatasetMeteorology(data, grid, START, land, window, KNOWN).at(900.0)
+        return DatasetMeteorology(data, grid, START, land, window, of_use("optional")).at(900.0)
 
     return make
 
@@ -208,7 +214,7 @@ def of_case(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
     section = MeteorologySection.model_validate(
         {"kind": "uniform", "eastward": "3 m/s", "rotation": "12 h", "cloud_water": "0.1 g/kg"}
     )
-    return uniform_meteorology(section, grid, START, land, window, [CLOUD_WATER]).at(0.0)
+    return uniform_meteorology(section, grid, START, land, window, [CLOUD]).at(0.0)
 
 
 MAKERS: dict[str, Maker] = {

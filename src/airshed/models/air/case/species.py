@@ -7,8 +7,8 @@ from airshed.case.messages import faults_in_words
 from airshed.core.errors import CaseError
 from airshed.core.text import listed, shown, suggestion
 from airshed.models.air.case.case import Case
-from airshed.models.air.fields import WEATHER
 from airshed.models.air.species_map.parts import SpeciesMap
+from airshed.models.air.weather.fields import by_name
 
 
 def check_species(case: Case, species: Iterable[str], further: Iterable[str] = ()) -> None:
@@ -17,7 +17,7 @@ def check_species(case: Case, species: Iterable[str], further: Iterable[str] = (
     Output may name fields of the weather too, and `further` ones, which processes add.
     """
     known = set(species)
-    weather = {*(spec.name for spec in WEATHER), *further}
+    weather = {*(each.output for each in by_name().values()), *further}
     named: list[tuple[str, Iterable[str]]] = [
         (f"output.{index}.fields", [] if output.fields == "all" else [n for n in output.fields if n not in weather])
         for index, output in enumerate(case.output)

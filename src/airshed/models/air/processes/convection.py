@@ -174,20 +174,16 @@ class Convection(Process, section="convection", order=25):
     @at_instant("mol/s", "matrix", by_species=False)
     def brought(self, met: "MetState", seconds: float) -> Array:
         """Air that each layer brings to each other one."""
-        grid, given = self.place.grid, met.extra
-        if "updraught_mass_flux" not in given:
+        grid, up = self.place.grid, met.get("updraught_mass_flux")
+        if up is None:
             raise DataError(
                 "convection.mass_flux needs updraught_mass_flux [kg m-2 s-1], which the meteorology does not hold; "
                 "give atmosphere_updraft_convective_mass_flux in a Dataset, or leave convection off"
             )
-        up = molar_flux(given["updraught_mass_flux"], grid.cell_area)
-        down = (
-            molar_flux(given["downdraught_mass_flux"], grid.cell_area) if "downdraught_mass_flux" in given else 0.0 * up
-        )
-        left = [
-            layer_detrainment(given[name], grid.cell_area, grid.thickness) if name in given else None
-            for name in ("updraught_detrainment", "downdraught_detrainment")
-        ]
+        up, down = molar_flux(up, grid.cell_area), met.get("downdraught_mass_flux")
+        down = 0.0 * up if down is None else molar_flux(down, grid.cell_area)
+        rates = (met.get(name) for name in ("updraught_detrainment", "downdraught_detrainment"))
+        left = [None if rate is None else layer_detrainment(rate, grid.cell_area, grid.thickness) for rate in rates]
         return column_matrix(up, down, *left)
 
     @acts_in_columns

@@ -323,7 +323,7 @@ class WetDeposition(Process, section="wet_deposition", order=40):
     def rate(self, met: "MetState", seconds: float) -> Array:
         """Lambda of each species."""
         faces, origin = self.place.grid.layer_faces, self.origin.value
-        cloud = met.extra.get("cloud_water")
+        cloud = met.get("cloud_water")
         if cloud is None:
             below = rain_without_cloud(met.precipitation, faces, origin)
             inside = np.zeros_like(below)

@@ -1,7 +1,6 @@
 """The weather of a case: analytic air, ERA5 files, or what takes its place."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -23,7 +22,7 @@ from airshed.models.air.case import Case
 from airshed.models.air.case.sections import MeteorologySection
 from airshed.models.air.light import Light
 from airshed.models.air.weather.dataset import CallableMeteorology, Calls, DatasetMeteorology
-from airshed.models.air.weather.fields import CLOUD_WATER, UPDRAUGHT, WeatherField, WeatherNeeds
+from airshed.models.air.weather.fields import WeatherField, WeatherNeeds, by_name
 from airshed.models.air.weather.onto import PlacedField
 from airshed.models.air.weather.placement import Area
 from airshed.models.air.weather.series import CheckedSeries, OneAtATime, RepeatedDay, WindowOf
@@ -94,11 +93,11 @@ def uniform_meteorology(
     if settings.cloud_water.value > 0.0:
         inside = np.minimum(grid.layer_faces[1:], top) - np.maximum(grid.layer_faces[:-1], base)
         part = np.maximum(inside, 0.0) / grid.thickness
-        data[CLOUD_WATER.cf_name] = PlacedField(("level",), part * settings.cloud_water.value)
+        data[by_name()["cloud_water"].cf_name] = PlacedField(("level",), part * settings.cloud_water.value)
     if settings.updraught.value > 0.0:
         growth = np.minimum(grid.layer_faces / max(base, 1.0), 1.0)  # to the base of the cloud
         flux = np.where(grid.layer_faces < top, growth, 0.0) * settings.updraught.value
-        data[UPDRAUGHT.cf_name] = PlacedField(("level_face",), flux)
+        data[by_name()["updraught_mass_flux"].cf_name] = PlacedField(("level_face",), flux)
     return DatasetMeteorology(data, grid, start, land_fraction=land, window=window, extra=extra)
 
 
@@ -153,7 +152,7 @@ class DailyMixing(CheckedSeries):
         diffusivity = steady.diffusivity.copy()
         diffusivity[1:-1] += self._largest * height * mixing_profile(self._heights, self._depth * height)
         layer = np.maximum(steady.boundary_layer_height, self._depth * height)
-        return replace(steady, diffusivity=diffusivity, boundary_layer_height=layer)
+        return steady.replaced(diffusivity=diffusivity, boundary_layer_height=layer)
 
 
 def mixing_profile(heights: Array, depth: Array) -> Array:

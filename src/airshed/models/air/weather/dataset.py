@@ -17,16 +17,8 @@ from airshed.grid.window import Window
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.atmosphere import total_cover
 from airshed.models.air.weather.diagnose import Diagnosis, Instant
-from airshed.models.air.weather.fields import CF_FIELDS, WeatherField, dataset_provenance
-from airshed.models.air.weather.onto import (
-    RANGES,
-    PlacedField,
-    Range,
-    check_values,
-    in_unit_of_the_model,
-    onto,
-    standard_dims,
-)
+from airshed.models.air.weather.fields import Range, WeatherField, dataset_provenance, of_use
+from airshed.models.air.weather.onto import PlacedField, check_values, in_unit_of_the_model, onto, standard_dims
 from airshed.models.air.weather.placement import Area, interpolation_matrix
 from airshed.models.air.weather.series import CheckedSeries
 
@@ -59,10 +51,9 @@ class GriddedDataset:
         """``extra`` are fields that processes ask for besides those that every state holds."""
         self._area, self._grid = area, area.grid
         self._extra = [each for each in extra if each.cf_name in set(dataset)]
-        ranges: dict[str, Range] = {name: RANGES[name] for name in CF_FIELDS}
-        ranges |= {each.cf_name: (each.low, each.high, each.unit) for each in self._extra}
+        ranges = {each.cf_name: each.range for each in (*of_use("state", "input"), *self._extra) if each.cf_name}
         self._fields = {
-            str(name): _placed(str(name), dataset[str(name)], area.whole, ranges[str(name)][2])
+            str(name): _placed(str(name), dataset[str(name)], area.whole, ranges[str(name)])
             for name in dataset
             if str(name) in ranges
         }
@@ -212,7 +203,7 @@ class DatasetMeteorology(CheckedSeries):
         super().__init__(times, area, diagnosis.state, provenance)
 
 
-def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, unit: str) -> PlacedField:
+def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, allowed: Range) -> PlacedField:
     """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
     if isinstance(field, PlacedField):
         return field
@@ -227,7 +218,7 @@ def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, unit: st
             what = f"the coordinate {dim} of the meteorology's {name}"
             if not np.all(np.isfinite(numbers(field[dim].values, what))):
                 raise DataError(f"{what} holds NaN or infinite values; give it as finite numbers")
-    field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field), unit), grid)
+    field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field), allowed[2]), grid)
     for dim, faces in (("lon_face", grid.lon_faces), ("lat_face", grid.lat_faces)):
         if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
             field = field.sortby(dim)
@@ -239,7 +230,7 @@ def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, unit: st
                     f"to {faces[-1]:g}; give it at the grid's faces, or at cell centres"
                 )
     dims, values = tuple(map(str, field.dims)), field.values
-    values = without_round_off(values) if RANGES.get(name, (None,))[0] == 0.0 else values
+    values = without_round_off(values) if allowed[0] == 0.0 else values
     return PlacedField(dims, values, {dim: field[dim].values for dim in dims if dim in field.coords})
 
 

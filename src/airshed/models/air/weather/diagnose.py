@@ -113,7 +113,7 @@ class Diagnosis:
             precipitation=still if instant.precipitation is None else instant.precipitation,
             surface_temperature=_surface_temperature(instant),
             surface_pressure=instant.surface_pressure,
-            extra=instant.extra,
+            **instant.extra,
         )
 
     def summed_before(self, index: int) -> int:

@@ -129,7 +129,14 @@ class Era5Columns:
             evaporation=self._rate("e", index, -_WATER),
             shortwave=self._rate("ssrd", index, 1.0),
             sensible_heat=self._rate("sshf", index, -1.0),
-            extra={name: self._points.cells(values) for name, values in means.extra.items()},
+            extra={
+                **{name: self._points.cells(values) for name, values in means.extra.items()},
+                **{
+                    each.name: self._points.cells(self._raw(name, index))
+                    for each, name in self._extra
+                    if each.place == "surface"
+                },
+            },
         )
 
     def _raw(self, name: str, index: int) -> Array:
@@ -190,7 +197,7 @@ class Era5Columns:
             temperature=self._temperature(index, pressure, surface_pressure, vapour, geopotential),
             geopotential=geopotential,
             ground_wind=self._ground_wind(index),
-            extra={each.name: self._raw(each.era5, index) for each in self._extra},
+            extra={each.name: self._raw(name, index) for each, name in self._extra if each.place == "cells"},
         )
 
     def _given_surface_pressure(self, index: int) -> Array | None:

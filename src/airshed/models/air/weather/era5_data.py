@@ -28,7 +28,7 @@ from airshed.models.air.weather.era5_times import (
     hourly_amounts,
     sum_provenance,
 )
-from airshed.models.air.weather.fields import KNOWN, WeatherField, era5_provenance
+from airshed.models.air.weather.fields import WeatherField, era5_provenance, of_use
 from airshed.models.air.weather.placement import Area, Points, covering
 from airshed.parallel.communicator import Alone, Communicator
 
@@ -93,7 +93,7 @@ class Era5Head:
     names     of the fields of an instant
     land      [1]  land fraction of the whole grid's cells that the data tells; None where it does not
     air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None where the data has a temperature
-    extra     fields that processes ask for and the data has
+    extra     fields that processes request and the data has, each with its name there
     sums      accumulated fields that hold growing sums, and when these begin again
     """
 
@@ -106,7 +106,7 @@ class Era5Head:
     land: Array | None
     air_mass: Array | None
     provenance: dict[str, str]
-    extra: tuple[WeatherField, ...] = ()
+    extra: tuple[tuple[WeatherField, str], ...] = ()
     sums: Mapping[str, Begins] = field(default_factory=dict)
 
     @classmethod
@@ -119,7 +119,12 @@ class Era5Head:
             frozenset(map(str, around.data_vars)) - {"lsm"}, _land_of(around, grid),
             None if "t" in around else humidity_plane(around, period.source),
             era5_provenance(around, period.held, extra, lambda name: sum_provenance(sums, name)),
-            tuple(each for each in extra if each.place == "cells" and each.era5 in around), sums,
+            tuple(
+                (each, name)
+                for each in extra
+                for name in each.era5
+                if each.place in ("cells", "surface") and name in around
+            ), sums,
         )  # fmt: skip
 
     @property
@@ -220,8 +225,8 @@ def _around(
 
 def _without_others(dataset: xr.Dataset, extra: Sequence[WeatherField]) -> xr.Dataset:
     """Return the data without the fields that only some processes need, and none of the case's: not to be read."""
-    asked = {each.era5 for each in extra}
-    others = [each.era5 for each in KNOWN if each.era5 in dataset and each.era5 not in asked]
+    asked = {name for each in extra for name in each.era5}
+    others = [name for each in of_use("optional") for name in each.era5 if name in dataset and name not in asked]
     dropped = dataset.drop_vars(others)
     return dropped.assign_attrs(unused=[*dataset.attrs.get("unused", ()), *others])
 

@@ -1,93 +1,218 @@
-"""Fields of the weather: those that processes request, and where each comes from."""
+"""The table of weather fields: what each is, in which data it is, and what becomes of it where data lacks it.
+
+A row of :data:`FIELDS` is all that a further field needs: from the table follow the state of the air, the variables
+that are read and their ranges, what processes may request, the fields of output, and docs/meteorology.md.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from math import inf
 from typing import TYPE_CHECKING, Final, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from airshed.core.errors import DataError
+from airshed.core.fields import FieldSpec, Written
+from airshed.core.report import markdown_table
 from airshed.grid import Grid
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from airshed.models.air.weather.state import MetState
+Place = Literal["cells", "layer_faces", "east_faces", "north_faces", "surface"]
+Range = tuple[float, float, str]
+"""The least and the greatest value of a variable, and its unit in the model."""
 
-Array = NDArray[np.float64]
-Place = Literal["cells", "layer_faces", "surface"]
+SHAPES: Final[Mapping[Place, tuple[int, ...]]] = {
+    "cells": (0, 0, 0), "layer_faces": (1, 0, 0), "east_faces": (0, 0, 1), "north_faces": (0, 1, 0), "surface": (0, 0),
+}  # fmt: skip
+"""How many values more than cells a field has along (level,) lat, lon."""
 
 
 @dataclass(frozen=True)
 class WeatherField:
-    """A field that a process asks the meteorology for.
+    """A field of the weather.
 
-    name     by which the state holds it
-    cf_name  that of the variable of a Dataset
-    unit     of both;  low, high  the range of its values there
-    place    "cells" (nz, nlat, nlon), "layer_faces" (nz + 1, nlat, nlon) or "surface" (nlat, nlon)
-    text     what it is, for documents
-    era5     its name in ERA5 files, where the model can read it from them
+    name      in the state of the air, by which processes request it
+    cf_name   of the variable of a Dataset; empty where a Dataset cannot give it
+    unit      in the model;  low, high  the range of its values
+    place     where it has values
+    text      what it is, for documents and output
+    era5      its names in ERA5 files
+    use       "state": every state of the air holds it; "optional": a state holds it where the data has it and a process
+              or an output requests it; "derived": output computes it of the state; "input": only diagnoses read it
+    output    its name in output; empty where output does not hold it
+    standard_name  by the CF conventions; None: that is `cf_name`
+    variable  range and unit of the variable of a Dataset, where they are not those of the field
+    missing   how it is diagnosed where data lacks it, for the provenance
     """
 
     name: str
     cf_name: str
     unit: str
-    low: float
-    high: float
+    low: float = -inf
+    high: float = inf
     place: Place = "cells"
     text: str = ""
-    era5: str = ""
+    era5: tuple[str, ...] = ()
+    use: Literal["state", "optional", "derived", "input"] = "optional"
+    output: str = ""
+    standard_name: str | None = None
+    variable: Range | None = None
+    missing: str = ""
+    written: Written = "named"
+
+    @property
+    def range(self) -> Range:
+        """The range and the unit of the variable of a Dataset."""
+        return self.variable or (self.low, self.high, self.unit)
 
     def shape(self, grid: Grid) -> tuple[int, ...]:
         """Return its shape on a grid."""
-        nz, nlat, nlon = grid.shape
-        return {"cells": (nz, nlat, nlon), "layer_faces": (nz + 1, nlat, nlon), "surface": (nlat, nlon)}[self.place]
+        more = SHAPES[self.place]
+        return tuple(size + each for size, each in zip(grid.shape[-len(more) :], more, strict=True))
 
-    def of(self, state: "MetState", grid: Grid, process: str) -> Array:
-        """Return it from a state for a process; raises DataError where it is not there or has another shape."""
-        value = state.extra.get(self.name)
-        if value is None:
-            era5 = f", or {self.era5} in the ERA5 files" if self.era5 else ""
-            raise DataError(
-                f"{process} needs {self.name} [{self.unit}], which the meteorology does not hold; give "
-                f"{self.cf_name} in a Dataset{era5}, or switch {process} off"
-            )
-        if value.shape != self.shape(grid):
-            raise DataError(f"the meteorology: {self.name} has shape {value.shape}, the grid needs {self.shape(grid)}")
-        return value
+    def spec(self) -> FieldSpec:
+        """Return it as a field of output."""
+        standard = self.cf_name if self.standard_name is None else self.standard_name
+        dims = ("level", "lat", "lon")[-len(SHAPES[self.place]) :]
+        return FieldSpec(
+            self.output, dims, self.unit, self.text, standard or None, valid=(self.low, self.high), written=self.written
+        )
 
 
-CLOUD_WATER: Final = WeatherField(
-    "cloud_water", "mass_fraction_of_cloud_liquid_water_in_air", "kg kg-1", -1e-6, 0.05,
-    text="Liquid water of clouds, mean over the cell", era5="clwc",
+FIELDS: Final = (
+    WeatherField(
+        "temperature", "air_temperature", "K", 150.0, 500.0, text="Temperature of the air", era5=("t",), use="state",
+        output="air_temperature", written="always",
+    ),
+    WeatherField(
+        "pressure", "air_pressure", "Pa", 1.0, 150e3, text="Pressure of the air", use="state", output="air_pressure",
+        written="always",  # with these two, mixing ratios become mass concentrations
+    ),
+    WeatherField("air_density", "", "mol m-3", 0.0, text="Amount of air per volume", use="state", output="air_density"),
+    WeatherField(
+        "water_vapour", "specific_humidity", "mol mol-1", 0.0, 1.0, text="Mixing ratio of water vapour", era5=("q",),
+        use="state", output="water_vapour", standard_name="mole_fraction_of_water_vapor_in_air",
+        variable=(-1e-3, 0.1, "kg kg-1"), missing="diagnosed: relative humidity of Manabe & Wetherald 1967",
+    ),
+    WeatherField(
+        "eastward_wind", "", "m s-1", -1e3, 1e3, text="Wind towards the east", use="derived", output="eastward_wind",
+        standard_name="eastward_wind",
+    ),
+    WeatherField(
+        "northward_wind", "", "m s-1", -1e3, 1e3, text="Wind towards the north", use="derived", output="northward_wind",
+        standard_name="northward_wind",
+    ),
+    WeatherField(
+        "eastward_air_flux", "eastward_wind", "mol s-1", place="east_faces", era5=("u",), use="state",
+        text="Air through the west and east faces, positive to the east", variable=(-1e3, 1e3, "m s-1"),
+    ),
+    WeatherField(
+        "northward_air_flux", "northward_wind", "mol s-1", place="north_faces", era5=("v",), use="state",
+        text="Air through the south and north faces, positive to the north", variable=(-1e3, 1e3, "m s-1"),
+    ),
+    WeatherField(
+        "diffusivity", "atmosphere_heat_diffusivity", "m2 s-1", 0.0, 1e5, "layer_faces", use="state",
+        text="Vertical turbulent diffusivity, 0 at the ground and the top",
+        missing="diagnosed: K-profile (Troen & Mahrt 1986), above it Holtslag & Boville 1993",
+    ),
+    WeatherField(
+        "surface_temperature", "surface_temperature", "K", 150.0, 500.0, "surface",
+        "Temperature of the air at the ground", ("t2m",), "state", "surface_temperature",
+        missing="diagnosed: temperature of the lowest layer",
+    ),
+    WeatherField(
+        "surface_pressure", "surface_air_pressure", "Pa", 20e3, 150e3, "surface", "Pressure of the air at the ground",
+        ("sp", "lnsp"), "state", "surface_pressure",
+    ),
+    WeatherField(
+        "cloud_cover", "cloud_area_fraction", "1", 0.0, 1.0, "surface", "Fraction of the sky under cloud", ("tcc",),
+        "state", "cloud_cover", variable=(-0.01, 1.01, "1"),
+        missing="diagnosed: from relative humidity (Sundqvist et al. 1989), maximum-random overlap",
+    ),
+    WeatherField(
+        "precipitation", "precipitation_flux", "kg m-2 s-1", 0.0, 1.0, "surface", "Precipitation reaching the ground",
+        ("tp",), "state", "precipitation",
+    ),
+    WeatherField(
+        "boundary_layer_height", "atmosphere_boundary_layer_thickness", "m", 0.0, 2e4, "surface",
+        "Height of the mixed layer", ("blh",), "state", "boundary_layer_height",
+    ),
+    WeatherField(
+        "friction_velocity", "friction_velocity", "m s-1", 0.0, 10.0, "surface", "Friction velocity at the ground",
+        ("zust",), "state", "friction_velocity", standard_name="",
+        missing="diagnosed: log law with Businger-Dyer stability by day, Venkatram 1980 by night",
+    ),
+    WeatherField(
+        "obukhov_length", "obukhov_length", "m", -1e6, 1e6, "surface", "Obukhov length, positive in stable air", (),
+        "state", "obukhov_length", standard_name="", variable=(-1e12, 1e12, "m"),
+        missing="diagnosed: from friction velocity and heat flux",
+    ),
+    WeatherField(
+        "sensible heat flux", "surface_upward_sensible_heat_flux", "W m-2", -2e3, 2e3, "surface",
+        "Sensible heat flux at the ground, positive upwards", ("sshf",), "input",
+        missing="diagnosed: energy of the ground (Holtslag & van Ulden 1983), by night theta* of "
+        "van Ulden & Holtslag 1985; 0 over sea",
+    ),
+    WeatherField(
+        "solar radiation", "surface_downwelling_shortwave_flux_in_air", "W m-2", 0.0, 2e3, "surface",
+        "Solar radiation at the ground", ("ssrd",), "input",
+        missing="diagnosed: solar elevation and cloud (Holtslag & van Ulden 1983)",
+    ),
+    WeatherField("evaporation", "", "kg m-2 s-1", place="surface", text="Evaporation", era5=("e",), use="input"),
+    WeatherField(
+        "eastward wind at 10 m", "", "m s-1", place="surface", text="Wind at 10 m", era5=("u10",), use="input"
+    ),
+    WeatherField(
+        "northward wind at 10 m", "", "m s-1", place="surface", text="Wind at 10 m", era5=("v10",), use="input"
+    ),
+    WeatherField("cloud of levels", "", "1", text="Cloud cover of each level", era5=("cc",), use="input"),
+    WeatherField("heights of the levels", "", "m", text="Geopotential of levels", era5=("z",), use="input"),
+    WeatherField(
+        "height of the ground", "", "m", place="surface", text="Geopotential of the ground", era5=("zs",), use="input"
+    ),
+    WeatherField("land and sea", "", "1", place="surface", text="Land fraction", era5=("lsm",), use="input"),
+    WeatherField(
+        "cloud_water", "mass_fraction_of_cloud_liquid_water_in_air", "kg kg-1", -1e-6, 0.05,
+        text="Liquid water of clouds, mean over the cell", era5=("clwc",), output="cloud_water",
+    ),
+    WeatherField(
+        "updraught_mass_flux", "atmosphere_updraft_convective_mass_flux", "kg m-2 s-1", -1e-6, 10.0, "layer_faces",
+        "Air that convection carries up through a face, over the area of the cell",
+    ),
+    WeatherField(
+        "downdraught_mass_flux", "atmosphere_downdraft_convective_mass_flux", "kg m-2 s-1", -1e-6, 10.0, "layer_faces",
+        "Air that convection carries down through a face, positive downwards",
+    ),
+    WeatherField(
+        "updraught_detrainment", "updraft_detrainment_rate", "kg m-3 s-1", -1e-9, 1.0, standard_name="",
+        text="Air that updraughts leave in a layer, per volume", output="updraught_detrainment",
+    ),
+    WeatherField(
+        "downdraught_detrainment", "downdraft_detrainment_rate", "kg m-3 s-1", -1e-9, 1.0, standard_name="",
+        text="Air that downdraughts leave in a layer, per volume", output="downdraught_detrainment",
+    ),
 )  # fmt: skip
-UPDRAUGHT: Final = WeatherField(
-    "updraught_mass_flux", "atmosphere_updraft_convective_mass_flux", "kg m-2 s-1", -1e-6, 10.0, "layer_faces",
-    "Air that convection carries up through a face, over the area of the cell",
-)  # fmt: skip
-DOWNDRAUGHT: Final = WeatherField(
-    "downdraught_mass_flux", "atmosphere_downdraft_convective_mass_flux", "kg m-2 s-1", -1e-6, 10.0, "layer_faces",
-    "Air that convection carries down through a face, positive downwards",
-)  # fmt: skip
-UPDRAUGHT_DETRAINMENT: Final = WeatherField(
-    "updraught_detrainment", "updraft_detrainment_rate", "kg m-3 s-1", -1e-9, 1.0,
-    text="Air that updraughts leave in a layer, per volume",
-)  # fmt: skip
-DOWNDRAUGHT_DETRAINMENT: Final = WeatherField(
-    "downdraught_detrainment", "downdraft_detrainment_rate", "kg m-3 s-1", -1e-9, 1.0,
-    text="Air that downdraughts leave in a layer, per volume",
-)  # fmt: skip
+"""All fields of the weather that the model knows; a user's own process may declare others."""
 
-KNOWN: Final = (CLOUD_WATER, UPDRAUGHT, DOWNDRAUGHT, UPDRAUGHT_DETRAINMENT, DOWNDRAUGHT_DETRAINMENT)
-"""The fields that processes of the model ask for; a user's own process declares others."""
+
+def by_name() -> dict[str, WeatherField]:
+    """Return the rows of the table by their names."""
+    return {each.name: each for each in FIELDS}
+
+
+def of_use(*uses: str) -> tuple[WeatherField, ...]:
+    """Return the rows of some uses, in the order of the table."""
+    return tuple(each for each in FIELDS if each.use in uses)
+
+
+def era5_names() -> dict[str, str]:
+    """Return the names in ERA5 files, each with that of its field; of what is not optional."""
+    return {name: each.name for each in of_use("state", "input") for name in each.era5}
 
 
 @dataclass(frozen=True)
 class WeatherNeeds:
-    """What processes want of the weather besides what every state holds.
+    """What processes and output request of the weather besides what every state holds.
 
     fields  that are read where the data has them
     margin  columns on each side of a rank's own ones that states hold too
@@ -98,7 +223,7 @@ class WeatherNeeds:
 
     @classmethod
     def together(cls, several: Iterable["WeatherNeeds"]) -> Self:
-        """Return all that several want; raises DataError for two fields of one name that differ."""
+        """Return all that several request; raises DataError for two fields of one name that differ."""
         fields: dict[str, WeatherField] = {}
         margin = 0
         for needs in several:
@@ -109,136 +234,80 @@ class WeatherNeeds:
         return cls(tuple(fields.values()), margin)
 
 
-def extra_provenance(fields: Iterable[WeatherField], present: Mapping[str, str]) -> dict[str, str]:
-    """Return where each field comes from: what ``present`` says by its name, or that there is none."""
-    return {field.name: present.get(field.name, "none given") for field in fields}
+def fields_table() -> str:
+    """Return the table of docs/meteorology.md."""
+    places = {"layer_faces": "layer faces", "east_faces": "west and east faces", "north_faces": "south and north faces"}
+    held = {"state": "always", "optional": "on request", "derived": "output", "input": "diagnosis"}
+    rows = []
+    for each in FIELDS:
+        low, high, unit = each.range
+        bounds = f"{low:g} to {high:g} {unit}" if each.cf_name else "-"
+        era5 = ", ".join(f"`{name}`" for name in each.era5) or "-"
+        variable = f"`{each.cf_name}`" if each.cf_name else "-"
+        where = places.get(each.place, each.place)
+        rows.append((f"`{each.name}`", each.unit, where, held[each.use], variable, bounds, era5, each.text))
+    return markdown_table(
+        ("field", "unit", "where", "held", "in a Dataset", "range there", "in ERA5 files", "meaning"), rows
+    )
 
 
-NO_EXTRA: Final[Mapping[str, Array]] = MappingProxyType({})
-
-
-CF_FIELDS: Mapping[str, str] = {
-    "eastward_wind": "eastward_air_flux",
-    "northward_wind": "northward_air_flux",
-    "air_temperature": "temperature",
-    "air_pressure": "pressure",
-    "specific_humidity": "water_vapour",
-    "surface_air_pressure": "surface_pressure",
-    "surface_temperature": "surface_temperature",
-    "atmosphere_heat_diffusivity": "diffusivity",
-    "atmosphere_boundary_layer_thickness": "boundary_layer_height",
-    "cloud_area_fraction": "cloud_cover",
-    "precipitation_flux": "precipitation",
-    "friction_velocity": "friction_velocity",
-    "obukhov_length": "obukhov_length",
-    "surface_upward_sensible_heat_flux": "sensible heat flux",
-    "surface_downwelling_shortwave_flux_in_air": "solar radiation",
-}
-"""CF name in a Dataset -> field of the state, or the quantity that the diagnosis uses."""
-
-ERA5_FIELDS: Mapping[str, str] = {
-    "u": "eastward_air_flux",
-    "v": "northward_air_flux",
-    "t": "temperature",
-    "q": "water_vapour",
-    "sp": "surface_pressure",
-    "lnsp": "surface_pressure",
-    "zs": "height of the ground",
-    "z": "heights of the levels",
-    "t2m": "surface_temperature",
-    "u10": "eastward wind at 10 m",
-    "v10": "northward wind at 10 m",
-    "blh": "boundary_layer_height",
-    "zust": "friction_velocity",
-    "tcc": "cloud_cover",
-    "cc": "cloud of levels",
-    "tp": "precipitation",
-    "e": "evaporation",
-    "ssrd": "solar radiation",
-    "sshf": "sensible heat flux",
-    "lsm": "land and sea",
-}
-"""ERA5 name -> field of the state, or the quantity that the diagnosis uses."""
-
-TEMPERATURE = (
+NONE_GIVEN: Final = "none given"
+_STANDARD: Final = "diagnosed: standard atmosphere (ISO 2533)"
+_PROFILE: Final = (
     "diagnosed: date and latitude (Collins & Langley 1999), humidity (77 %, Manabe & Wetherald 1967), hour; 6.5 K/km"
 )
-TEMPERATURE_OF_HEIGHT = "diagnosed: from the geopotential between levels (hypsometric)"
-
-DIAGNOSED: Mapping[str, str] = {
-    "cloud_cover": "diagnosed: from relative humidity (Sundqvist et al. 1989), maximum-random overlap",
-    "friction_velocity": "diagnosed: log law with Businger-Dyer stability by day, Venkatram 1980 by night",
-    "obukhov_length": "diagnosed: from friction velocity and heat flux",
-    "sensible heat flux": "diagnosed: energy of the ground (Holtslag & van Ulden 1983), by night theta* of "
-    "van Ulden & Holtslag 1985; 0 over sea",
-    "solar radiation": "diagnosed: solar elevation and cloud (Holtslag & van Ulden 1983)",
-    "diffusivity": "diagnosed: K-profile (Troen & Mahrt 1986), above it Holtslag & Boville 1993",
-    "surface_temperature": "diagnosed: temperature of the lowest layer",
-}
-
-RICHARDSON = "diagnosed: bulk Richardson number 0.25 (Vogelezang & Holtslag 1996), at least 100 m"
-ENCROACHMENT = "diagnosed: heat since the morning (Tennekes 1973), friction (Zilitinkevich et al. 2007), at least 100 m"
-STANDARD_HUMIDITY = "diagnosed: relative humidity of Manabe & Wetherald 1967"
-CONTINUITY = "diagnosed: continuity of air in the model"
+_RICHARDSON: Final = "diagnosed: bulk Richardson number 0.25 (Vogelezang & Holtslag 1996), at least 100 m"
+_ENCROACHMENT: Final = (
+    "diagnosed: heat since the morning (Tennekes 1973), friction (Zilitinkevich et al. 2007), at least 100 m"
+)
 
 
-def height_rule(temperature_read: bool) -> str:
-    """Return how the height of the boundary layer is diagnosed."""
-    return RICHARDSON if temperature_read else ENCROACHMENT
+def _diagnosed(rules: Mapping[str, str], extra: Sequence[WeatherField], *, temperature_is_read: bool) -> dict[str, str]:
+    """Return how each field is diagnosed that data lacks; `rules` are those of a kind of data."""
+    return {
+        **rules,
+        "boundary_layer_height": _RICHARDSON if temperature_is_read else _ENCROACHMENT,
+        **{each.name: each.missing for each in FIELDS if each.missing},
+        "vertical air flux": "diagnosed: continuity of air in the model",
+        **{each.name: NONE_GIVEN for each in extra},
+    }
 
 
 def dataset_provenance(
     used: Iterable[str], present: Iterable[str], extra: Sequence[WeatherField] = ()
 ) -> dict[str, str]:
-    """Return the provenance of each quantity for a Dataset with CF names; ``extra`` is what processes ask for."""
-    names = set(used)
-    asked = {each.name: f"given: {each.cf_name}" for each in extra if each.cf_name in names}
-    given = {field: f"given: {name}" for name, field in CF_FIELDS.items() if name in names}
-    result = {
-        "temperature": "diagnosed: standard atmosphere (ISO 2533)",
-        "pressure": "diagnosed: hydrostatic, 1013.25 hPa at the ground"
-        if "temperature" in given
-        else "diagnosed: standard atmosphere (ISO 2533)",
-        "water_vapour": STANDARD_HUMIDITY,
-        "surface_pressure": "diagnosed: hydrostatic, from the lowest layer",
-        "precipitation": "none given: 0",
-        "boundary_layer_height": height_rule("temperature" in given),
-        **DIAGNOSED,
-        "air_density": "diagnosed: p / (R T)",
-        "vertical air flux": CONTINUITY,
-        **given,
-    }
-    unused = sorted(set(present) - set(CF_FIELDS) - names)
-    return {**result, **extra_provenance(extra, asked), **dict.fromkeys(unused, "given, not used")}
+    """Return the provenance of each quantity for a Dataset with CF names; `extra` is what processes request."""
+    names, rows = set(used), of_use("state", "input")
+    given = {each.name: f"given: {each.cf_name}" for each in (*rows, *extra) if each.cf_name in names}
+    hydrostatic = "diagnosed: hydrostatic, 1013.25 hPa at the ground" if "temperature" in given else _STANDARD
+    rules = {
+        "temperature": _STANDARD, "pressure": hydrostatic, "precipitation": "none given: 0",
+        "surface_pressure": "diagnosed: hydrostatic, from the lowest layer", "air_density": "diagnosed: p / (R T)",
+    }  # fmt: skip
+    unused = sorted(set(present) - {each.cf_name for each in rows} - names)
+    result = {**_diagnosed(rules, extra, temperature_is_read="temperature" in given), **given}
+    return {**result, **dict.fromkeys(unused, "given, not used")}
 
 
 def era5_provenance(
-    dataset: "xr.Dataset",
-    held: bool,
-    extra: Sequence[WeatherField] = (),
+    dataset: "xr.Dataset", held: bool, extra: Sequence[WeatherField] = (),
     of_sums: Callable[[str], str] = lambda name: "",
-) -> dict[str, str]:
+) -> dict[str, str]:  # fmt: skip
     """Return the provenance of each quantity for fields of ERA5.
 
-    extra    fields that processes ask for
+    extra    fields that processes request
     of_sums  returns over what the sums of a field are
     """
     names = set(map(str, dataset.data_vars))
-    meanings = {**ERA5_FIELDS, **{each.era5: each.name for each in extra if each.era5}}
-    result = {
-        "temperature": TEMPERATURE_OF_HEIGHT if "z" in names else TEMPERATURE,
-        "water_vapour": STANDARD_HUMIDITY,
-        "surface_pressure": "diagnosed: pressure at the ground's geopotential"
-        if "zs" in names
-        else "diagnosed: pressure at sea level, from geopotential",
-        "precipitation": "not in the files: 0",
-        "boundary_layer_height": height_rule(bool(names & {"t", "z"})),
-        **DIAGNOSED,
+    meanings = era5_names() | {name: each.name for each in extra for name in each.era5}
+    level = "the ground's geopotential" if "zs" in names else "sea level, from geopotential"
+    rules = {
+        "temperature": "diagnosed: from the geopotential between levels (hypsometric)" if "z" in names else _PROFILE,
+        "surface_pressure": f"diagnosed: pressure at {level}", "precipitation": "not in the files: 0",
         "pressure": "diagnosed: hydrostatic (hypsometric heights of the levels)",
         "air_density": "diagnosed: hydrostatic, from pressure, temperature and humidity",
-        "vertical air flux": CONTINUITY,
-        **extra_provenance(extra, {}),
-    }
+    }  # fmt: skip
+    result = _diagnosed(rules, extra, temperature_is_read=bool(names & {"t", "z"}))
     for name in sorted(names & set(meanings)):
         about = [text for text in (dataset[name].attrs.get("converted"), of_sums(name)) if text]
         told = f" ({'; '.join(about)})" if about else ""

@@ -13,6 +13,7 @@ from airshed.core.text import counted
 from airshed.grid import Grid
 from airshed.grid.places import check_places, in_degrees
 from airshed.grid.weights import Weights, apply
+from airshed.models.air.weather.fields import Range
 from airshed.models.air.weather.placement import Area, averaging_matrix, clamped_matrix, interpolation_matrix
 
 if TYPE_CHECKING:
@@ -29,28 +30,6 @@ _TOLERANCE = 1e-4
 _LOWEST = 2000.0
 _NUMBERED = frozenset({"", "1", "level", "levels", "layer", "layers"})
 """Units of a coordinate ``level`` that may be the numbers of layers."""
-
-RANGES = {
-    "eastward_wind": (-1e3, 1e3, "m s-1"),
-    "northward_wind": (-1e3, 1e3, "m s-1"),
-    "air_temperature": (150.0, 500.0, "K"),
-    "air_pressure": (1.0, 150e3, "Pa"),
-    "specific_humidity": (-1e-3, 0.1, "kg kg-1"),
-    "surface_air_pressure": (20e3, 150e3, "Pa"),
-    "surface_temperature": (150.0, 500.0, "K"),
-    "atmosphere_heat_diffusivity": (0.0, 1e5, "m2 s-1"),
-    "atmosphere_boundary_layer_thickness": (0.0, 2e4, "m"),
-    "cloud_area_fraction": (-0.01, 1.01, "1"),
-    "precipitation_flux": (0.0, 1.0, "kg m-2 s-1"),
-    "friction_velocity": (0.0, 10.0, "m s-1"),
-    "obukhov_length": (-1e12, 1e12, "m"),
-    "surface_upward_sensible_heat_flux": (-2e3, 2e3, "W m-2"),
-    "surface_downwelling_shortwave_flux_in_air": (0.0, 2e3, "W m-2"),
-}
-
-
-Range = tuple[float, float, str]
-"""The least and the greatest value of a field, and its unit in the model."""
 
 
 class PlacedField(NamedTuple):

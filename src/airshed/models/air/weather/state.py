@@ -1,7 +1,7 @@
 """One instant of the atmosphere on the model grid, and what supplies such instants."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -11,56 +11,37 @@ from airshed.core.errors import DataError
 from airshed.core.fields import FieldView, Indices
 from airshed.grid import Grid
 from airshed.grid.window import Window
+from airshed.models.air.weather.fields import by_name, of_use
 
 Array = npt.NDArray[np.float64]
 
 
-UNITS: Final[Mapping[str, str]] = {
-    "air_density": "mol m-3", "temperature": "K", "pressure": "Pa", "water_vapour": "mol mol-1",
-    "eastward_air_flux": "mol s-1", "northward_air_flux": "mol s-1", "diffusivity": "m2 s-1", "cloud_cover": "1",
-    "friction_velocity": "m s-1", "obukhov_length": "m", "boundary_layer_height": "m", "precipitation": "kg m-2 s-1",
-    "surface_temperature": "K", "surface_pressure": "Pa",
-}  # fmt: skip
-"""Units of the fields of every state of the air."""
-
-
-@dataclass(frozen=True)
 class MetState:
-    """The meteorology at one instant; (nz, nlat, nlon) at cell centres unless said otherwise.
+    """The weather at one instant: fields by their names as attributes, see :data:`airshed.models.air.weather.fields`.
 
+    A state holds all fields of the use "state", and optional ones as far as data has them and they are requested.
     Air fluxes are positive to the east and north; the vertical one follows from continuity and is not kept here.
     """
 
-    air_density: Array
-    """[mol m-3]"""
-    temperature: Array
-    """[K]"""
-    pressure: Array
-    """[Pa]"""
-    water_vapour: Array
-    """[mol mol-1] of moist air"""
-    eastward_air_flux: Array
-    """(nz, nlat, nlon + 1) [mol s-1] through the west and east faces"""
-    northward_air_flux: Array
-    """(nz, nlat + 1, nlon) [mol s-1] through the south and north faces"""
-    diffusivity: Array
-    """(nz + 1, nlat, nlon) [m2 s-1] at the layer faces, 0 at the ground and the top"""
-    cloud_cover: Array
-    """(nlat, nlon) [1] total, 0 to 1"""
-    friction_velocity: Array
-    """(nlat, nlon) [m s-1]"""
-    obukhov_length: Array
-    """(nlat, nlon) [m], > 0 stable, magnitude at most 1e6"""
-    boundary_layer_height: Array
-    """(nlat, nlon) [m above ground]"""
-    precipitation: Array
-    """(nlat, nlon) [kg m-2 s-1]"""
-    surface_temperature: Array
-    """(nlat, nlon) [K] of the air near the ground"""
-    surface_pressure: Array
-    """(nlat, nlon) [Pa]"""
-    extra: Mapping[str, Array] = field(default_factory=dict)
-    """Fields that only some processes need, by name: see :class:`airshed.models.air.weather.fields.WeatherField`"""
+    def __init__(self, **fields: Array) -> None:
+        vars(self).update(fields)
+
+    def __getattr__(self, name: str) -> Array:
+        """Refuse a field that the state does not hold."""
+        raise AttributeError(f"the state of the air has no {name}; it has {', '.join(self.names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(vars(self))
+
+    def get(self, name: str) -> Array | None:
+        """Return a field, None where the state does not hold it."""
+        return getattr(self, name) if name in self.names else None
+
+    def replaced(self, **fields: Array) -> "MetState":
+        """Return the state with other values of some fields."""
+        return MetState(**{**{name: getattr(self, name) for name in self.names}, **fields})
 
     def view(self, name: str) -> FieldView | Array:
         """Return a field, or what makes it of some levels alone."""
@@ -69,40 +50,29 @@ class MetState:
 
     def part(self, window: Window) -> "MetState":
         """Return the state of a window's columns with their faces, each field contiguous."""
-        axes = {"eastward_air_flux": "lon", "northward_air_flux": "lat"}
-        cut = {name: np.ascontiguousarray(window.of_faces(getattr(self, name), axes.get(name, ""))) for name in ALWAYS}
-        extra = {name: np.ascontiguousarray(window.of(value)) for name, value in self.extra.items()}
-        return MetState(**cut, extra=extra)
+        known, axes = by_name(), {"east_faces": "lon", "north_faces": "lat"}
+        places = {name: known[name].place if name in known else "cells" for name in self.names}
+        return MetState(**{
+            name: np.ascontiguousarray(window.of_faces(getattr(self, name), axes.get(place, "")))
+            for name, place in places.items()
+        })  # fmt: skip
 
     def check(self, grid: Grid, where: str) -> None:
         """Raise DataError unless every field has the grid's shape and finite values."""
-        for name, shape in state_shapes(grid).items():
+        known = by_name()
+        for name in dict.fromkeys([*always(), *self.names]):
             value = getattr(self, name)
-            if value.shape != shape:
-                raise DataError(f"{where}: {name} has shape {value.shape}, the grid needs {shape}")
-            if not np.all(np.isfinite(value)):
-                raise DataError(f"{where}: {name} holds values that are not finite; check the meteorological input")
-        for name, value in self.extra.items():
-            if value.shape[-2:] != grid.shape[1:]:
+            if name in known and value.shape != known[name].shape(grid):
+                raise DataError(f"{where}: {name} has shape {value.shape}, the grid needs {known[name].shape(grid)}")
+            if name not in known and value.shape[-2:] != grid.shape[1:]:
                 raise DataError(f"{where}: {name} has shape {value.shape}, the grid has {grid.shape[1:]} columns")
             if not np.all(np.isfinite(value)):
                 raise DataError(f"{where}: {name} holds values that are not finite; check the meteorological input")
 
 
-ALWAYS: Final = tuple(each.name for each in fields(MetState) if each.name != "extra")
-"""The names of the fields that every state holds."""
-
-
-def state_shapes(grid: Grid) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each field of a MetState on a grid."""
-    nz, nlat, nlon = grid.shape
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(ALWAYS, (nlat, nlon))
-    for name in ("air_density", "temperature", "pressure", "water_vapour"):
-        shapes[name] = (nz, nlat, nlon)
-    shapes["eastward_air_flux"] = (nz, nlat, nlon + 1)
-    shapes["northward_air_flux"] = (nz, nlat + 1, nlon)
-    shapes["diffusivity"] = (nz + 1, nlat, nlon)
-    return shapes
+def always() -> tuple[str, ...]:
+    """Return the names of the fields that every state holds."""
+    return tuple(each.name for each in of_use("state"))
 
 
 def interpolate(before: MetState, after: MetState, weight: float) -> MetState:
@@ -114,22 +84,25 @@ def interpolate(before: MetState, after: MetState, weight: float) -> MetState:
 
 
 class _Between(MetState):
-    """The state at a time between two others: a field is made when it is first asked for, as few are."""
+    """The state at a time between two others: a field is computed when it is first requested, as few are."""
 
     _ends: tuple[MetState, MetState]
     _weight: float
 
     def __init__(self, before: MetState, after: MetState, weight: float) -> None:
-        vars(self).update(_ends=(before, after), _weight=weight)  # the class is frozen
+        self._ends, self._weight = (before, after), weight
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in MetState.__dataclass_fields__:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields that both ends hold."""
+        first, second = self._ends
+        return tuple(name for name in first.names if name in second.names)
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_") or name not in self.names:
             raise AttributeError(f"{type(self).__name__} has no {name}")
         weight, (first, second) = self._weight, (getattr(end, name) for end in self._ends)
-        value: Array | dict[str, Array]
-        if name == "extra":
-            value = {each: (1.0 - weight) * first[each] + weight * second[each] for each in first if each in second}
-        elif name == "obukhov_length":
+        if name == "obukhov_length":
             value = bounded_obukhov_length((1.0 - weight) / first + weight / second)
         else:
             value = (1.0 - weight) * first + weight * second
@@ -137,7 +110,7 @@ class _Between(MetState):
         return value
 
     def view(self, name: str) -> FieldView | Array:
-        """Return what interpolates a field that was not asked for yet."""
+        """Return what interpolates a field that was not requested yet."""
         if name in vars(self) or name == "obukhov_length":
             return super().view(name)
         first, second = (getattr(end, name) for end in self._ends)
@@ -146,7 +119,7 @@ class _Between(MetState):
 
 @dataclass(frozen=True)
 class _Interpolated:
-    """A field between two others, made of the levels that are asked for: a :class:`FieldView`."""
+    """A field between two others, made of the levels that are requested: a :class:`FieldView`."""
 
     first: Array
     second: Array
