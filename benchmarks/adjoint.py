@@ -14,11 +14,10 @@ from statistics import median
 from typing import Any, Final
 
 from airshed.core.report import Cell, Report, Table
-from airshed.inverse.chance import random_cost
 from airshed.inverse.cost import CostOfFunction
 from airshed.inverse.gradient import gradient
-from airshed.inverse.recording import Recording, recorded
-from airshed.inverse.replay import Replay
+from airshed.inverse.verify.recording import Recording, random_cost, recorded
+from airshed.inverse.verify.replay import Replay
 from airshed.kernels.host import processor, usable_cores
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.models.air.case import Case

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from airshed.inverse.area import Area
-from airshed.inverse.programs.derivatives import Derivatives
-from airshed.inverse.recording import Recording
+from airshed.inverse.reverse.area import Area
+from airshed.inverse.reverse.derivatives import Derivatives
+from airshed.inverse.verify.recording import Recording
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.host import aligned_copy
 from airshed.kernels.step.data import Level, State, StepConstants, StepForcing

@@ -17,10 +17,10 @@ import numpy as np
 
 from airshed.core.errors import CaseError
 from airshed.inverse.backward import Backward
-from airshed.inverse.choice import make_stores
+from airshed.inverse.checkpoints.choice import make_stores
+from airshed.inverse.checkpoints.trajectory import Trajectory
 from airshed.inverse.gradient import costs_of, run_forward
-from airshed.inverse.options import Options
-from airshed.inverse.trajectory import Trajectory
+from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.io.strategies.choice import STRATEGIES
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
@@ -158,7 +158,7 @@ def _gradient(case: Case, sizes: _Sizes, folder: Path, bandwidth: float | None) 
             trajectory, costs = Trajectory(model, stores), costs_of(cost, model)
             began = time.perf_counter()
             actions = run_forward(simulation, trajectory, cost, lambda part, done: None)
-            with closing(Backward(model, trajectory.derivatives, costs, Options(read=False))) as backward:
+            with closing(Backward(model, trajectory.derivatives, costs, AdjointOptions(read=False))) as backward:
                 backward.run(trajectory, actions)
             spent = time.perf_counter() - began
         sizes.look(model)

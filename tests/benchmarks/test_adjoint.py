@@ -8,9 +8,8 @@ from tests.kernels.conftest import TOY, toy_of_all_kinds
 from tests.laws.cases import small_case
 
 import airshed
-from airshed.inverse.chance import random_cost
-from airshed.inverse.recording import recorded
-from airshed.inverse.replay import Replay
+from airshed.inverse.verify.recording import random_cost, recorded
+from airshed.inverse.verify.replay import Replay
 from benchmarks import adjoint as bench_adjoint
 
 CASE = airshed.Case.load("tracer-rotation", ['grid.spacing="2 deg"', 'time.length="1 h"'])

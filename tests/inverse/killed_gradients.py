@@ -17,8 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.inverse.small import IN_TIME, RECEPTOR, hashes, small
 
-from airshed.inverse import Options, choice, sensitivity
-from airshed.inverse.options import Watcher
+from airshed.inverse import Options, sensitivity
+from airshed.inverse.checkpoints import choice
+from airshed.inverse.gradient import Watcher
 
 LITTLE = {"memory": "1 MiB"}
 """Stands for room in which steps are made again, and restarts are dropped."""

@@ -24,10 +24,10 @@ from tests.laws.derivatives import TYPICAL, uneven_boundary
 from tests.laws.ranks import first_ranks, wait_for_all
 
 from airshed import inverse
-from airshed.inverse import choice
-from airshed.inverse.direction import Direction
-from airshed.inverse.receptor import Receptor, ReceptorCost
-from airshed.inverse.run_function import RunFunction
+from airshed.inverse.checkpoints import choice
+from airshed.inverse.function.run_function import RunFunction
+from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
+from airshed.inverse.reverse.direction import Direction
 from airshed.models.air.case import Case
 from airshed.parallel.communicator import Alone
 from airshed.parallel.halo import EdgeSwap

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.inverse.small import IN_TIME, RECEPTOR, hashes, small
 
 from airshed import inverse
-from airshed.inverse.options import Watcher
+from airshed.inverse.gradient import Watcher
 from airshed.parallel.communicator import world
 
 LINES = []

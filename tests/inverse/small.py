@@ -12,7 +12,7 @@ from tests.laws.cases import join, small_case
 from tests.laws.derivatives import uneven
 
 import airshed
-from airshed.inverse.run_function import RunFunction
+from airshed.inverse.function.run_function import RunFunction
 
 __all__ = ["FASTER", "IN_TIME", "RECEPTOR", "SOURCE", "hashes", "measured", "small", "uneven"]
 

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from airshed.inverse.stores.files import FileStore, rank_folder
-from airshed.inverse.stores.groups import GroupStore
-from airshed.inverse.stores.shared import SharedStore
-from airshed.inverse.stores.store import MemoryStore
+from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
+from airshed.inverse.checkpoints.stores import FileStore, MemoryStore, rank_folder
 from airshed.io.block_file import BlockFile
 from airshed.parallel.communicator import Alone
 

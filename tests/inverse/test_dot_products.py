@@ -6,7 +6,7 @@ import pytest
 
 import airshed
 from airshed.inverse import dot_product_test, taylor_test
-from airshed.inverse.dot_products import DotProducts
+from airshed.inverse.verify.derivative_tests import DotProducts
 
 from .small import small
 

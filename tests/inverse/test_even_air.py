@@ -7,8 +7,8 @@ import pytest
 
 import airshed
 from airshed.inverse import CostOfFunction, Direction, dot_product_test, gradient, tangent, taylor_test
-from airshed.inverse.replay import Replay
-from airshed.inverse.taylor import ORDER
+from airshed.inverse.verify.derivative_tests import ORDER
+from airshed.inverse.verify.replay import Replay
 
 from .small import small, uneven
 

@@ -6,7 +6,7 @@ import pytest
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.grid import Grid
-from airshed.inverse.factored import Factors, factored
+from airshed.inverse.function.inputs import Factors, factored
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import Inventory, InventorySettings, build_inventory
 from airshed.models.air.species_map import EmissionMap

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.inverse.run_function import RunFunction
+from airshed.inverse.function.run_function import RunFunction
 
 from .fitting import INPUTS, OUTPUTS, TRUE, spread, swapped
 from .small import small
@@ -107,7 +107,7 @@ def test_errors_are_its_own_and_inside_of_jit_in_the_message_of_another(jax: Any
 
 
 def test_the_example_of_the_docs_runs(jax: Any, tmp_path: Path) -> None:
-    (example,) = (code for code in re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL) if "adjoint.jax" in code)
+    (example,) = (code for code in re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL) if "inverse.jax" in code)
     names: dict[str, Any] = {"case": small(tmp_path)}
     exec(compile(example, "docs/adjoint.md", "exec"), names)
     assert names["slope"].shape == (5, 6)

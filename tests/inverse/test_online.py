@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
 from airshed.inverse import CostOfFunction, gradient
-from airshed.inverse.actions import Advance, Bytes, Sizes
-from airshed.inverse.online import OnlinePlan, as_executed
-from airshed.inverse.options import Options, Watcher
-from airshed.inverse.plans import fewest_repetitions
-from airshed.inverse.room import Room
-from airshed.inverse.simulator import PlanError, simulate
+from airshed.inverse.checkpoints.actions import Advance, Bytes, Sizes
+from airshed.inverse.checkpoints.plans import OnlinePlan, Room, as_executed, fewest_repetitions
+from airshed.inverse.checkpoints.simulator import PlanError, simulate
+from airshed.inverse.gradient import Options, Watcher
 
 from .small import small
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.inverse.actions import (
+from airshed.inverse.checkpoints.actions import (
     Advance,
     Bytes,
     DiscardLevels,
@@ -18,10 +18,9 @@ from airshed.inverse.actions import (
     Reverse,
     Sizes,
 )
-from airshed.inverse.choice import make_plan, room_of
-from airshed.inverse.plans import fewest_repetitions, least_memory, two_levels
-from airshed.inverse.room import Capacities, Room
-from airshed.inverse.simulator import PlanError, simulate
+from airshed.inverse.checkpoints.choice import make_plan, room_of
+from airshed.inverse.checkpoints.plans import Capacities, Room, fewest_repetitions, least_memory, two_levels
+from airshed.inverse.checkpoints.simulator import PlanError, simulate
 from airshed.models.air.case.sections import AdjointSection
 
 WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)

@@ -22,9 +22,8 @@ from airshed.core.errors import CaseError
 from airshed.formula import derivative, evaluate_all
 from airshed.formula.tree import Compare, Negate, ordered
 from airshed.inverse.fourdvar import lbfgs
-from airshed.inverse.point_receptor import PointReceptorCost, point_receptor
-from airshed.inverse.point_sensitivity import ratio_of_units
-from airshed.inverse.points import PointChanges, PointOptions, point_gradient, point_tangent
+from airshed.inverse.receptors.point_gradient import PointChanges, PointOptions, point_gradient, point_tangent
+from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point_receptor, ratio_of_units
 from airshed.kernels.cells.formulas import Rows
 from airshed.kernels.cells.formulas_reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
@@ -136,7 +135,7 @@ def test_an_error_of_a_sign_is_found(case: Path, monkeypatch: pytest.MonkeyPatch
         results = {**found.results, "water_2_adjoint": Negate(found.results["water_2_adjoint"])}
         return derivatives.Derivative(results, found.levels, found.carried, found.weather, found.amounts)
 
-    monkeypatch.setattr("airshed.inverse.points.adjoint", wrong)
+    monkeypatch.setattr("airshed.inverse.receptors.point_gradient.adjoint", wrong)
     models = opened(case), opened(case)
     gradient = point_gradient(models[0], cost_of(models[0]), DAYS)
     changes, weather = random_changes(models[1], gradient)

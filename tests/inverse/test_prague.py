@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import airshed
-from airshed.inverse.receptor import Receptor
+from airshed.inverse.receptors.receptor import Receptor
 
 CASE = Path(__file__).parents[2] / "cases" / "prague"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.started import python
 
 from airshed.inverse import Options, sensitivity
-from airshed.inverse.stores.files import commits, rank_folder
+from airshed.inverse.checkpoints.stores import commits, rank_folder
 
 from .small import IN_TIME, RECEPTOR, hashes, small
 

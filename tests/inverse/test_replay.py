@@ -15,9 +15,9 @@ from airshed.inverse import (
     gradient,
     tangent,
 )
-from airshed.inverse.chance import random_direction
-from airshed.inverse.direction import products
-from airshed.inverse.kinks import AHEAD, BEHIND, EXTREMUM, SMOOTH, Crossings, along, branch, upward
+from airshed.inverse.reverse.direction import products
+from airshed.inverse.verify.branches import AHEAD, BEHIND, EXTREMUM, SMOOTH, Crossings, along, branch, upward
+from airshed.inverse.verify.recording import random_direction
 from airshed.kernels.transport.reference import ALPHA, BETA, face_value
 
 

@@ -18,8 +18,8 @@ import airshed
 from airshed.core.errors import CaseError
 from airshed.formula.tree import Binary, Number
 from airshed.inverse import CostOfFunction, Options, gradient, sensitivity
-from airshed.inverse.fingerprints import fingerprints
-from airshed.inverse.options import Watcher
+from airshed.inverse.checkpoints.commits import fingerprints
+from airshed.inverse.gradient import Watcher
 from airshed.io.archive import load_arrays, save_arrays
 
 from .small import IN_TIME, RECEPTOR, small

@@ -12,8 +12,7 @@ import xarray as xr
 
 import airshed
 from airshed.core.errors import AirshedError, CaseError
-from airshed.inverse.run_function import Key, RunFunction
-from airshed.inverse.run_options import asked_inputs, with_countries_apart
+from airshed.inverse.function.run_function import Key, RunFunction, asked_inputs, with_countries_apart
 
 from .small import FASTER, small
 

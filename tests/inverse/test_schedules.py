@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.inverse.actions import Bytes, Sizes
-from airshed.inverse.choice import make_plan
-from airshed.inverse.plans import fewest_repetitions
-from airshed.inverse.room import Room
-from airshed.inverse.schedules import SCHEDULES, packaged
-from airshed.inverse.simulator import simulate
+from airshed.inverse.checkpoints.actions import Bytes, Sizes
+from airshed.inverse.checkpoints.choice import make_plan
+from airshed.inverse.checkpoints.plans import Room, fewest_repetitions
+from airshed.inverse.checkpoints.schedules import SCHEDULES, packaged
+from airshed.inverse.checkpoints.simulator import simulate
 
 WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)
 

@@ -13,8 +13,8 @@ import airshed
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
 from airshed.inverse import CostOfFunction, Options, gradient, sensitivity
-from airshed.inverse.options import Watcher
-from airshed.inverse.stores.store import MemoryStore
+from airshed.inverse.checkpoints.stores import MemoryStore
+from airshed.inverse.gradient import Watcher
 
 from .small import RECEPTOR, SOURCE, changed_rates, measured, small, uneven
 
@@ -230,7 +230,7 @@ def test_what_cannot_be_measured_is_refused(folder: Path, receptor: dict[str, An
 
 
 def test_a_place_is_a_city_a_country_or_a_box(folder: Path) -> None:
-    from airshed.inverse.receptor import Receptor
+    from airshed.inverse.receptors.receptor import Receptor
 
     grid = small(folder).make_grid()
     city = Receptor.of({"species": "O3", "place": "bonn"}, 3600.0).weights(grid)
@@ -244,7 +244,7 @@ def test_a_place_is_a_city_a_country_or_a_box(folder: Path) -> None:
 
 
 def test_a_receptor_lies_in_the_area_whatever_turn_its_longitude_has() -> None:
-    from airshed.inverse.receptor import Receptor
+    from airshed.inverse.receptors.receptor import Receptor
 
     for area, lon, column in (((175.0, 190.0), -175.5, 9), ((-10.0, 10.0), 355.5, 5), ((350.0, 370.0), -4.5, 5)):
         grid = Grid.regular(area, (46.0, 54.0), 1.0, [20.0])

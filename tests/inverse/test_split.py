@@ -11,8 +11,8 @@ from tests.laws.derivatives import record
 import airshed
 from airshed.core.errors import CaseError
 from airshed.inverse import CostOfFunction, Direction, dot_product_test, gradient, sensitivity, tangent
-from airshed.inverse.options import Options, Watcher
-from airshed.inverse.run_function import RunFunction
+from airshed.inverse.function.run_function import RunFunction
+from airshed.inverse.gradient import Options, Watcher
 from airshed.models.air.programs.records import CellsRecord
 
 from .small import FASTER, RECEPTOR, measured, small, uneven
@@ -136,7 +136,7 @@ GIVEN = {
 
 def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
     """With little memory steps are made again from restarts in the middle, as after a stop."""
-    room = airshed.inverse.choice.room_of
+    room = airshed.inverse.checkpoints.choice.room_of
     monkeypatch.setitem(
         gradient.__globals__, "room_of",
         lambda section, sizes: replace(room(section, sizes), memory=120_000) if section.memory.value == 2**20

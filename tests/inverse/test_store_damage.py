@@ -10,8 +10,8 @@ import pytest
 
 from airshed.core.atomic import is_part
 from airshed.core.errors import OutputError
-from airshed.inverse.stores.behind import BehindStore
-from airshed.inverse.stores.files import FileStore, commits
+from airshed.inverse.checkpoints.behind import BehindStore
+from airshed.inverse.checkpoints.stores import FileStore, commits
 
 from .stores import PLAIN, level, same
 

@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from airshed.core.errors import NumericalError, OutputError
-from airshed.inverse import choice
-from airshed.inverse.choice import make_stores
-from airshed.inverse.stores.behind import BehindStore
-from airshed.inverse.stores.files import FileStore
-from airshed.inverse.stores.groups import GroupStore
-from airshed.inverse.stores.outer import RoundedStore, SlowStore
-from airshed.inverse.stores.shared import SharedStore
-from airshed.inverse.stores.store import LARGE, MemoryStore
+from airshed.inverse.checkpoints import choice
+from airshed.inverse.checkpoints.behind import BehindStore
+from airshed.inverse.checkpoints.choice import make_stores
+from airshed.inverse.checkpoints.outer import RoundedStore, SlowStore
+from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
+from airshed.inverse.checkpoints.stores import LARGE, FileStore, MemoryStore
 from airshed.io import archive
 from airshed.io.block_file import BlockFile
 from airshed.kernels.host import address

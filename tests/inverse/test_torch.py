@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.inverse.run_function import RunFunction
+from airshed.inverse.function.run_function import RunFunction
 
 from .fitting import INPUTS, OUTPUTS, TRUE, spread, swapped
 from .small import small
@@ -134,7 +134,7 @@ def test_errors_are_its_own(torch: Any, run: Any) -> None:
 
 
 def test_the_example_of_the_docs_runs(torch: Any, tmp_path: Path) -> None:
-    (example,) = (code for code in re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL) if "adjoint.torch" in code)
+    (example,) = (code for code in re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL) if "inverse.torch" in code)
     names: dict[str, Any] = {"case": small(tmp_path)}
     exec(compile(example, "docs/adjoint.md", "exec"), names)
     assert [float(each) for each in names["logarithms"].detach().exp()] == pytest.approx([1.6, 0.5], rel=1e-4)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from airshed.inverse.actions import Advance, DiscardLevels, DiscardRestart, Restore, Reverse, Sizes
-from airshed.inverse.choice import Stores, make_plan, make_stores
-from airshed.inverse.online import OnlinePlan, as_executed
-from airshed.inverse.room import Room
+from airshed.inverse.checkpoints.actions import Advance, DiscardLevels, DiscardRestart, Restore, Reverse, Sizes
+from airshed.inverse.checkpoints.choice import Stores, make_plan, make_stores
+from airshed.inverse.checkpoints.plans import OnlinePlan, Room, as_executed
 from airshed.models.air.case.sections import AdjointSection
 
 STEPS, SIZES = 60, Sizes(3, 1)

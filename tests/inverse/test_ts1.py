@@ -12,9 +12,9 @@ from tests.laws.derivatives import remainders_in_some_direction, replay_of
 
 import airshed
 from airshed.inverse import Options, sensitivity
-from airshed.inverse.direction import BOUNDARY, EMISSION, INITIAL, RATES
-from airshed.inverse.dot_products import dot_products
-from airshed.inverse.recording import recorded
+from airshed.inverse.reverse.direction import BOUNDARY, EMISSION, INITIAL, RATES
+from airshed.inverse.verify.derivative_tests import dot_products
+from airshed.inverse.verify.recording import recorded
 from airshed.kernels.schedule import NOON
 
 pytestmark = [pytest.mark.thorough, pytest.mark.compiles]

@@ -13,12 +13,10 @@ from tests.laws.cases import small_case
 
 import airshed
 from airshed.inverse import Direction
-from airshed.inverse.chance import random_cost, random_direction
-from airshed.inverse.direction import BOUNDARY, EMISSION, FIELD, INITIAL, NUMBER, RATES, TOP
-from airshed.inverse.dot_products import dot_products
-from airshed.inverse.recording import Recording, recorded
-from airshed.inverse.replay import Replay
-from airshed.inverse.taylor import Taylor, remainders
+from airshed.inverse.reverse.direction import BOUNDARY, EMISSION, FIELD, INITIAL, NUMBER, RATES, TOP
+from airshed.inverse.verify.derivative_tests import Taylor, dot_products, remainders
+from airshed.inverse.verify.recording import Recording, random_cost, random_direction, recorded
+from airshed.inverse.verify.replay import Replay
 from airshed.models.air.boundary.field import face_cells
 
 Sections = Mapping[str, Mapping[str, Any]]

@@ -31,17 +31,12 @@ from tests.laws.derivatives import (
 
 import airshed
 from airshed.core.errors import NumericalError
-from airshed.inverse.chance import random_direction
-from airshed.inverse.changes import Changes
-from airshed.inverse.differences import differences
-from airshed.inverse.direction import BOUNDARY, EMISSION, FACES, RATES, Direction
-from airshed.inverse.dot_products import DotProducts, dot_products
-from airshed.inverse.programs.cells import CellsAdjoint
-from airshed.inverse.programs.formulas import FormulaAdjoint
-from airshed.inverse.programs.values import AdjointValues
-from airshed.inverse.recording import Recording, recorded
-from airshed.inverse.replay import Replay
-from airshed.inverse.taylor import SIZES, remainders
+from airshed.inverse.reverse.direction import BOUNDARY, EMISSION, FACES, RATES, Changes, Direction
+from airshed.inverse.reverse.executors import AdjointValues
+from airshed.inverse.reverse.runners import CellsAdjoint, FormulaAdjoint
+from airshed.inverse.verify.derivative_tests import TAYLOR_SIZES, DotProducts, differences, dot_products, remainders
+from airshed.inverse.verify.recording import Recording, random_direction, recorded
+from airshed.inverse.verify.replay import Replay
 from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
 from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.boundary import BoundaryForcing
@@ -122,7 +117,7 @@ def test_dot_products(runs: Runs, scheme: str) -> None:
 def test_remainders_are_of_second_order(runs: Runs, scheme: str) -> None:
     """In single precision for rates alone: round-off hides what other changes leave."""
     run = runs(scheme)
-    kinds, sizes = ({RATES}, SIZES) if "single" in scheme else (kinds_of(run), REMAINDERS)
+    kinds, sizes = ({RATES}, TAYLOR_SIZES) if "single" in scheme else (kinds_of(run), REMAINDERS)
     with closing(replay_of(run)) as replay:
         found = {kind: remainders_in_some_direction(replay, kind, sizes) for kind in kinds}
     assert {kind: str(each) for kind, each in found.items() if not each.ok} == {}
@@ -349,7 +344,7 @@ def test_other_steps_of_chemistry_in_the_repetition_are_refused(
         q *= 1.5
         return again(chemistry, done, air, q, *others)
 
-    monkeypatch.setattr("airshed.inverse.programs.cells.integrate_again", off)
+    monkeypatch.setattr("airshed.inverse.reverse.runners.integrate_again", off)
     with pytest.raises(NumericalError, match="other steps the second time"):
         dot_products(strang)
 

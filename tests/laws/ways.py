@@ -17,7 +17,7 @@ from tests.laws.server import served
 
 import airshed
 from airshed.grid.box import Box
-from airshed.inverse.recording import observing
+from airshed.inverse.verify.recording import observing
 from airshed.io.folder import RESTARTS
 from airshed.io.restart import Restart
 from airshed.io.strategies.states import found_states, open_state

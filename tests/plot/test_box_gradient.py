@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from airshed.case.toml import write_toml
 from airshed.cli.program import app
-from airshed.inverse import box
-from airshed.inverse.box_ranking import ranked, ranking_table, write_sensitivity
+from airshed.inverse.receptors import box
+from airshed.inverse.receptors.box import ranked, ranking_table, write_sensitivity
 from airshed.models.box import run
 from airshed.plot.box_gradient import draw_gradient, plot_gradient
 from airshed.plot.style import look

@@ -11,8 +11,8 @@ from tests.laws.cases import small_case
 from tests.laws.derivatives import changing_weather, uneven
 
 from airshed.inverse.backward import Backward
-from airshed.inverse.direction import EMISSION, INITIAL
-from airshed.inverse.replay import Replay
+from airshed.inverse.reverse.direction import EMISSION, INITIAL
+from airshed.inverse.verify.replay import Replay
 from airshed.verify import adjoint
 
 OFF = 1.001

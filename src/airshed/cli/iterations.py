@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from airshed.cli.render import on_terminal, say
 
 if TYPE_CHECKING:
-    from airshed.inverse.fourdvar.state_file import Record
+    from airshed.inverse.fourdvar.minimise import Record
 
 
 class StoppedError(Exception):

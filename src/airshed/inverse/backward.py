@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.inverse.actions import Action
-from airshed.inverse.commits import AnyCommits, Part
+from airshed.inverse.checkpoints.actions import Action
+from airshed.inverse.checkpoints.commits import AnyCommits, Part
+from airshed.inverse.checkpoints.trajectory import Trajectory
 from airshed.inverse.cost import time_at
-from airshed.inverse.options import DEFAULT, Options
-from airshed.inverse.programs.derivatives import Derivatives
-from airshed.inverse.programs.steps import AdjointOptions, ReverseStep
-from airshed.inverse.read import FieldInstants, ReadSensitivities
-from airshed.inverse.trajectory import Trajectory
+from airshed.inverse.reverse.derivatives import Derivatives
+from airshed.inverse.reverse.field_adjoints import FieldInstants, ReadSensitivities
+from airshed.inverse.reverse.runners import AdjointOptions, ReverseStep
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.data import Level
 from airshed.models.air.model import AirModel
@@ -57,18 +56,16 @@ class Adjoints:
 class Backward:
     """Reverses the steps of a model.
 
-    derivatives  of its steps
-    costs  by the time [s] of a level: adds what the cost at that time is worth to the adjoint of its mixing ratios
+    derivatives    of its steps
+    costs          by the time [s] of a level: adds the derivative of the cost to the adjoint of its mixing ratios
+    source_levels  number of lowest levels with adjoints of sources
     """
 
     def __init__(
         self, model: AirModel, derivatives: Derivatives, costs: Mapping[float, Callable[[AnyArray], None]],
-        options: Options = DEFAULT,
+        options: AdjointOptions, source_levels: int = 1,
     ) -> None:  # fmt: skip
-        self._model, self._costs, self._source_levels = model, costs, options.source_levels
-        self._options = AdjointOptions(
-            model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
-        )
+        self._model, self._costs, self._source_levels, self._options = model, costs, source_levels, options
         self._executor = derivatives.adjoint(self._options)
         self._area, self._instants = derivatives.area, FieldInstants(model, derivatives.area)
         self._sources: dict[float, AnyArray] = {}
@@ -110,14 +107,14 @@ class Backward:
         self._executor.reverse(step, self._sources)
 
     def parts(self) -> Mapping[str, Part]:
-        """Return the adjoints between two steps; see :class:`airshed.inverse.commits.Committed`."""
+        """Return the adjoints between two steps; see :class:`airshed.inverse.checkpoints.commits.Committed`."""
         found = {"adjoints": Part(self._left, self._executor.save)}
         for number, (begin, each) in enumerate(self._sources.items()):
             found[f"source-{number}"] = Part(self._changed[begin], partial(dict, adjoint=each))
         return found | self._instants.parts(self._executor.reads)
 
     def facts(self) -> Mapping[str, Any]:
-        """See :class:`airshed.inverse.commits.Committed`."""
+        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
         return {"sources": list(self._changed.items()), **self._instants.facts(self._executor.reads)}
 
     def resume(self, commits: AnyCommits, trajectory: Trajectory) -> None:

@@ -1,8 +1,13 @@
-"""The gradient of a cost by all that a run is given: one run forward, and one backwards."""
+"""Options of a gradient, and callbacks while it is computed.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+The fields that a cost has observed and the state of a watcher, committed for a gradient that continues.
+
+The gradient of a cost by all that a run is given: one run forward, and one backwards.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,17 +18,15 @@ import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
-from airshed.inverse.actions import Action, Advance, Restore
 from airshed.inverse.backward import Adjoints, Backward
-from airshed.inverse.choice import make_plan, make_stores, plan_from_step, room_of
-from airshed.inverse.commits import NOWHERE, AnyCommits, Commits, Problem, committing
-from airshed.inverse.cost import Cost, times_of
-from airshed.inverse.cost_observer import CostObserver, WatcherState
-from airshed.inverse.fingerprints import fingerprints
-from airshed.inverse.online import as_executed
-from airshed.inverse.options import DEFAULT, Options
-from airshed.inverse.programs.derivatives import Derivatives, simulation_of
-from airshed.inverse.trajectory import Trajectory, steps_expected
+from airshed.inverse.checkpoints.actions import Action, Advance, Restore
+from airshed.inverse.checkpoints.choice import make_plan, make_stores, plan_from_step, room_of
+from airshed.inverse.checkpoints.commits import NOWHERE, AnyCommits, Commits, Part, Problem, committing, fingerprints
+from airshed.inverse.checkpoints.plans import as_executed
+from airshed.inverse.checkpoints.trajectory import Trajectory, steps_expected
+from airshed.inverse.cost import Cost, Fields, times_of
+from airshed.inverse.reverse.derivatives import Derivatives, simulation_of
+from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.kernels.host import AnyArray
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
@@ -33,6 +36,147 @@ from airshed.runtime.simulation import Simulation
 from airshed.runtime.using import quick_turns
 
 Array = npt.NDArray[np.float64]
+
+
+class Watcher:
+    """Callbacks of a gradient; these do nothing."""
+
+    def on_plan(self, line: str) -> None:
+        """Receive the checkpoint plan, a line, before the backward pass."""
+
+    def on_step(self, seconds: float, worth: Callable[[], Array]) -> None:
+        """Receive a time [s] of the backward pass.
+
+        worth  returns the adjoint of a jump of the mixing ratios then (species, level, lat, lon)
+        """
+
+    def on_notice(self, line: str) -> None:
+        """Receive a line at the start: where a gradient continues, what is damaged, or differs from the options."""
+
+    def save(self) -> Mapping[str, Mapping[str, Array]]:
+        """Return arrays to be committed, by names of letters, digits and -; those of a name do not change later."""
+        return {}
+
+    def restore(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
+        """Restore what was saved, when a gradient continues."""
+
+    def on_adjoints(self, model: AirModel, adjoints: Adjoints) -> None:
+        """Receive the adjoints while the model is still open."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a gradient.
+
+    source_levels  number of lowest levels with adjoints of sources; 0 for all that have emission
+    reactions      compute adjoints of factors on reaction rates; with `read` a sixth of the time of a reversed step,
+                   which is saved only where neither is computed
+    frozen         take limiters of the transport as constant
+    read           compute adjoints of fields and numbers that processes read in steps
+    watcher        its callbacks
+    resume         folder in which the state is committed from time to time, see `adjoint.commit` of the case; a killed
+                   gradient of the same case and cost continues from there, to the same bits; None for nowhere
+    keep           whether the commits stay at the end, until :func:`airshed.inverse.checkpoints.commits.remove_commits`
+    """
+
+    source_levels: int = 1
+    frozen: bool = False
+    read: bool = True
+    reactions: bool = True
+    watcher: Watcher = field(default_factory=Watcher)
+    resume: Path | str | None = None
+    keep: bool = False
+
+
+DEFAULT: Final = Options()
+
+
+_NOTED: Final = "noted-"
+
+
+class CostObserver:
+    """Evaluates a cost at its times.
+
+    times  [s] of the cost
+    keeps  store the fields that the cost requested: each rank its own part
+    """
+
+    def __init__(self, model: AirModel, cost: Cost, times: Sequence[float], *, keeps: bool = False) -> None:
+        self._model, self._cost, self._times, self._keeps = model, cost, times, keeps
+        self._shown: list[dict[str, Array]] = []
+        self._count = 0
+
+    def observe(self) -> None:
+        """Evaluate the cost at each of its times that the model has reached since the last call."""
+        while self._count < len(self._times) and self._model.seconds >= self._times[self._count]:
+            shown: dict[str, Array] = {}
+            self._show(partial(self._now, shown))
+            self._shown.append(shown)
+
+    def resume(self, commits: AnyCommits) -> None:
+        """Repeat evaluations from before a commit; raise CaseError where the cost requests other fields."""
+        assert commits.note is not None
+        for number in range(commits.note["seen"]):
+            shown = dict(commits.get(f"seen-{number}"))
+            self._show(partial(self._before, shown))
+            self._shown.append(shown)
+
+    def parts(self) -> Mapping[str, Part]:
+        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        return {f"seen-{number}": Part(0, partial(dict, shown)) for number, shown in enumerate(self._shown)}
+
+    def facts(self) -> Mapping[str, Any]:
+        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        return {"seen": self._count}
+
+    def _now(self, shown: dict[str, Array], name: str) -> Array:
+        own = species(self._model, name)
+        if self._keeps:
+            shown[name] = own.copy()
+        return self._model.subdomain.whole(own)
+
+    def _before(self, shown: Mapping[str, Array], name: str) -> Array:
+        if name not in shown:
+            raise CaseError(f"the gradient cannot resume with another cost: {name} was not requested before")
+        return self._model.subdomain.whole(shown[name])
+
+    def _show(self, fields: Fields) -> None:
+        self._cost.see(self._times[self._count], fields)
+        self._count += 1
+
+
+class WatcherState:
+    """The state of a watcher, and the value of the cost, by which another cost is detected."""
+
+    def __init__(self, cost: Cost, watcher: Watcher) -> None:
+        self._value, self._watcher = repr(float(cost.value)), watcher
+
+    def parts(self) -> Mapping[str, Part]:
+        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        return {_NOTED + name: Part(0, partial(dict, arrays)) for name, arrays in self._watcher.save().items()}
+
+    def facts(self) -> Mapping[str, Any]:
+        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        return {"value": self._value, "noted": list(self._watcher.save())}
+
+    def resume(self, commits: AnyCommits) -> None:
+        """Restore the watcher; raise CaseError where the cost has another value than before."""
+        assert commits.note is not None
+        said = commits.note
+        if said["value"] != self._value:
+            raise CaseError(
+                f"the gradient cannot resume with another cost: its value was {said['value']}, now is {self._value}"
+            )
+        self._watcher.restore({name: commits.get(_NOTED + name) for name in said["noted"]})
+
+
+def species(model: AirModel, name: str) -> Array:
+    """The mixing ratio of a species now in the part of this rank; raises CaseError for another field."""
+    if name not in model.network.names:
+        model.fields.select([name], where="field")
+        raise CaseError(f"{name} is no species; gradients are of mixing ratios")
+    return np.asarray(model.value(name))
+
 
 Progress = Callable[[str, float], None]
 """Callback for the part of the "forward" run or the "backward" pass that is done, 0 to 1."""
@@ -124,8 +268,10 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits
 @contextmanager
 def _backward(model: AirModel, derivatives: Derivatives, cost: Cost, options: Options) -> Iterator[Backward]:
     levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
-    chosen = replace(options, source_levels=levels)
-    with closing(Backward(model, derivatives, costs_of(cost, model), chosen)) as backward:
+    chosen = AdjointOptions(
+        model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
+    )  # fmt: skip
+    with closing(Backward(model, derivatives, costs_of(cost, model), chosen, levels)) as backward:
         yield backward
 
 

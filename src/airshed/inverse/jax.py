@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.inverse.adapter import Adapter
-from airshed.inverse.run_function import Key, RunFunction
+from airshed.inverse.function.run_function import Adapter, Key, RunFunction
 from airshed.models.air.case import Case
 
 try:
@@ -35,7 +34,7 @@ def differentiable(
 ) -> "JaxRun":
     """Return a run of a case as a function of JAX arrays.
 
-    outputs, inputs  see :mod:`airshed.inverse.run_options`
+    outputs, inputs  see :mod:`airshed.inverse.function.run_function`
     given            what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
 
     Fields and gradients are float64 with `jax.config.update("jax_enable_x64", True)`, else float32, which the run

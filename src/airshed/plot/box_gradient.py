@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from airshed.core.atomic import write_whole
 from airshed.core.version import __version__
-from airshed.inverse.box_ranking import KINDS, MOST, Ranked, ranked
+from airshed.inverse.receptors.box import KINDS, MOST, Ranked, ranked
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look, new_figure, text_at, text_size

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from airshed.grid.packing import Packing
-from airshed.inverse.point_report import contributions, periods
+from airshed.inverse.receptors.point_sensitivity import contributions, periods
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import format_number, scale_around_zero, scale_of
 from airshed.plot.maps import map_panels

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
-from airshed.inverse.ranking import rows_of, time_in_words, unit_of
-from airshed.inverse.sensitivity_files import FILE
+from airshed.inverse.receptors.results import FILE, rows_of, time_in_words, unit_of
 from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.netcdf import load_netcdf
 from airshed.plot import wording

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from airshed.inverse.cost import CostOfFunction
-from airshed.inverse.direction import EMISSION
-from airshed.inverse.dot_products import dot_product_test
 from airshed.inverse.gradient import gradient
-from airshed.inverse.taylor import ORDER, taylor_test
+from airshed.inverse.reverse.direction import EMISSION
+from airshed.inverse.verify.derivative_tests import ORDER, dot_product_test, taylor_test
 from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError, NumericalError
-from airshed.inverse.factored import FactoredSource
 from airshed.inverse.fourdvar import Domain, Operator, Sampled
 from airshed.inverse.fourdvar.air_model import AirFieldModel
 from airshed.inverse.fourdvar.cost import Cost
-from airshed.inverse.fourdvar.from_case import control_vector
+from airshed.inverse.fourdvar.study import control_vector
+from airshed.inverse.function.inputs import FactoredSource
 from airshed.runtime.simulation import Simulation
 
 from .air_cases import CONTROLS, case, observations

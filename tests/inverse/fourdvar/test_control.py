@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.inverse.fourdvar.control import Block, ControlVector
-from airshed.inverse.fourdvar.correlation import axis_root
-from airshed.inverse.fourdvar.covariance import Covariance
+from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance, axis_root
 
 RANDOM = np.random.default_rng(5)
 

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.inverse.fourdvar.correlation import SHAPES, axis_root, correlation, lat_root, lon_root, symmetric_root
-from airshed.inverse.fourdvar.covariance import Covariance
+from airshed.inverse.fourdvar.control import (
+    SHAPES,
+    Covariance,
+    axis_root,
+    correlation,
+    lat_root,
+    lon_root,
+    symmetric_root,
+)
 
 RANDOM = np.random.default_rng(11)
 LON, LAT, HEIGHT = np.arange(0.25, 5.0, 0.5), np.arange(45.25, 49.0, 0.5), np.array([10.0, 60.0, 250.0, 700.0])

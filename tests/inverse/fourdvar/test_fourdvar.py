@@ -21,14 +21,11 @@ from airshed.inverse.fourdvar import (
     Sampled,
     Stop,
 )
-from airshed.inverse.fourdvar.background_check import check_background
-from airshed.inverse.fourdvar.correlation import axis_root
-from airshed.inverse.fourdvar.cost import Cost
-from airshed.inverse.fourdvar.diagnostics import report
-from airshed.inverse.fourdvar.minimise import Analysis
+from airshed.inverse.fourdvar.control import axis_root
+from airshed.inverse.fourdvar.cost import Controls, Cost, Pullback
+from airshed.inverse.fourdvar.minimise import Analysis, Record, check_background
 from airshed.inverse.fourdvar.posterior import estimate, hessian, probe
-from airshed.inverse.fourdvar.seam import Controls, Pullback
-from airshed.inverse.fourdvar.state_file import Record
+from airshed.inverse.fourdvar.results import diagnostics_report
 
 from .toys import GRID, SPECIES, TIMES, Drift, Matrix, drift_control, many
 
@@ -316,7 +313,7 @@ def test_the_report_tells_all() -> None:
     fourdvar = FourDVar(model, control, y, stop=Stop(60, 1e-6, 0.0))
     analysis = fourdvar.run()
     posterior = estimate(hessian(fourdvar.cost(analysis.accepted), analysis.v), control, probes=3, iterations=40)
-    found = report(control, y, analysis, posterior)
+    found = diagnostics_report(control, y, analysis, posterior)
     assert found.ok
     assert 0.0 < float(str(found.facts["degrees of freedom for signal"])) < 60
     text = found.to_text()
@@ -345,7 +342,7 @@ def test_controls_without_any_effect_are_refused_and_observations_that_fit_are_n
         FourDVar(Matrix(0.0 * model.matrix), control, y).run()
     fitting = replace(y, value=model.matrix @ control.blocks[0].background)
     analysis = FourDVar(model, control, fitting).run()
-    assert report(control, fitting, analysis, None).facts["gradient reduced to"] == 0.0
+    assert diagnostics_report(control, fitting, analysis, None).facts["gradient reduced to"] == 0.0
 
 
 def test_a_model_that_breaks_is_told_or_avoided() -> None:

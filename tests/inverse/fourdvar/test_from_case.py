@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError, DataError
-from airshed.inverse.fourdvar.from_case import control_vector, fourdvar, observations_of, stop_rules
+from airshed.inverse.fourdvar.study import control_vector, fourdvar, observations_of, stop_rules
 from airshed.models.air.case import Case, check_species, idle_settings
 
 from ...observations.test_reading import HEADER, line

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from airshed.inverse.fourdvar.lbfgs import MEMORY, begin, direction, iterate
-from airshed.inverse.fourdvar.line_search import CURVATURE, DECREASE, Trial, line_search
+from airshed.inverse.fourdvar.lbfgs import CURVATURE, DECREASE, MEMORY, Trial, begin, direction, iterate, line_search
 
 RANDOM = np.random.default_rng(4)
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from airshed.inverse.fourdvar.control import Block, ControlVector
-from airshed.inverse.fourdvar.correlation import axis_root
-from airshed.inverse.fourdvar.covariance import Covariance
+from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance, axis_root
 from airshed.inverse.fourdvar.posterior import exact
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.inverse.fourdvar.initial import InitialControls
+from airshed.inverse.fourdvar.air_model import InitialControls
 from airshed.inverse.fourdvar.results import outcome_report
 from airshed.inverse.fourdvar.study import Seen, opened
 from airshed.models.air.case.inverse import ControlSection

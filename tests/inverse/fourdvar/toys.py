@@ -7,10 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid import Grid
-from airshed.inverse.fourdvar.control import Block, ControlVector
-from airshed.inverse.fourdvar.correlation import axis_root
-from airshed.inverse.fourdvar.covariance import Covariance
-from airshed.inverse.fourdvar.seam import Controls, Force, Pullback, See
+from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance, axis_root
+from airshed.inverse.fourdvar.cost import Controls, Force, Pullback, See
 from airshed.observations.observation import Kernel, Observation, Observations
 
 Array = npt.NDArray[np.float64]

@@ -10,8 +10,8 @@ from tests.laws.cases import small_case
 from tests.laws.derivatives import SCHEMES, changing_weather, uneven
 
 import airshed
-from airshed.inverse.dot_products import dot_products
-from airshed.inverse.recording import recorded
+from airshed.inverse.verify.derivative_tests import dot_products
+from airshed.inverse.verify.recording import recorded
 from airshed.models.air.programs import one_step
 
 pytestmark = pytest.mark.standard

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from airshed.core.report import Report
-    from airshed.inverse.options import Watcher
+    from airshed.inverse.gradient import Watcher
 
 _PLACE: Final = ("place", "lon", "lat", "cells")
 
@@ -107,9 +107,9 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as
     from airshed.cli.first_rank import made_folder
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say, show
-    from airshed.inverse.commits import remove_commits
-    from airshed.inverse.options import Options
-    from airshed.inverse.sensitivity_files import COMMITS
+    from airshed.inverse.checkpoints.commits import remove_commits
+    from airshed.inverse.gradient import Options
+    from airshed.inverse.receptors.results import COMMITS
     from airshed.io.folder import RUNS
     from airshed.runtime.registry import gradients_of
 
@@ -135,8 +135,8 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as
 def _prepare(folder: Path, *, resume: bool, told: bool) -> None:
     """Refuse a folder of something else; remove earlier commits, unless they are to be gone on from."""
     from airshed.cli.render import say
-    from airshed.inverse.commits import remove_commits
-    from airshed.inverse.sensitivity_files import COMMITS, check_folder
+    from airshed.inverse.checkpoints.commits import remove_commits
+    from airshed.inverse.receptors.results import COMMITS, check_folder
 
     check_folder(folder)
     if not resume:
@@ -196,7 +196,7 @@ class _Stop:
 
 def _teller(*, told: bool) -> "Watcher":
     from airshed.cli.render import say
-    from airshed.inverse.options import Watcher
+    from airshed.inverse.gradient import Watcher
 
     class Teller(Watcher):
         def on_plan(self, line: str) -> None:

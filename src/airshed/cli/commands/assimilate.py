@@ -56,9 +56,8 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say, show
     from airshed.core.files import noting_inputs
-    from airshed.inverse.fourdvar.folder import check_inputs, prepared
     from airshed.inverse.fourdvar.results import write_results
-    from airshed.inverse.fourdvar.study import Seen, opened
+    from airshed.inverse.fourdvar.study import Seen, check_inputs, opened, prepared
     from airshed.io.run_state import Inputs
     from airshed.plot.assimilation import plot_assimilation
 

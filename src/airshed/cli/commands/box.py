@@ -79,7 +79,7 @@ def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Pat
     """Write sensitivities beside the output, and a picture of them beside that; return the report with a ranking."""
     from dataclasses import replace
 
-    from airshed.inverse.box_ranking import ranking_table, write_sensitivity
+    from airshed.inverse.receptors.box import ranking_table, write_sensitivity
 
     beside = output.with_stem(f"{output.stem}-gradient")
     write_sensitivity(found, beside)

@@ -3,11 +3,10 @@
 :mod:`seam` says what a model has to be; docs/assimilation.md tells what is minimised.
 """
 
-from airshed.inverse.fourdvar.control import Block, ControlVector
-from airshed.inverse.fourdvar.covariance import Covariance
+from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance
+from airshed.inverse.fourdvar.cost import FieldModel, Observed, Sampled
 from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, Stop
 from airshed.inverse.fourdvar.operator import Domain, Operator
-from airshed.inverse.fourdvar.seam import FieldModel, Observed, Sampled
 from airshed.observations.observation import Observations
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""The air-quality model as 4D-Var sees it: a run with controls, and its exact adjoint; see :mod:`seam`."""
+"""The initial state with factors and increments, and the way back.
+
+The air-quality model as 4D-Var sees it: a run with controls, and its exact adjoint; see :mod:`seam`.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,19 +11,72 @@ import numpy.typing as npt
 
 from airshed.core.errors import NumericalError
 from airshed.inverse.backward import Adjoints
-from airshed.inverse.factored import Factors, factored, gradient_by_factors
-from airshed.inverse.fourdvar.initial import InitialControls
-from airshed.inverse.fourdvar.seam import Controls, Force, See
+from airshed.inverse.fourdvar.control import Controls
+from airshed.inverse.fourdvar.cost import Force, See
+from airshed.inverse.function.inputs import Factors, factored, gradient_by_factors
+from airshed.inverse.function.repeated import RepeatedRun, ReversibleRun
 from airshed.inverse.gradient import Progress
-from airshed.inverse.repeated import RepeatedRun, ReversibleRun
+from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
 
 
+class InitialControls:
+    """c = f c_0 for log-normal controls, max(c_0 + d, 0) for gaussian ones, one after the other.
+
+    names  of the species of the state (species, level, lat, lon)
+    """
+
+    def __init__(self, controls: Sequence[ControlSection], names: Sequence[str]) -> None:
+        chosen = [each for each in controls if each.of == "initial"]
+        self._start: dict[int, Array] = {}
+        self._steps = [(each, list(names).index(species)) for each in chosen for species in each.species]
+
+    def apply(self, controls: Controls, state: Array) -> list[Array]:
+        """Change a state [mol/mol] in place; return what :meth:`gradient` needs: each field as it was."""
+        before = []
+        if not self._start:
+            self._start = {row: state[row].copy() for _, row in self._steps}
+        for control, row in self._steps:
+            before.append(state[row].copy())
+            values = controls[control.name]
+            state[row] = state[row] * values if control.kind == "log-normal" else np.maximum(state[row] + values, 0.0)
+        return before
+
+    def clipped(self, controls: Controls) -> dict[str, float]:
+        """Return by control the share of cells in which it asks for less than nothing, where that is more than 0.
+
+        There the state is 0, and nothing depends on the control.
+        """
+        state = {row: field.copy() for row, field in self._start.items()}
+        found: dict[str, float] = {}
+        for control, row in self._steps if state else ():
+            values = controls[control.name]
+            wanted = state[row] * values if control.kind == "log-normal" else state[row] + values
+            share = float(np.mean(wanted < 0.0))
+            if share:
+                found[control.name] = max(share, found.get(control.name, 0.0))
+            state[row] = np.maximum(wanted, 0.0)
+        return found
+
+    def gradient(self, controls: Controls, before: Sequence[Array], adjoint: Array) -> dict[str, Array]:
+        """Return the gradient by each control from that by the state, (species, level, lat, lon)."""
+        bar = adjoint.copy()
+        found = {each.name: np.zeros_like(controls[each.name]) for each, _ in self._steps}
+        for (control, row), field in reversed(list(zip(self._steps, before, strict=True))):
+            values = controls[control.name]
+            if control.kind == "log-normal":
+                own, bar[row] = bar[row] * field, bar[row] * values
+            else:
+                own = bar[row] = np.where(field + values > 0.0, bar[row], 0.0)
+            found[control.name] += own if control.per == "cell" else own.sum()
+        return found
+
+
 class AirFieldModel:
-    """Field model that repeats one simulation from its start (:class:`airshed.inverse.fourdvar.seam.FieldModel`).
+    """Field model that repeats one simulation from its start (:class:`airshed.inverse.fourdvar.cost.FieldModel`).
 
     times     [s] since the start: the instants of the window at which fields are shown; steps end there
     species   that are shown, in the order of the fields
@@ -43,7 +99,7 @@ class AirFieldModel:
         self._runs = RepeatedRun(simulation, times, species, progress)
 
     def run(self, controls: Controls, see: See) -> Callable[[Force], Controls]:
-        """See :class:`airshed.inverse.fourdvar.seam.FieldModel`; a second backward pass repeats the forward run.
+        """See :class:`airshed.inverse.fourdvar.cost.FieldModel`; a second backward pass repeats the forward run.
 
         Of a run that leaves the finite numbers NaN are shown, so that a line search takes a shorter step.
         """

@@ -1,18 +1,129 @@
-"""The control vector: what 4D-Var may change, in blocks, preconditioned by the background covariance."""
+"""Correlations along one axis, and their symmetric square roots.
 
-from collections.abc import Callable, Mapping, Sequence
+source  Gaspari & Cohn 1999, Q. J. R. Meteorol. Soc. 125, 723-757; Balgovind et al. 1983, Mon. Wea. Rev. 111, 701-722
+
+Background covariances as operators: B = S S^T, never a matrix of all by all.
+
+The control vector: what 4D-Var may change, in blocks, preconditioned by the background covariance.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
-from airshed.inverse.fourdvar.covariance import Covariance
-from airshed.inverse.fourdvar.seam import Controls
 
 Array = npt.NDArray[np.float64]
+
+Controls = Mapping[str, Array]
+"""Factors on emission or on the initial state [1], or increments of the initial state [mol/mol], by block."""
+Shape = Literal["exponential", "gaussian", "balgovind"]
+
+SHAPES: Final[Mapping[Shape, Callable[[Array], Array]]] = {
+    "exponential": lambda r: np.exp(-r),
+    "gaussian": lambda r: np.exp(-0.5 * r**2),
+    "balgovind": lambda r: (1.0 + r) * np.exp(-r),
+}
+"""Correlation as a function of distance / length; each is positive definite in up to three dimensions."""
+
+_MOST_PLACES: Final = 4096
+"""Places along an axis: the root of their matrix is dense."""
+
+
+def correlation(places: Array, length: float, shape: Shape = "exponential", *, period: float = np.inf) -> Array:
+    """Return the correlation matrix C = shape(distance / length) of places along an axis, (n, n).
+
+    places  (n,) in the unit of ``length``; a length of 0 means that nothing is correlated
+    period  after which the axis comes back to its beginning, such as 24 h; distances are then the chords of a circle,
+            which keep C positive definite
+    raises  CaseError for a length below 0, or more places than a dense matrix should have
+    """
+    if not 0.0 <= length < np.inf:
+        raise CaseError(f"a correlation length is {length:g}; give 0 or more")
+    if places.size > _MOST_PLACES:
+        raise CaseError(f"{places.size} places are correlated along one axis; {_MOST_PLACES} is the most")
+    if length == 0.0:
+        return np.eye(places.size)
+    along = np.abs(places[:, None] - places[None, :])
+    distance = along if np.isinf(period) else period / np.pi * np.abs(np.sin(np.pi * along / period))
+    return SHAPES[shape](distance / length)
+
+
+def symmetric_root(matrix: Array) -> Array:
+    """Return the symmetric S with S S = C; eigenvalues below 0, which round-off makes, count as 0."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def lon_root(lon: Array, lat: Array, length: float, shape: Shape = "exponential") -> Array:
+    """Return the root of correlations along longitude [degrees east], by chords of the middle parallel.
+
+    length  [m]. Separable correlations have one matrix for all rows: away from the middle latitude they reach
+            cos(lat)/cos(middle) as far.
+    """
+    radius = EARTH_RADIUS * float(np.cos(np.radians(0.5 * (lat[0] + lat[-1]))))
+    return symmetric_root(correlation(np.radians(lon) * radius, length, shape, period=2.0 * np.pi * radius))
+
+
+def lat_root(lat: Array, length: float, shape: Shape = "exponential") -> Array:
+    """Return the root of correlations along latitude [degrees north]; length [m]."""
+    places, around = np.radians(lat) * EARTH_RADIUS, 2.0 * np.pi * EARTH_RADIUS
+    return symmetric_root(correlation(places, length, shape, period=around))
+
+
+def axis_root(places: Array, length: float, shape: Shape = "exponential", *, period: float = np.inf) -> Array:
+    """Return the root of correlations along heights [m] or times [s]; see :func:`correlation`."""
+    return symmetric_root(correlation(places, length, shape, period=period))
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Standard deviations times separable correlations.
+
+        B = D (C_1 x C_2 x ... ) D = S S^T,    S = D (C_1^(1/2) x C_2^(1/2) x ...)
+
+    sigma   (n1, n2, ...)  standard deviations, the diagonal of D, above 0
+    roots   for each axis the symmetric root of its correlation matrix, or None where nothing is correlated along it
+    raises  CaseError for deviations that are not above 0, or roots that do not fit
+    """
+
+    sigma: Array
+    roots: Sequence[Array | None]
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.sigma).all() and (self.sigma > 0.0).all()):
+            raise CaseError("a background standard deviation is not finite or not above 0; take the control out")
+        if len(self.roots) != self.sigma.ndim:
+            raise CaseError(f"{len(self.roots)} correlations for a control with {self.sigma.ndim} axes")
+        for axis, (root, size) in enumerate(zip(self.roots, self.sigma.shape, strict=True)):
+            if root is not None and root.shape != (size, size):
+                raise CaseError(f"the correlation of axis {axis} has shape {root.shape}, but {size} places")
+
+    def root(self, v: Array) -> Array:
+        """Return S v, of the shape of sigma."""
+        return self.sigma * self._correlated(v)
+
+    def root_transposed(self, x: Array) -> Array:
+        """Return S^T x; each C_i^(1/2) is its own transpose."""
+        return self._correlated(self.sigma * x)
+
+    def __call__(self, x: Array) -> Array:
+        """Return B x."""
+        return self.root(self.root_transposed(x))
+
+    def _correlated(self, values: Array) -> Array:
+        for axis, root in self._along():
+            values = np.moveaxis(np.tensordot(root, values, axes=(1, axis)), 0, axis)
+        return values
+
+    def _along(self) -> Iterator[tuple[int, Array]]:
+        return ((axis, root) for axis, root in enumerate(self.roots) if root is not None)
+
 
 _LARGEST_LOGARITHM = 300.0
 

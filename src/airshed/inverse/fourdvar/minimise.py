@@ -1,24 +1,168 @@
-"""4D-Var: the controls whose simulation is nearest to the background and to all observations of a window."""
+"""The background check: observations that are too far from what the background simulates are not assimilated.
 
-from collections.abc import Callable, Mapping
+The state of a minimisation in a file, written whole after each iteration.
+
+4D-Var: the controls whose simulation is nearest to the background and to all observations of a window.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.errors import CaseError, NumericalError
-from airshed.inverse.fourdvar import state_file
-from airshed.inverse.fourdvar.background_check import check_background
+from airshed.core.atomic import write_whole
+from airshed.core.errors import CaseError, NumericalError, OutputError
+from airshed.core.report import Table
 from airshed.inverse.fourdvar.control import ControlVector
-from airshed.inverse.fourdvar.cost import Cost, Evaluation
+from airshed.inverse.fourdvar.cost import Cost, Evaluation, Observed
 from airshed.inverse.fourdvar.lbfgs import Memory, begin, iterate
-from airshed.inverse.fourdvar.seam import Observed
-from airshed.inverse.fourdvar.state_file import Record, Saved
 from airshed.observations.observation import Observations
 
 Array = npt.NDArray[np.float64]
+
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class BackgroundCheck:
+    """Which observations are assimilated, and why others are not.
+
+    departure  (p,) innovations in standard deviations, (y - H(x_b)) / sigma_t;  accepted  (p,)
+    """
+
+    observations: Observations
+    departure: Array
+    accepted: npt.NDArray[np.bool_]
+
+    @property
+    def rejected(self) -> int:
+        """The number of observations that are not assimilated."""
+        return int((~self.accepted).sum())
+
+    def table(self) -> Table:
+        """Return the rejected observations, the farthest ones first."""
+        numbers = np.flatnonzero(~self.accepted)
+        numbers = numbers[np.argsort(-np.abs(self.departure[numbers]), kind="stable")]
+        rows = [
+            (str(self.observations.where[n]), str(self.observations.species[n]), float(self.observations.value[n]),
+             str(self.observations.unit[n]), float(self.departure[n]))
+            for n in numbers[:_MOST_LISTED]
+        ]  # fmt: skip
+        more = f"and {numbers.size - _MOST_LISTED} more" if numbers.size > _MOST_LISTED else ""
+        title = f"{numbers.size} of {self.accepted.size} observations rejected by the background check"
+        return Table(title, ("place", "species", "value", "unit", "departure [sigma]"), rows, more)
+
+
+def check_background(
+    observations: Observations, simulated: Array, most: float, background_sigma: Array | float = 0.0
+) -> BackgroundCheck:
+    """Reject y where |y - H(x_b)| > most sqrt(sigma_o^2 + sigma_b^2).
+
+    simulated         (p,) H(x_b), in the units of the observations
+    most              limit in standard deviations; infinity rejects none
+    background_sigma  (p,) or a number: deviation of H(x_b) itself, in the same units; 0 where it is not known
+    raises            CaseError for a limit that is not above 0, or a simulated value that is not finite
+    """
+    if not most > 0.0:
+        raise CaseError(f"the limit of the background check is {most:g} sigma; give one above 0")
+    if not np.isfinite(simulated).all():
+        where = observations.where[np.flatnonzero(~np.isfinite(simulated))[0]]
+        raise CaseError(f"the model simulates no finite value for {where}")
+    departure = (observations.value - simulated) / np.hypot(observations.sigma, background_sigma)
+    return BackgroundCheck(observations, departure, np.abs(departure) <= most)
+
+
+_MEMORY = ("v", "cost", "gradient", "steps", "changes", "iteration")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is told of an iteration: the cost, its parts by name, the gradient's norm, and evaluations up to here."""
+
+    iteration: int
+    cost: float
+    parts: Mapping[str, float]
+    gradient_norm: float
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """All that a minimisation needs to go on.
+
+    memory     of the minimiser;  history: a record of each iteration, that of the background first
+    simulated  (p,) observations of the background, and those of the last iterate;  accepted  (p,)
+    """
+
+    memory: Memory
+    history: tuple[Record, ...]
+    background: npt.NDArray[np.float64]
+    simulated: npt.NDArray[np.float64]
+    accepted: npt.NDArray[np.bool_]
+
+
+def digest(parts: Iterable[object]) -> str:
+    """Return a fingerprint of a problem: of arrays by their bits, of anything else by its text."""
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        array = part if isinstance(part, np.ndarray) else np.array(str(part))
+        found.update(f"{array.dtype.str}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def save_state(path: Path, saved: Saved, problem: str) -> None:
+    """Write the state; a process that is killed meanwhile leaves the one before. Raises OutputError."""
+    names = list(saved.history[0].parts)
+    arrays: dict[str, Any] = {name: getattr(saved.memory, name) for name in _MEMORY}
+    arrays |= {"problem": problem, "names": np.array(names, np.str_)}
+    arrays |= {name: getattr(saved, name) for name in ("background", "simulated", "accepted")}
+    arrays["history"] = [_row(record, names) for record in saved.history]
+    with write_whole(path) as part, part.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def load_state(path: Path, problem: str) -> Saved | None:
+    """Return the state in a file, None where there is no file.
+
+    raises  OutputError for a file that is damaged, or that belongs to another problem
+    """
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            held = {name: file[name] for name in file.files}
+        names = held["names"].tolist()
+        memory = {name: held[name] for name in _MEMORY} | {"cost": float(held["cost"])}
+        memory["iteration"] = int(held["iteration"])
+        history = tuple(_record_of(row, names) for row in held["history"].tolist())
+        found = Saved(Memory(**memory), history, held["background"], held["simulated"], held["accepted"])
+        whose = str(held["problem"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise OutputError(f"{path} cannot be read ({error}); remove it to begin the assimilation anew") from None
+    if whose != problem:
+        raise OutputError(
+            f"{path} belongs to an assimilation with other controls, observations or covariances; undo the change, "
+            "or remove the file to start again"
+        )
+    return found
+
+
+def _row(record: Record, names: Sequence[str]) -> list[float]:
+    parts = [record.parts[name] for name in names]
+    return [record.iteration, record.cost, record.gradient_norm, record.evaluations, *parts]
+
+
+def _record_of(row: Sequence[float], names: Sequence[str]) -> Record:
+    iteration, cost, norm, evaluations, *parts = row
+    return Record(int(iteration), cost, dict(zip(names, parts, strict=True)), norm, int(evaluations))
+
+
 Why = Literal["gradient", "cost", "iterations", "no step"]
 See = Callable[[Record], None]
 
@@ -68,7 +212,7 @@ class FourDVar:
     ) -> None:  # fmt: skip
         self.model, self.control, self.observations = model, control, observations
         self.stop, self.check, self.background_share, self.file = stop or Stop(), check, background_share, file
-        self._problem = state_file.digest(self._identity()) if file else ""
+        self._problem = digest(self._identity()) if file else ""
 
     def run(self, see: See | None = None, *, start: Array | None = None) -> Analysis:
         """Minimise, and return the analysis.
@@ -78,7 +222,7 @@ class FourDVar:
         raises OutputError for a file of another problem, NumericalError where the first run is not finite, CaseError
                where the background check rejects all observations, and where no control has an effect on them
         """
-        saved = state_file.load(self.file, self._problem) if self.file else None
+        saved = load_state(self.file, self._problem) if self.file else None
         if saved is None:
             saved = self._begin(start)
             self._keep(saved, see)
@@ -132,7 +276,7 @@ class FourDVar:
 
     def _keep(self, saved: Saved, see: See | None) -> None:
         if self.file and self.writes:
-            state_file.save(self.file, saved, self._problem)
+            save_state(self.file, saved, self._problem)
         if see:
             see(saved.history[-1])
 

@@ -1,5 +1,11 @@
-"""The assimilation of a case: its observations, its model, its minimisation, and what comes of them."""
+"""What the section `[assimilation]` of a case says, as objects of this package.
 
+The folder of an assimilation: its state after each iteration, and the case that it belongs to.
+
+The assimilation of a case: its observations, its model, its minimisation, and what comes of them.
+"""
+
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -9,26 +15,189 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.atomic import guarded, write_whole
+from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
+from airshed.core.files import read_text
 from airshed.core.report import Cell, Report, Table
+from airshed.grid import Grid
 from airshed.inverse.fourdvar.air_model import AirFieldModel
-from airshed.inverse.fourdvar.control import ControlVector
-from airshed.inverse.fourdvar.diagnostics import control_table
-from airshed.inverse.fourdvar.from_case import control_vector, fourdvar, observations_of, withheld_of
-from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, See
+from airshed.inverse.fourdvar.control import Block, Controls, ControlVector, Covariance, axis_root, lat_root, lon_root
+from airshed.inverse.fourdvar.cost import Observed, Sampled
+from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, See, Stop
 from airshed.inverse.fourdvar.operator import Domain, Operator
 from airshed.inverse.fourdvar.posterior import Posterior, estimate, exact, hessian
-from airshed.inverse.fourdvar.seam import Controls, Sampled
 from airshed.inverse.gradient import Progress
+from airshed.io.run_state import Inputs, in_words
 from airshed.models.air.case import Case
+from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.model import AirModel
-from airshed.observations.observation import Observations
-from airshed.observations.reading import FileSummary, files_table
-from airshed.observations.selection import RejectedRow, rejected_rows_table
+from airshed.observations.column_file import read_columns
+from airshed.observations.layouts import FileOptions
+from airshed.observations.observation import ErrorModel, Observations
+from airshed.observations.reading import FileSummary, files_table, read_observations
+from airshed.observations.selection import ObservationSelection, RejectedRow, SelectionRules, rejected_rows_table
+from airshed.observations.station import read_station_tables
+from airshed.observations.time_convention import TimeConvention
 from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
+
+AXES: Final = {"emission": ("part_of_day", "lat", "lon"), "initial": ("level", "lat", "lon")}
+"""The axes of a control of the two sorts; `per` is another than "cell" with fewer of them."""
+
+
+def control_vector(case: Case, grid: Grid) -> ControlVector:
+    """Return the control vector of a case: a block for each `[[assimilation.control]]`, by its name.
+
+    Factors of emission are (part_of_day, lat, lon), (part_of_day, region), or (part_of_day,) for the domain; those of
+    the initial state, and increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
+    """
+    return ControlVector([_block(section, grid) for section in case.assimilation.control])
+
+
+def _block(section: ControlSection, grid: Grid) -> Block:
+    sigma = section.sigma if section.kind == "log-normal" else section.deviation.value
+    dims, roots, shape = _axes(section, grid)
+    return Block(section.name, dims, Covariance(np.full(shape, sigma), roots), section.kind)
+
+
+def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Array | None], tuple[int, ...]]:
+    """Return the axes of a control, the roots of their correlations, and their lengths."""
+    emission, correlation = section.of == "emission", section.correlation
+    parts = section.parts_of_day
+    if emission:
+        hours = np.arange(parts) * SECONDS_PER_DAY / parts
+        first: Array | None = axis_root(hours, section.time.value, correlation, period=SECONDS_PER_DAY)
+    else:
+        first = axis_root(grid.level, section.height.value, correlation)
+    dims = AXES[section.of]
+    if section.per == "domain":
+        return (dims[:1], [first], (parts,)) if emission else (("domain",), [None], (1,))
+    if section.per == "region":
+        return (dims[0], "region"), [first, None], (parts, len(section.regions))
+    length = section.length.value
+    roots = [first, lat_root(grid.lat, length, correlation), lon_root(grid.lon, grid.lat, length, correlation)]
+    return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
+
+
+def observations_of(case: Case, grid: Grid) -> tuple[Observations, list[RejectedRow], list[FileSummary]]:
+    """Return the observations of a case, the rejected rows, and a summary of each file.
+
+    raises  CaseError for a file that is not there, DataError for one that cannot be used
+    """
+    selection = _selection(case, grid)
+    files = _read(case, "stations", selection)
+    for path in case.files(case.assimilation.observations.columns, "assimilation.observations.columns"):
+        read_columns(path, case.start, selection)
+    return selection.observations(), selection.rejected, files
+
+
+def withheld_of(case: Case, grid: Grid) -> tuple[Observations | None, list[RejectedRow], list[FileSummary]]:
+    """Return the observations that are compared but not assimilated, None without any; as :func:`observations_of`."""
+    selection = _selection(case, grid)
+    if not case.assimilation.observations.withheld:
+        return None, [], []
+    files = _read(case, "withheld", selection)
+    return selection.observations(), selection.rejected, files
+
+
+def _read(case: Case, key: str, selection: ObservationSelection) -> list[FileSummary]:
+    """Read the station files that a setting names."""
+    observed = case.assimilation.observations
+    paths = case.files(getattr(observed, key), f"assimilation.observations.{key}")
+    tables = case.files(observed.station_tables, "assimilation.observations.station_tables")
+    zone, label = observed.time.zone, observed.time.label
+    return read_observations(
+        paths, case.start, selection,
+        stations=read_station_tables(tables) if tables else None,
+        time=TimeConvention(zone, label) if zone else None,
+        averaging=None if observed.averaging == "auto" else observed.averaging.value,
+        options=FileOptions(units=dict(observed.units)),
+    )  # fmt: skip
+
+
+def window_of(case: Case) -> float:
+    """Return the length [s] of the window, which begins with the case."""
+    section = case.assimilation
+    return float((case.time.length if section.window == "auto" else section.window).value)
+
+
+def _selection(case: Case, grid: Grid) -> ObservationSelection:
+    observed = case.assimilation.observations
+    errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
+    choice = SelectionRules(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
+    return ObservationSelection(grid, window_of(case), observed.species, choice)
+
+
+def fourdvar(case: Case, model: Observed, observations: Observations, file: Path | None = None) -> FourDVar:
+    """Return the minimisation that a case asks for, which goes on where ``file`` says."""
+    observed = case.assimilation.observations
+    control = control_vector(case, case.make_grid())
+    return FourDVar(
+        model, control, observations, stop=stop_rules(case), check=observed.check,
+        background_share=observed.background, file=file,
+    )  # fmt: skip
+
+
+def stop_rules(case: Case) -> Stop:
+    """Return when the minimisation of a case ends."""
+    section = case.assimilation
+    return Stop(section.iterations, section.gradient, section.decrease)
+
+
+STATE: Final = "state.npz"
+CASE: Final = "case.toml"
+INPUTS: Final = "inputs.json"
+
+_STOPS: Final = ("iterations", "gradient", "decrease", "probes")
+
+
+def prepared(folder: Path, case: Case, *, resume: bool) -> Path:
+    """Make the folder and return the path of its state, which is there only to go on from.
+
+    raises  OutputError for a folder that cannot be written to, CaseError to resume an assimilation of another case;
+            stop rules may differ
+    """
+    state, text = folder / STATE, _problem(case)
+    if resume and state.is_file():
+        if read_text(folder / CASE, "without it nobody knows what the state belongs to; leave --resume away") != text:
+            raise CaseError(f"{folder} holds the assimilation of another case; undo the change, or leave --resume away")
+        return state
+    with guarded(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        state.unlink(missing_ok=True)
+    with write_whole(folder / CASE) as part:
+        part.write_text(text, encoding="utf-8")
+    return state
+
+
+def check_inputs(folder: Path, inputs: Inputs, *, resumed: bool) -> None:
+    """Store the marks of the files that were read, or, to go on, compare them; raises CaseError where some differ."""
+    file = folder / INPUTS
+    if not resumed:
+        with write_whole(file) as part:
+            part.write_text(json.dumps(inputs.marks(), indent=1), encoding="utf-8")
+        return
+    try:
+        differences = inputs.differences(json.loads(read_text(file, "leave --resume away")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise CaseError(f"{file} is damaged; leave --resume away") from None
+    if differences:
+        raise CaseError(
+            f"{folder} holds the assimilation of other files ({in_words(differences)}); restore them, or leave "
+            "--resume away"
+        )
+
+
+def _problem(case: Case) -> str:
+    """Return the case as a text, with the stop rules at their defaults."""
+    section = case.assimilation
+    fields = type(section).model_fields
+    stops = {name: fields[name].default for name in _STOPS}
+    return case.model_copy(update={"assimilation": section.model_copy(update=stops)}).to_toml(machine=False)
+
 
 SHOWN_EVERY: Final = 1800.0
 """The model shows its fields at least so often within a mean [s]; between, they are taken as linear."""
@@ -145,10 +314,6 @@ class Study:
         if size <= section.probes * section.iterations:
             return exact(apply, self.control)
         return estimate(apply, self.control, probes=section.probes, iterations=section.iterations)
-
-    def controls(self, outcome: Outcome) -> Table:
-        """Return the table of controls after the analysis."""
-        return control_table(self.control, outcome.analysis, outcome.posterior)
 
 
 def _check_moments(case: Case, observations: Observations) -> None:

@@ -12,10 +12,8 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Table
 from airshed.grid import Grid
-from airshed.inverse.fourdvar.control import ControlVector
-from airshed.inverse.fourdvar.from_case import window_of
-from airshed.inverse.fourdvar.seam import Controls
-from airshed.inverse.fourdvar.study import Outcome, Seen, Study, check_case, opened
+from airshed.inverse.fourdvar.control import Controls, ControlVector
+from airshed.inverse.fourdvar.study import Outcome, Seen, Study, check_case, opened, window_of
 from airshed.inverse.gradient import Progress
 from airshed.models.air.case import Case
 from airshed.models.air.landcover import land_fraction

@@ -184,5 +184,5 @@ KIND = ModelKind(
     cells=lambda case: prod(case.make_grid().shape),
     evidence=(FAILED_CELL,),
     describe=describe,
-    gradients="airshed.inverse.sensitivity",
+    gradients="airshed.inverse.receptors.sensitivity",
 )

@@ -177,5 +177,6 @@ def _cell(value: Any) -> Cell:
 
 
 KIND = ModelKind(
-    PastureCase, build, describe=describe, info=PastureModel.info, gradients="airshed.inverse.point_sensitivity"
-)
+    PastureCase, build, describe=describe, info=PastureModel.info,
+    gradients="airshed.inverse.receptors.point_sensitivity",
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Checkpoints of a run for its backward pass: plans, stores, the executor of plans, and commits."""

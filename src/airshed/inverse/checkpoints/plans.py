@@ -1,0 +1,377 @@
+"""How many steps fit: what restarts leave for levels, and how many steps can be reversed with a number of repetitions.
+
+With h stored restarts, the last of them where a span begins, let L(h) be the levels that still fit. A span of
+
+    C(1, h) = L(h)                                      steps is run once, each level stored
+    C(t, h) = C(t-1, h) + C(t-1, h+1) + ...             steps is cut by further restarts, no step run more than t times
+
+so that C(t, h) = C(t-1, h) + C(t, h+1). Where a level is as large as a restart and s of them fit beside h, this is the
+binomial coefficient (s + t - 1 over t) of Revolve, Griewank & Walther 2000, ACM TOMS 26, 19-45; here a level is
+smaller, so a stretch of many levels ends each branch.
+
+Checkpoint plans of a run whose number of steps is known.
+
+The checkpoint plans of a run whose number of steps is known at its end, because steps adapt.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from typing import Final, Literal, Protocol
+
+from airshed.core.errors import CaseError
+from airshed.inverse.checkpoints.actions import (
+    Action,
+    Advance,
+    DiscardLevels,
+    DiscardRestart,
+    Place,
+    Plan,
+    Restore,
+    Reverse,
+    Sizes,
+)
+
+MOST_RESTARTS: Final = 4096
+"""Greatest number of stored restarts: more would gain nothing."""
+
+MOST_REPETITIONS: Final = 100
+"""Greatest number of runs of a step."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Room for checkpoints: how much, and where.
+
+    memory    [bytes]
+    disk      [bytes]
+    levels    place of levels
+    restarts  place of restarts; "both" is the disk as far as it goes, then memory
+    """
+
+    sizes: Sizes
+    memory: int
+    disk: int = 0
+    levels: Place = "memory"
+    restarts: Place | Literal["both"] = "both"
+
+    def place(self, number: int) -> Place:
+        """Return the place of the `number`-th restart at its time, counted from 1."""
+        return "disk" if self._on_disk(number) == number else "memory"
+
+    def levels_beside(self, held: int) -> int:
+        """Return how many levels fit beside so many restarts; 0 where not even these do."""
+        on_disk, size = self._on_disk(held), self.sizes.restart
+        disk, memory = self.disk - on_disk * size, self.memory - (held - on_disk) * size
+        if disk < 0 or memory < 0 or held > MOST_RESTARTS:
+            return 0
+        return (memory if self.levels == "memory" else disk) // self.sizes.level
+
+    def _on_disk(self, held: int) -> int:
+        if self.restarts == "both":
+            return min(held, self.disk // self.sizes.restart)
+        return held if self.restarts == "disk" else 0
+
+
+@dataclass
+class Capacities:
+    """How many steps can be reversed, by repetitions t and stored restarts h; see the head of this file."""
+
+    room: Room
+    _rows: list[list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        first: list[int] = []
+        while (fit := self.room.levels_beside(len(first) + 1)) > 0:
+            first.append(fit)
+        self._rows = [first]
+
+    def of(self, repetitions: int, held: int) -> int:
+        """Return C(t, h)."""
+        while len(self._rows) < repetitions:
+            self._rows.append(list(accumulate(reversed(self._rows[-1])))[::-1])
+        row = self._rows[repetitions - 1]
+        return row[held - 1] if held <= len(row) else 0
+
+    def repetitions(self, steps: int, held: int = 1) -> int:
+        """Return how often a step is run forward at most, at least 1; raises CaseError for more than anybody waits."""
+        for repetitions in range(1, MOST_REPETITIONS + 1):
+            if self.of(repetitions, held) >= steps:
+                return repetitions
+        raise self.too_little(steps)
+
+    def cut(self, steps: int, held: int = 1) -> list[int]:
+        """Return the lengths of the spans into which one is cut, of one span where its levels fit.
+
+        There are as few as repetitions allow; the last ones, next to which most restarts are stored, are full, so that
+        the longest possible stretch is reversed without being run again.
+        """
+        repetitions = self.repetitions(steps, held)
+        if repetitions == 1:
+            return [steps]
+        full: list[int] = []
+        while sum(full) < steps:
+            full.append(self.of(repetitions - 1, held + len(full)))
+        return [steps - sum(full[1:]), *full[1:]]
+
+    def too_little(self, steps: int) -> CaseError:
+        """Return the error of a room with which a run would take longer than anybody waits."""
+        room = self.room
+        return CaseError(
+            f"adjoint.memory and adjoint.disk leave {(room.memory + room.disk) / 1e9:.3g} GB for checkpoints of "
+            f"{steps} steps, of which a restart takes {room.sizes.restart / 1e9:.3g} GB and a level "
+            f"{room.sizes.level / 1e9:.3g} GB: a step would be run more than {MOST_REPETITIONS} times; give more"
+        )
+
+
+_NAMES: Final = {1: "all levels", 2: "two levels"}
+
+
+def two_levels(steps: int, room: Room) -> Plan:
+    """Return the plan with restarts in the first run, then stretch after stretch from the last to the first.
+
+    Each stretch but the last is run again once, and its levels are stored. With K + 1 restarts stretch k has up to L(k
+    + 1) levels: as restarts are dropped, stretches get longer. The greatest memory is near sqrt(2 N R Q), where
+    stretches of equal length m = sqrt(N R / Q) would take 2 sqrt(N R Q) for N steps, restarts of R and levels of Q
+    bytes.
+
+    Raises CaseError where that is more than there is.
+    """
+    capacities = Capacities(room)
+    if capacities.of(2, 1) < steps:
+        need = least_memory(steps, room, repetitions=2)
+        raise CaseError(
+            f'adjoint.plan = "two-level" needs {need / 1e9:.3g} GB for {steps} steps; give adjoint.memory so much, or '
+            'take plan "auto"'
+        )
+    return Plan("two levels", steps, tuple(_with_start(steps, capacities)))
+
+
+def fewest_repetitions(steps: int, room: Room) -> Plan:
+    """Return the plan in which the step that is run most often is run as rarely as the room allows.
+
+    All levels where they fit, else two levels where these fit, else as many as it takes. Raises CaseError where a step
+    would be run more than a hundred times.
+    """
+    capacities = Capacities(room)
+    repetitions = capacities.repetitions(steps)
+    name = _NAMES.get(repetitions, f"{repetitions} levels")
+    return Plan(name, steps, tuple(_with_start(steps, capacities)))
+
+
+def least_memory(steps: int, room: Room, repetitions: int) -> int:
+    """Return the least memory [bytes] with which no step is run more often, whatever that of the room."""
+    least, enough = 0, room.sizes.restart + steps * room.sizes.level
+    while least < enough:
+        middle = (least + enough) // 2
+        if Capacities(replace(room, memory=middle)).of(repetitions, 1) >= steps:
+            enough = middle
+        else:
+            least = middle + 1
+    return enough
+
+
+def _with_start(steps: int, capacities: Capacities) -> Iterator[Action]:
+    place = capacities.room.place(1)
+    yield Advance(0, 0, restarts=(0,), store=place)
+    yield from reverse_span(0, steps, 1, capacities, is_there=True)
+    yield DiscardRestart(0, place)
+
+
+def reverse_span(
+    first: int, last: int, held: int, capacities: Capacities, *, is_there: bool = False
+) -> Iterator[Action]:
+    """Yield the actions that reverse a span of steps, before the first of which a restart is stored.
+
+    held      stored restarts, that one included
+    is_there  whether the model is before the first step; else it is restored
+    """
+    place = capacities.room.place
+    if not is_there:
+        yield Restore(first, place(held))
+    lengths = capacities.cut(last - first, held)
+    if len(lengths) == 1:
+        yield from reverse_stretch(first, last, capacities.room)
+        return
+    ends = list(accumulate(lengths, initial=first))
+    spans = list(enumerate(pairwise(ends), held))
+    for number, (start, end) in spans[:-1]:
+        yield Advance(start, end, restarts=(end,), store=place(number + 1))
+    for number, (start, end) in reversed(spans):
+        yield from reverse_span(start, end, number, capacities, is_there=end == last)
+        if start > first:
+            yield DiscardRestart(start, place(number))
+
+
+def reverse_stretch(first: int, last: int, room: Room) -> Iterator[Action]:
+    """Yield the actions that run a stretch with its levels stored, and reverse it."""
+    yield Advance(first, last, save_levels=True, store=room.levels)
+    yield from (Reverse(first, last), DiscardLevels(first, last, room.levels))
+
+
+class FromStep(Protocol):
+    """A plan that is followed without knowing how many steps there will be."""
+
+    name: str
+
+    def first_run(self) -> Iterator[Action]:
+        """Yield actions; take the next one when the last one is done, and none after the run's end.
+
+        The end of the run may lie within an :class:`Advance`, which is then cut short. Raises CaseError where there is
+        no room to go on.
+        """
+        ...
+
+    def backward(self, steps: int) -> Iterator[Action]:
+        """Yield the actions that reverse a run of this number of steps, after its last forward action."""
+        ...
+
+
+class EveryLevel:
+    """Plan that stores every level of the first run and repeats no step: in memory if levels go there, then on disk."""
+
+    name = "all levels"
+
+    def __init__(self, room: Room) -> None:
+        self._room, self._restart = room, room.place(1)
+        here, on_disk = room.levels_beside(1), replace(room, levels="disk").levels_beside(1)
+        self._most = {room.levels: here} | ({"disk": on_disk} if room.levels == "memory" else {})
+
+    def first_run(self) -> Iterator[Action]:
+        """Yield a restart and all levels; see :class:`FromStep`."""
+        yield Advance(0, 0, restarts=(0,), store=self._restart)
+        for place, first, last in self._spans():
+            yield Advance(first, last, save_levels=True, store=place)
+        sizes, steps = self._room.sizes, sum(self._most.values())
+        raise CaseError(
+            f'adjoint.plan = "all" stores every level, and adjoint.memory and adjoint.disk hold {steps} of '
+            f'{sizes.level / 1e9:.3g} GB and a restart; take plan "auto", or give more'
+        )
+
+    def backward(self, steps: int) -> Iterator[Action]:
+        """Yield one stretch; see :class:`FromStep`."""
+        yield Reverse(0, steps)
+        kept = [(first, min(last, steps), place) for place, first, last in self._spans() if first < steps]
+        yield from (DiscardLevels(*each) for each in kept)
+        yield DiscardRestart(0, self._restart)
+
+    def _spans(self) -> Iterator[tuple[Place, int, int]]:
+        """Yield where levels are stored, from the first to the last step of each place."""
+        first = 0
+        for place, most in self._most.items():
+            if most:
+                yield place, first, first + most
+            first += most
+
+
+class OnlinePlan:
+    """Plan that stores restarts in the first run, with a spacing that doubles when the room is used up.
+
+    Before each restart a check ensures that a stretch can still be reversed with it in store. If not, every second
+    restart is dropped and the spacing doubles; if that does not help, the steps of a stretch will be run once more
+    often.
+
+    expected  about how many steps the run will have: restarts begin with the spacing that it requires, and the levels
+              of the stretches that end there or later are stored at once; a wrong number costs time, never more
+    See :class:`FromStep`.
+    After Wang, Moin & Iaccarino 2009, SIAM J. Sci. Comput. 31, 2549-2567, who place restarts without knowing the end.
+    """
+
+    name = "online"
+
+    def __init__(self, room: Room, expected: int | None = None) -> None:
+        on_disk = room.disk >= 2 * room.sizes.restart
+        self._room = replace(room, restarts="disk" if on_disk else "memory")
+        self._capacities = Capacities(self._room)
+        self._place = self._room.place(1)
+        self._expected, self._spacing = expected, self._first_spacing(expected)
+        self._repetitions = 1
+        self._restarts: list[int] = []
+        self._levels: list[tuple[int, int]] = []
+
+    def first_run(self) -> Iterator[Action]:
+        """Yield actions without end; see :class:`FromStep`."""
+        yield from self._save(0)
+        step = 0
+        while True:
+            end = (step // self._spacing + 1) * self._spacing
+            is_kept = self._keeps(step, end)
+            if is_kept:
+                self._levels.append((step, end))
+            else:
+                yield from self._drop_levels()
+            yield Advance(step, end, save_levels=is_kept, store=self._room.levels)
+            step = end
+            yield from self._thin(step)
+            if step % self._spacing == 0:
+                yield from self._drop_levels()
+                yield from self._save(step)
+
+    def backward(self, steps: int) -> Iterator[Action]:
+        """Yield stretch after stretch; see :class:`FromStep`."""
+        kept = [(first, min(last, steps)) for first, last in self._levels]
+        end = steps
+        for held, first in reversed(list(enumerate(self._restarts, 1))):
+            if kept:
+                yield Reverse(first, end)
+                yield from (DiscardLevels(*levels, self._room.levels) for levels in kept)
+            else:
+                yield from reverse_span(first, end, held, self._capacities)
+            yield DiscardRestart(first, self._place)
+            end, kept = first, []
+
+    def _first_spacing(self, expected: int | None) -> int:
+        """Return the greatest spacing with which the restarts of a quarter more steps leave room for a stretch."""
+        steps = (expected or 0) + (expected or 0) // 4
+        return next((each for each in range(steps, 1, -1) if self._capacities.of(1, -(-steps // each)) >= each), 1)
+
+    def _keeps(self, step: int, end: int) -> bool:
+        """Whether the levels of the next steps are stored: at the expected end, with all before in their stretch."""
+        if self._expected is None or end < self._expected:
+            return False
+        fits = self._capacities.of(1, len(self._restarts)) >= self._spacing
+        return fits and (step == self._restarts[-1] or bool(self._levels))
+
+    def _save(self, step: int) -> Iterator[Action]:
+        self._restarts.append(step)
+        yield Advance(step, step, restarts=(step,), store=self._place)
+
+    def _thin(self, step: int) -> Iterator[Action]:
+        """Drop restarts until one more, and a stretch, fit."""
+        while not self._fits(len(self._restarts) + 1, self._spacing):
+            if not self._fits(len(self._restarts) // 2 + 1, 2 * self._spacing):
+                self._repeat_more(step)
+                continue
+            self._spacing *= 2
+            dropped = [each for each in self._restarts if each % self._spacing]
+            self._restarts = [each for each in self._restarts if each % self._spacing == 0]
+            if dropped and self._levels and dropped[-1] == self._levels[0][0]:
+                yield from self._drop_levels()
+            yield from (DiscardRestart(each, self._place) for each in dropped)
+
+    def _fits(self, restarts: int, spacing: int) -> bool:
+        return self._capacities.of(self._repetitions, restarts) >= spacing
+
+    def _repeat_more(self, step: int) -> None:
+        """Let the steps of a stretch be run once more often; raises CaseError for more than anybody waits."""
+        if self._repetitions == MOST_REPETITIONS:
+            raise self._capacities.too_little(step)
+        self._repetitions += 1
+
+    def _drop_levels(self) -> Iterator[Action]:
+        yield from (DiscardLevels(*levels, self._room.levels) for levels in self._levels)
+        self._levels = []
+
+
+def as_executed(plan: FromStep, steps: int) -> Plan:
+    """Return all that a plan does with a run that has so many steps."""
+    actions: list[Action] = list(_until(steps, plan.first_run()))
+    return Plan(plan.name, steps, (*actions, *plan.backward(steps)))
+
+
+def _until(steps: int, actions: Iterable[Action]) -> Iterator[Action]:
+    for action in actions:
+        if isinstance(action, Advance) and action.last >= steps:
+            yield replace(action, last=steps)
+            return
+        yield action

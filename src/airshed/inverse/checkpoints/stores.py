@@ -1,0 +1,322 @@
+"""Interface of stores, the store in memory, and checksums of stored arrays.
+
+A store of files, one for each key, in a folder of this rank.
+
+Each file is an archive of :mod:`airshed.io.archive` with checksums, written whole or not at all under a name that is
+never used twice. A commit brings the files that count to the disk, which would be slow for each of them at once, and
+then a manifest of them with a note; the last two manifests stay, and so do the files that they name. So a process may
+be killed at any point, and where some ranks came to a commit that others did not, all go on from the one before.
+"""
+
+import re
+import zlib
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.atomic import guarded, part_path, remove_parts, sync, write_whole
+from airshed.core.errors import OutputError
+from airshed.io.archive import load_arrays, load_metadata, reading, save_arrays
+from airshed.kernels.host import ALIGNMENT, address, aligned_copy
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+Sums = dict[str, int]
+
+LARGE: Final = 1 << 20
+"""Bytes from which on an array's memory is used again; the C library caches smaller ones."""
+
+
+class Store(Protocol):
+    """Store of arrays of this rank by keys, such as "level-17": letters, digits and -."""
+
+    @property
+    def bytes(self) -> int:
+        """Stored bytes."""
+        ...
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of the stored arrays, the last one stored at the end."""
+        ...
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        """Store arrays under a key, in place of older ones; they may change as soon as this returns."""
+        ...
+
+    def get(self, key: str) -> Arrays:
+        """Return the arrays of a key, not to be changed; raise KeyError where there are none.
+
+        It holds until the key is dropped or put again.
+        """
+        ...
+
+    def drop(self, key: str) -> None:
+        """Discard the arrays of a key; raise KeyError where there are none."""
+        ...
+
+    def close(self) -> None:
+        """Close the store and discard all arrays."""
+        ...
+
+
+class MemoryStore:
+    """Store of copies in memory, which reuses memory.
+
+    A system takes longer to give pages that are new than to fill them, and would have to for each stretch of levels.
+    Memory never exceeds the greatest number of stored bytes: where no free array fits, all free ones are released.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, dict[str, npt.NDArray[Any]]] = {}
+        self._free: list[npt.NDArray[Any]] = []
+
+    @property
+    def bytes(self) -> int:
+        """Stored bytes."""
+        return sum(array.nbytes for arrays in self._kept.values() for array in arrays.values())
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys; see :class:`Store`."""
+        return list(self._kept)
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        """Store copies; see :class:`Store`."""
+        if key in self._kept:
+            self.drop(key)
+        self._kept[key] = {name: self._copy(array) for name, array in arrays.items()}
+
+    def get(self, key: str) -> Arrays:
+        """Return the copies themselves; see :class:`Store`."""
+        return self._kept[key]
+
+    def drop(self, key: str) -> None:
+        """Discard arrays; see :class:`Store`."""
+        self._free += [array for array in self._kept.pop(key).values() if array.nbytes >= LARGE]
+
+    def _copy(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if array.nbytes < LARGE:
+            return aligned_copy(array)
+        for number, free in enumerate(self._free):
+            if free.shape == array.shape and free.dtype == array.dtype:
+                free[...] = array
+                return self._free.pop(number)
+        self._free.clear()
+        return aligned_copy(array)
+
+    def close(self) -> None:
+        """Discard all arrays."""
+        self._kept.clear()
+        self._free.clear()
+
+
+class OuterStore:
+    """Base class of stores that encode arrays for another store, and decode them."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner = inner
+
+    @property
+    def bytes(self) -> int:
+        """Stored bytes."""
+        return self._inner.bytes
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the other store."""
+        return self._inner.keys
+
+    def drop(self, key: str) -> None:
+        """Discard arrays; see :class:`Store`."""
+        self._inner.drop(key)
+
+    def close(self) -> None:
+        """Close the other store."""
+        self._inner.close()
+
+
+def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array where kernels can read it: a copy, unless it lies so."""
+    return array if address(array) % ALIGNMENT == 0 else aligned_copy(array)
+
+
+def size_of(arrays: Arrays) -> int:
+    """Return the bytes of arrays."""
+    return sum(array.nbytes for array in arrays.values())
+
+
+def checksums(arrays: Arrays) -> Sums:
+    """Return the CRC-32 of each array."""
+    return {
+        name: zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) for name, array in arrays.items()
+    }
+
+
+def check(arrays: Arrays, sums: Sums, path: Path) -> None:
+    """Raise OutputError, which names the file, for arrays that differ from the stored ones."""
+    found = checksums(arrays)
+    wrong = [name for name, value in sums.items() if found.get(name) != value]
+    if wrong:
+        raise OutputError(f"{path} is damaged: {wrong[0]} is not what was written")
+
+
+_MANIFEST: Final = "manifest"
+_SUFFIX: Final = ".npz"
+_KEPT: Final = 2
+_OURS: Final = re.compile(r"[\w-]+\.\d+\.npz", re.ASCII)
+
+
+class FileStore:
+    """Keeps arrays in files; see the head of this file.
+
+    folder  of this rank alone; made where it is not there
+    resume  number of the commit to go on from, one of :func:`commits`; without it what an earlier store left is removed
+    note    what that commit said
+    Raises OutputError, which names the file, for one that is missing, damaged or cannot be written.
+    """
+
+    def __init__(self, folder: Path, resume: int | None = None) -> None:
+        self._folder, self._commit, self._serial = folder, 0, 0
+        self._files: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}
+        self._named: dict[int, frozenset[str]] = {}
+        self._unsynced: set[str] = set()
+        self.note: Mapping[str, Any] = {}
+        with guarded(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        if resume is not None:
+            self._resume(resume)
+        self._clear()
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files that are there, also of those that only a manifest still names."""
+        return sum(self._sizes.values())
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys; see :class:`Store`."""
+        return list(self._files)
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        """Write a file; see :class:`Store`."""
+        self._serial += 1
+        path = self._folder / f"{key}.{self._serial}{_SUFFIX}"
+        part = part_path(path)
+        with guarded(path, part):
+            save_arrays(part, arrays, {"key": key})
+            part.replace(path)
+        self._unsynced.add(path.name)
+        old = self._files.pop(key, None)
+        self._files[key], self._sizes[path.name] = path.name, path.stat().st_size
+        if old is not None:
+            self._forget(old)
+
+    def get(self, key: str) -> Arrays:
+        """Read a file and compare its checksums; see :class:`Store`."""
+        path = self._folder / self._files[key]
+        return {name: aligned(array) for name, array in _loaded(path, key).items()}
+
+    def drop(self, key: str) -> None:
+        """Remove a file, unless a manifest names it; see :class:`Store`."""
+        self._forget(self._files.pop(key))
+
+    def commit(self, note: Mapping[str, Any]) -> None:
+        """Write a manifest, then remove the one before the last and what it alone names."""
+        with guarded(self._folder):
+            for name in self._unsynced.intersection(self._files.values()):
+                sync(self._folder / name)
+        self._unsynced.clear()
+        number = self._commit + 1
+        with write_whole(_manifest(self._folder, number)) as part:
+            save_arrays(part, {}, {"files": self._files, "serial": self._serial, "note": dict(note)})
+        self._commit, self.note = number, note
+        self._named[number] = frozenset(self._files.values())
+        for old in sorted(self._named)[:-_KEPT]:
+            _manifest(self._folder, old).unlink(missing_ok=True)
+            for name in self._named.pop(old) - set(self._files.values()):
+                self._forget(name)
+
+    def close(self, *, keep: bool = False) -> None:
+        """Remove the files, or only those that no manifest names; see :class:`Store`."""
+        self._files.clear()
+        if not keep:
+            self._named.clear()
+        self._clear()
+        with suppress(OSError):  # it holds what was committed, or what is not of a store
+            self._folder.rmdir()
+
+    def _forget(self, name: str) -> None:
+        if not any(name in names for names in self._named.values()):
+            with guarded(self._folder / name):
+                (self._folder / name).unlink(missing_ok=True)
+            self._sizes.pop(name, None)
+
+    def _resume(self, number: int) -> None:
+        """Take over what a commit names."""
+        self._files, self._serial, self.note = _said(self._folder, number)
+        self._commit, names = number, frozenset(self._files.values())
+        self._named[number] = names
+        with reading(self._folder):
+            self._sizes = {name: (self._folder / name).stat().st_size for name in names}
+
+    def _clear(self) -> None:
+        """Remove what no manifest that counts names, manifests that do not count, and what was left half written."""
+        names: Collection[str] = {_manifest(self._folder, number).name for number in self._named}.union(
+            *self._named.values()
+        )
+        with guarded(self._folder):
+            remove_parts(self._folder)
+            for path in self._folder.iterdir():
+                if _OURS.fullmatch(path.name) and path.name not in names:
+                    path.unlink()
+        self._sizes = {name: size for name, size in self._sizes.items() if name in names}
+
+
+def commits(folder: Path) -> list[int]:
+    """Return the numbers of the commits from which a folder's store can go on, rising; none where there is none."""
+    found = (path.name.split(".")[1] for path in folder.glob(f"{_MANIFEST}.*{_SUFFIX}"))
+    return sorted(int(number) for number in found if number.isdecimal())
+
+
+def damage(folder: Path, number: int) -> str:
+    """Say which file of a commit is missing or damaged; nothing of one that is whole, all of whose files are read."""
+    try:
+        for key, name in _said(folder, number)[0].items():
+            _loaded(folder / name, key)
+    except OutputError as error:
+        return str(error)
+    return ""
+
+
+def note_of(folder: Path, number: int) -> Mapping[str, Any]:
+    """Return what a commit said; raises OutputError for one that is damaged."""
+    return _said(folder, number)[2]
+
+
+def rank_folder(folder: Path, rank: int) -> Path:
+    """Return the folder of a rank's store."""
+    return folder / f"rank-{rank:06d}"
+
+
+def _said(folder: Path, number: int) -> tuple[dict[str, str], int, Mapping[str, Any]]:
+    """Return the files of a commit by their keys, its serial number, and its note."""
+    manifest = _manifest(folder, number)
+    with reading(manifest):
+        said = load_metadata(manifest)
+        return dict(said["files"]), int(said["serial"]), said["note"]
+
+
+def _loaded(path: Path, key: str) -> Arrays:
+    arrays, metadata = load_arrays(path)
+    if metadata != {"key": key}:
+        raise OutputError(f"{path} is damaged: it holds {metadata}, not {key}")
+    return arrays
+
+
+def _manifest(folder: Path, number: int) -> Path:
+    return folder / f"{_MANIFEST}.{number}{_SUFFIX}"

@@ -1,0 +1,259 @@
+"""The forward run with its checkpoints: the executor of a checkpoint plan.
+
+A restart is all that the model saves. A level is the mixing ratios and the air. Records of steps stay in memory:
+the steps of an hour share the fields of their forcing. Snapshots become arrays, which any store accepts.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from math import inf
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.inverse.checkpoints.actions import (
+    Action,
+    Advance,
+    DiscardLevels,
+    DiscardRestart,
+    Place,
+    Restore,
+    Reverse,
+    Sizes,
+)
+from airshed.inverse.checkpoints.choice import Stores
+from airshed.inverse.checkpoints.commits import AnyCommits, Part
+from airshed.inverse.checkpoints.stores import Arrays, aligned, size_of
+from airshed.inverse.reverse.derivatives import derivatives_of, observing
+from airshed.inverse.reverse.runners import ReverseStep
+from airshed.kernels.step.data import Level
+from airshed.models.air.model import AirModel
+from airshed.models.air.programs.records import StepRecord
+from airshed.runtime.clock import Clock
+from airshed.runtime.model import Snapshot
+
+_TILED: Final = "tiled."
+_WHOLE: Final = "whole."
+_METADATA: Final = "metadata"
+
+_STATE: Final = "tiled.state."
+_RESTART: Final = "restart-"
+_LEVEL: Final = "level-"
+
+
+class Trajectory:
+    """Executes the actions of a plan with a model.
+
+    ends       [s] of the steps of the first run
+    begin      [s] of the first
+    recomputed number of steps recomputed so far
+    left       number of steps still to be reversed; None in the forward run
+    planned    [s] the ends of steps that are planned in the forward run
+    """
+
+    def __init__(self, model: AirModel, stores: Stores) -> None:
+        self._model, self._stores = model, stores
+        self.derivatives = derivatives_of(model, share=True)
+        self.begin = model.seconds
+        self.ends: list[float] = []
+        self.recomputed = 0
+        self.left: int | None = None
+        self.planned: list[float] = []
+        self._records: dict[int, StepRecord] = {}
+        self._at_hand: dict[int, Level] = {}  # levels that the next reversed step reads, too
+        self._done = 0  # actions of the forward run or the backward pass
+
+    @property
+    def sizes(self) -> Sizes:
+        """The size of a restart and of a level on the rank that has the greatest, so that all ranks plan alike."""
+        model, state = self._model, self._model.stepper.state
+        own = size_of(as_arrays(model.save())), state.q.nbytes + state.air.nbytes + self.derivatives.record_bytes
+        return Sizes(*(int(model.subdomain.greatest(float(each))) for each in own))
+
+    def run(self, actions: Iterator[Action], clocks: Iterable[tuple[Clock, float]], seen: Callable[[], None]) -> None:
+        """Make the first run by the actions of a plan, cut short where the run ends.
+
+        clocks  one after the other, with the time [s] to which each leads; `seen` is called there and after each batch
+        """
+        wanted = islice(actions, self._done, None)
+        action = next(wanted)
+        for clock, until in clocks:
+            while self._model.seconds < until:
+                number = len(self.ends)
+                while not isinstance(action, Advance) or number >= action.last:
+                    if isinstance(action, Advance):
+                        self._store_restarts(action, number)
+                    else:
+                        self.do(action)
+                    action, self._done = next(wanted), self._done + 1
+                self._store_restarts(action, number)
+                most = 1 if action.save_levels else min(self._model.pace.batch, action.last - number)
+                ends = clock.next_steps(until, most)
+                self._advance(action, number, ends)
+                self.ends += ends
+                self.planned = clock.planned
+                seen()
+
+    def reverse(self, actions: Iterable[Action]) -> Iterator[ReverseStep]:
+        """Execute the backward actions; yield the steps to reverse, the last one first."""
+        if self.left is None:
+            self.left, self._done = len(self.ends), 0
+        for action in islice(actions, self._done, None):
+            self._at_hand.clear()
+            if isinstance(action, Reverse):
+                for step in reversed(range(action.first, self.left)):
+                    self.left = step
+                    yield self._reverse_step(step)
+                    self._at_hand = {number: each for number, each in self._at_hand.items() if number <= step}
+            else:
+                self.do(action)
+            self._done += 1
+
+    def do(self, action: Action) -> None:
+        """Execute an action that reverses nothing."""
+        match action:
+            case Advance():
+                for step in range(action.first, action.last):
+                    self._store_restarts(action, step)
+                    self._advance(action, step, self.ends[step : step + 1])
+                    self.recomputed += 1
+                self._store_restarts(action, action.last)
+            case Restore(step, store):
+                self._model.restore(as_snapshot(self._stores.restarts[store].get(_restart(step))))
+            case DiscardRestart(step, store):
+                self._stores.restarts[store].drop(_restart(step))
+            case DiscardLevels(first, last, store):
+                for level in range(first + 1, last + 1):
+                    self._stores.levels[store].drop(_level(level))
+                    self._records.pop(level - 1, None)
+
+    def record(self, step: int) -> StepRecord:
+        """Return the record of a step in the part of the run that is being reversed."""
+        return self._records[step]
+
+    def parts(self) -> Mapping[str, Part]:
+        """Return the restarts, and in the forward pass the model; see ``commits.Committed``."""
+        found = {key: Part(0, partial(self._stores.restarts[place].get, key)) for place, key in self._stored_restarts()}
+        found["ends"] = Part(len(self.ends), lambda: {"ends": np.array(self.ends)})
+        if self.left is None:
+            found["model"] = Part(len(self.ends), lambda: as_arrays(self._model.save()))
+        return found
+
+    def facts(self) -> Mapping[str, Any]:
+        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        levels = [(place, number) for number, place in self._stored_levels().items()]
+        return {
+            "left": self.left, "done": self._done, "recomputed": self.recomputed, "planned": self.planned,
+            "restarts": self._stored_restarts(), "levels": levels,
+        }  # fmt: skip
+
+    def resume(self, commits: AnyCommits) -> None:
+        """Restore what was committed; levels are recomputed from the restarts."""
+        assert commits.note is not None
+        said = commits.note
+        self.ends = [float(end) for end in commits.get("ends")["ends"]]
+        for place, key in said["restarts"]:
+            self._stores.restarts[place].put(key, commits.get(key))
+        self._make_levels({number: place for place, number in said["levels"]}, said["restarts"])
+        self.left, self._done, self.recomputed = said["left"], said["done"], said["recomputed"]
+        self.planned = list(said["planned"])
+        if self.left is None:
+            self._model.restore(as_snapshot(commits.get("model")))
+
+    def _make_levels(self, levels: Mapping[int, Place], restarts: Iterable[tuple[Place, str]]) -> None:
+        """Recompute the steps whose levels were stored, each stretch from the last restart before it."""
+        stores = {_number(key): place for place, key in restarts}
+        at = -1
+        for level in sorted(levels):
+            first = max(step for step in stores if step < level)
+            if at != level - 1:
+                self.do(Restore(first, stores[first]))
+                at = first
+            for step in range(at, level):
+                action = Advance(step, step + 1, save_levels=step + 1 == level, store=levels[level])
+                self._advance(action, step, self.ends[step : step + 1])
+            at = level
+
+    def _stored_restarts(self) -> list[tuple[Place, str]]:
+        stores = self._stores.restarts
+        return [(place, key) for place, store in stores.items() for key in store.keys if key.startswith(_RESTART)]
+
+    def _stored_levels(self) -> dict[int, Place]:
+        stores = self._stores.levels
+        return {_number(key): place for place, store in stores.items() for key in store.keys if key.startswith(_LEVEL)}
+
+    def _advance(self, action: Advance, number: int, ends: list[float]) -> None:
+        if not action.save_levels:
+            self._model.step_through(ends)
+            return
+        with observing(self._model, lambda record: self._records.__setitem__(number, record.detached())):
+            self._model.step_through(ends)
+        state = self._model.stepper.state
+        self._stores.levels[action.store].put(_level(number + 1), {"q": state.q, "air": state.air})
+
+    def _store_restarts(self, action: Advance, step: int) -> None:
+        store = self._stores.restarts[action.store]
+        if step in action.restarts and _restart(step) not in store.keys:
+            store.put(_restart(step), as_arrays(self._model.save()))
+
+    def _reverse_step(self, step: int) -> ReverseStep:
+        newest, restart = self._stored(step + 1), self._restart(step)
+        assert newest is not None
+        if restart is not None:
+            first, earlier = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
+            return ReverseStep(self._records[step], (earlier, first, newest), aligned(restart[f"{_STATE}tendency"]))
+        beginning, now = self._restart(step - 1), self._stored(step)
+        before = self._stored(step - 1) if beginning is None else self._level(beginning, "q", "air")
+        assert now is not None
+        assert before is not None
+        return ReverseStep(self._records[step], (before, now, newest), self._records[step - 1])
+
+    def _stored(self, number: int) -> Level | None:
+        """Return a level, which is read from its store once for the three steps that need it."""
+        store = next((each for each in self._stores.levels.values() if _level(number) in each.keys), None)
+        if store is None:
+            return None
+        if number not in self._at_hand:
+            arrays = store.get(_level(number))
+            self._at_hand[number] = Level(aligned(arrays["q"]), aligned(arrays["air"]))
+        return self._at_hand[number]
+
+    def _restart(self, step: int) -> Arrays | None:
+        return next((s.get(_restart(step)) for s in self._stores.restarts.values() if _restart(step) in s.keys), None)
+
+    def _level(self, restart: Arrays, q: str, air: str) -> Level:
+        return Level(aligned(restart[_STATE + q]), aligned(restart[_STATE + air]))
+
+
+def _restart(step: int) -> str:
+    return f"{_RESTART}{step}"
+
+
+def _level(number: int) -> str:
+    return f"{_LEVEL}{number}"
+
+
+def _number(key: str) -> int:
+    return int(key.rpartition("-")[2])
+
+
+def steps_expected(model: AirModel, until: float) -> int:
+    """Return about how many steps a run will have, by the longest step of now."""
+    step = model.longest_step(min(until, model.next_change()))
+    return max(1, int((until - model.seconds) / step)) if step < inf else 1
+
+
+def as_arrays(snapshot: Snapshot) -> Arrays:
+    """Return a snapshot as arrays; its plain values as the bytes of their JSON."""
+    metadata = np.frombuffer(json.dumps(dict(snapshot.metadata)).encode(), np.uint8)
+    tiled = {_TILED + name: array for name, array in snapshot.tiled.items()}
+    return tiled | {_WHOLE + name: array for name, array in snapshot.whole.items()} | {_METADATA: metadata}
+
+
+def as_snapshot(arrays: Arrays) -> Snapshot:
+    """Return the snapshot of :func:`as_arrays`."""
+    tiled = {name.removeprefix(_TILED): array for name, array in arrays.items() if name.startswith(_TILED)}
+    whole = {name.removeprefix(_WHOLE): array for name, array in arrays.items() if name.startswith(_WHOLE)}
+    return Snapshot(tiled, whole, json.loads(arrays[_METADATA].tobytes()))

@@ -1,0 +1,1 @@
+"""A run of a case as a differentiable function of chosen inputs."""

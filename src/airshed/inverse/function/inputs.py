@@ -1,0 +1,353 @@
+"""Emission with factors: each source in parts that the same controls act on, each part an exact multiple of its own.
+
+What a run as a function is given: factors on emission and on rates, initial mixing ratios and boundary values.
+
+Each class knows its inputs as the case has them (``own``), gives a model other values before its first step, and reads
+their adjoints off those of the run.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.constants import SECONDS_PER_DAY, SECONDS_PER_HOUR
+from airshed.core.errors import CaseError
+from airshed.core.text import suggestion
+from airshed.inverse.backward import Adjoints
+from airshed.models.air.case.inverse import ControlSection
+from airshed.models.air.emissions import Inventory
+from airshed.models.air.model import AirModel
+from airshed.models.air.rates import RateFactors
+from airshed.parallel.domain import Subdomain
+from airshed.process.context import Source
+
+Array = npt.NDArray[np.float64]
+Item = TypeVar("Item")
+
+Controls = Mapping[str, Array]
+"""Factors [1] by the name of their control."""
+
+_EVERYWHERE: Final = "sectors and regions are those of an inventory, and this case has none (emissions.inventory)"
+
+
+@dataclass(frozen=True)
+class Acting:
+    """A control that acts on a part of a source, and the number of the part's region among those of the control."""
+
+    control: ControlSection
+    region: int | None
+
+    def place(self, hour: int) -> tuple[int, ...]:
+        """Return where the factor of an hour of the day (UTC) stands in the control's array."""
+        part = hour * self.control.parts_of_day // 24
+        return (part,) if self.region is None else (part, self.region)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a source, without factors, and for each of its species the controls that act on it."""
+
+    source: Source
+    acting: tuple[tuple[Acting, ...], ...]
+
+
+class Factors:
+    """The factors of all controls, and the hour of the day that holds a time [s] since the start.
+
+    subdomain  the columns of this rank, which its sources emit into; controls are of the whole area on all ranks
+    """
+
+    def __init__(self, start: np.datetime64, subdomain: Subdomain) -> None:
+        self.controls: Controls = {}
+        self.subdomain = subdomain
+        self._late = float((start - start.astype("datetime64[D]")) / np.timedelta64(1, "s"))
+
+    def hour(self, seconds: float) -> int:
+        """Return the hour of the day, 0 to 23, UTC."""
+        return int((self._late + seconds) % SECONDS_PER_DAY // SECONDS_PER_HOUR)
+
+    def of(self, acting: Acting, hour: int) -> Any:
+        """Return a factor in an hour of the day: a number, or an array (lat, lon) of this rank's columns."""
+        factor = self.controls[acting.control.name][acting.place(hour)]
+        return self.subdomain.window.of(factor) if acting.control.per == "cell" else factor
+
+
+class FactoredSource:
+    """A source whose parts are multiplied by factors:  rate[k] = sum over parts p of product of f_b, p  x  rate_p[k].
+
+    It has the species, levels and changes of the source itself; a factor changes with the full hour UTC.
+    """
+
+    def __init__(self, source: Source, parts: Sequence[Part], factors: Factors) -> None:
+        self.species, self.levels, self.changes = source.species, source.levels, source.changes
+        self._parts, self._factors = parts, factors
+
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell], (species, levels, lat, lon)."""
+        hour, total = self._factors.hour(seconds), np.zeros(())
+        for part in self._parts:
+            rate = np.array(part.source.rate(seconds))
+            for row, acting in enumerate(part.acting):
+                for each in acting:
+                    rate[row] *= self._factors.of(each, hour)
+            total = total + rate
+        return total
+
+    def add_gradient(self, seconds: float, adjoint: Mapping[str, Array], into: Mapping[str, Array]) -> None:
+        """Add the gradient by the factors, of one period that begins at a time [s].
+
+            dJ/df_b = sum over cells of  dJ/drate  x  rate_p  x  product of the other factors
+
+        adjoint  dJ/drate [s/mol] of a period by species, (level, lat, lon): of a rate, so that its length is in it
+        Adjoints and gradients are of the whole area; all ranks call this together.
+        """
+        hour, own = self._factors.hour(seconds), self._factors.subdomain.window.of
+        for part in self._parts:
+            if any(part.acting):
+                rate = part.source.rate(seconds)
+                for row, acting in enumerate(part.acting):
+                    worth = np.sum(own(adjoint[self.species[row]][: rate.shape[1]]) * rate[row], axis=0)
+                    self._share(worth, acting, hour, into)
+
+    def _share(self, worth: Array, acting: Sequence[Acting], hour: int, into: Mapping[str, Array]) -> None:
+        for each in acting:
+            others = prod(self._factors.of(other, hour) for other in acting if other is not each)
+            found, place = self._factors.subdomain.whole(worth * others), each.place(hour)
+            into[each.control.name][place] += found if each.control.per == "cell" else found.sum()
+
+
+def factored(sources: Iterable[Source], controls: Sequence[ControlSection], factors: Factors) -> list[FactoredSource]:
+    """Return sources on which the controls of emission act.
+
+    raises  CaseError for a sector or region that emits nothing here, or a control on species without emission
+    """
+    given, chosen = list(sources), [each for each in controls if each.of == "emission"]
+    _check(given, chosen)
+    return [FactoredSource(source, _parts(source, chosen), factors) for source in given]
+
+
+def gradient_by_factors(
+    sources: Iterable[FactoredSource], species: Sequence[str], adjoints: Mapping[float, Array], into: Controls
+) -> None:
+    """Add the gradient by the factors of all sources.
+
+    species   of the mechanism, in the order of the adjoints
+    adjoints  dJ/drate [s/mol] in periods, by the beginning [s] of each: (species, level, lat, lon)
+    """
+    given = list(sources)
+    for begin, adjoint in adjoints.items():
+        by_species = dict(zip(species, adjoint, strict=True))
+        for source in given:
+            source.add_gradient(begin, by_species, into)
+
+
+def _parts(source: Source, controls: Sequence[ControlSection]) -> list[Part]:
+    mine = [each for each in controls if set(each.species) & set(source.species)]
+    if not isinstance(source, Inventory):
+        acting = [Acting(each, None) for each in mine if not each.sectors and not each.regions]
+        return [_part(source, acting)]
+    sectors = _alike(source.sectors, lambda name: tuple(not c.sectors or name in c.sectors for c in mine))
+    countries = _alike(source.countries, lambda name: tuple(_region(c, name) for c in mine))
+    found = []
+    for of_sectors, some in sectors.items():
+        for regions, several in countries.items():
+            acts = zip(mine, of_sectors, regions, strict=True)
+            acting = [Acting(c, region if c.per == "region" else None) for c, on, region in acts if on and region >= 0]
+            found.append(_part(source.selected(some, several), acting))
+    return found
+
+
+def _region(control: ControlSection, country: str) -> int:
+    """Return the number of a country among the regions of a control; 0 where it acts on all, -1 where not on it."""
+    if not control.regions:
+        return 0
+    return control.regions.index(country) if country in control.regions else -1
+
+
+def _part(source: Source, acting: Sequence[Acting]) -> Part:
+    return Part(source, tuple(tuple(a for a in acting if name in a.control.species) for name in source.species))
+
+
+def _alike(names: Iterable[str], of: Callable[[str], Item]) -> dict[Item, list[str]]:
+    found: dict[Any, list[str]] = {}
+    for name in names:
+        key: Hashable = of(name)
+        found.setdefault(key, []).append(name)
+    return found
+
+
+def _check(sources: Sequence[Source], controls: Sequence[ControlSection]) -> None:
+    inventories = [source for source in sources if isinstance(source, Inventory)]
+    emitted = {name for source in sources for name in source.species}
+    for control in controls:
+        if not set(control.species) & emitted:
+            raise CaseError(f"the control {control.name} acts on {', '.join(control.species)}, which nothing emits")
+        for what, asked in (("sectors", control.sectors), ("regions", control.regions)):
+            known = [name for each in inventories for name in (each.sectors if what == "sectors" else each.countries)]
+            for name in asked:
+                if name not in known:
+                    why = suggestion(name, known) if known else _EVERYWHERE
+                    raise CaseError(f"the control {control.name}: {name!r} of its {what} emits nothing here; {why}")
+
+
+class Inputs(ABC):
+    """Inputs of one kind.
+
+    own            their values as the case has them, by name
+    source_levels  lowest levels for which adjoints of sources are requested
+    reactions      whether factors on the rates of reactions are
+    """
+
+    own: Mapping[str, Array]
+    source_levels: int = 1
+    reactions: bool = False
+
+    @abstractmethod
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """Give the model values of all of them, at its beginning; raises CaseError for values that cannot be."""
+
+    @abstractmethod
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """Return their adjoints, of a run with these values."""
+
+
+class EmissionFactors(Inputs):
+    """Factors on emission, by the names of controls, see :mod:`airshed.inverse.function.inputs`.
+
+    Shapes: () for the domain, (region,) or (lat, lon); with the parts of the day in front where there are several.
+    """
+
+    def __init__(self, model: AirModel, controls: Sequence[ControlSection]) -> None:
+        self._model, self._factors = model, Factors(model.parts.start, model.subdomain)
+        self._sources = factored(model.sources.sources, controls, self._factors)
+        self.source_levels = max((source.levels for source in self._sources), default=1)
+        self._shapes = {each.name: _shape(each, model.whole.shape[1:]) for each in controls}
+        self.own = {name: np.ones(each[1:] if each[0] == 1 else each) for name, each in self._shapes.items()}
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        self._factors.controls = self._whole(values)
+        self._model.sources.replace(self._sources)
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        self._factors.controls = self._whole(values)
+        into = {name: np.zeros(shape) for name, shape in self._shapes.items()}
+        gradient_by_factors(self._sources, self._model.network.names, found.sources, into)
+        return {name: each.reshape(self.own[name].shape) for name, each in into.items()}
+
+    def _whole(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: values[name].reshape(shape) for name, shape in self._shapes.items()}
+
+
+def _shape(control: ControlSection, columns: tuple[int, ...]) -> tuple[int, ...]:
+    behind = {"domain": (), "region": (len(control.regions),), "cell": columns}
+    return (control.parts_of_day, *behind[control.per])
+
+
+class _OfSpecies(Inputs):
+    """What inputs of species have in common: their rows among those of the mechanism."""
+
+    def __init__(self, model: AirModel, kind: str, names: Iterable[str]) -> None:
+        known = model.network.names
+        for name in names:
+            if name not in known:
+                raise CaseError(f"inputs {kind}: {name!r} is no species of the mechanism; {suggestion(name, known)}")
+        self._model, self._kind = model, kind
+        self._rows = {name: model.network.index(name) for name in names}
+
+    def _taken(self, values: Mapping[str, Array], whole: Array) -> Array:
+        """Return mixing ratios (species, ...) with the given ones in their places."""
+        found = np.array(whole)
+        for name, row in self._rows.items():
+            if values[name].min(initial=0.0) < 0.0 or values[name].max(initial=0.0) > 1.0:
+                raise CaseError(f"input {self._kind} {name}: there are mixing ratios below 0 or above 1 mol/mol")
+            found[row] = values[name]
+        return found
+
+    def _of(self, whole: Array) -> dict[str, Array]:
+        return {name: np.array(whole[row]) for name, row in self._rows.items()}
+
+
+class InitialAir(_OfSpecies):
+    """Mixing ratios at the beginning, with the spin-up in the run, (level, lat, lon) [mol/mol]."""
+
+    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
+        super().__init__(model, "initial", names)
+        self.own = self._of(model.subdomain.whole(model.mixing_ratios()))
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        subdomain = self._model.subdomain
+        whole = self._taken(values, subdomain.whole(self._model.mixing_ratios()))
+        self._model.begin_with(subdomain.window.of(whole))
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        return self._of(found.initial)
+
+
+class BoundaryAir(_OfSpecies):
+    """Lateral boundary profile, (level,) [mol/mol]; the air at the beginning stays as it is."""
+
+    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
+        super().__init__(model, "boundary", names)
+        if model.forcing.boundary is not None:
+            raise CaseError("the input boundary is a profile; this run has boundary concentrations along its faces")
+        self.own = self._of(np.asarray(model.constants.profile))
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        constants = self._model.constants
+        self._model.set_boundary(self._taken(values, np.asarray(constants.profile)), np.asarray(constants.top))
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        return self._of(found.boundary_profile)
+
+
+class TopAir(_OfSpecies):
+    """Mixing ratios above the area, () [mol/mol]."""
+
+    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
+        super().__init__(model, "top", names)
+        self.own = self._of(np.asarray(model.constants.top))
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        constants = self._model.constants
+        self._model.set_boundary(np.asarray(constants.profile), self._taken(values, np.asarray(constants.top)))
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        return self._of(found.top)
+
+
+class ReactionRates(Inputs):
+    """Factors on the rate constants of reactions, by their labels, ()."""
+
+    reactions = True
+
+    def __init__(self, model: AirModel, factors: RateFactors) -> None:
+        self._model, self._factors = model, factors
+        labels = [each.label for each in model.network.reactions]
+        self._numbers = {label: labels.index(label) for label in factors.values}
+        self.own = {label: np.ones(()) for label in factors.values}
+
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        for label in self._numbers:
+            if values[label] <= 0.0:
+                raise CaseError(f"input rates {label}: a factor of {float(values[label]):g}; it is to be above 0")
+            self._factors.values[label] = float(values[label])
+        self._model.forcing.renew()
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`; the run knows that of a relative change of the rate, k df/f."""
+        assert found.reactions is not None
+        return {label: found.reactions[number] / values[label] for label, number in self._numbers.items()}

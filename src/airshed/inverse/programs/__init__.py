@@ -1,1 +1,0 @@
-"""Executors of derivatives over programs: replay, tangent, recomputation and adjoint of recorded steps."""

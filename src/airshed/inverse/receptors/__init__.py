@@ -1,0 +1,1 @@
+"""Sensitivities of receptors of each model, as datasets and reports."""

@@ -1,0 +1,349 @@
+"""The sensitivities of a box in order of their size, as a table and as a file.
+
+Adjoints of the kinds of `cells` stages of boxes, from the end of a run to its start.
+
+Sensitivities of boxes: of one species at some time to rate constants, initial values, emission and deposition.
+
+Everything is relative: with c the species at the time, d ln c / d ln k_r of each rate constant k_r, whatever it depends
+on, over the whole time; d ln c / d ln c_s(start) of each species s; of the emission and the deposition of a species, as
+a factor on them over the whole time. Exact for the steps that were accepted, whose lengths count as given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.atomic import write_whole
+from airshed.core.errors import CaseError, DataError
+from airshed.core.report import Table
+from airshed.core.text import listed, suggestion
+from airshed.core.units import quantity
+from airshed.kernels.cells import pack_cells, unpack_cells
+from airshed.kernels.rates import REFERENCE_DENSITY
+from airshed.kernels.step.data import Level, Share
+from airshed.mechanism import ReactionNetwork, load_mechanism
+from airshed.models.box.conditions import BoxConditions
+from airshed.models.box.forcing import UNNEEDED
+from airshed.models.box.gauss_seidel import GaussSeidelCells, GaussSeidelStep
+from airshed.models.box.model import BoxModel
+from airshed.models.box.rosenbrock import BoxInterval, Expansion, table_of
+from airshed.models.box.run import Conditions, States, prepare
+from airshed.models.box.series import Series, add_terms
+from airshed.program.execute import walk_backwards
+from airshed.program.stage import Stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray as xr
+
+KINDS: Final = {
+    "rate": ("reaction", "rate constant"), "initial": ("species", "initial value"), "emission": ("emitted", "emission"),
+    "deposition": ("deposited", "deposition"),
+}  # fmt: skip
+"""Variable of a data set of sensitivities -> its dimension, and what it is called."""
+
+MOST: Final = 20
+"""Rows of a table and bars of a picture."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A sensitivity: of which kind (a key of :data:`KINDS`), of what, that in words, and its value [1]."""
+
+    kind: str
+    name: str
+    text: str
+    value: float
+
+
+def ranked(found: "xr.Dataset") -> list[Ranked]:
+    """Return the sensitivities of :func:`airshed.inverse.box_sensitivity` that are not 0, the largest first.
+
+    Of many cells it is the mean over those that there is something of the species in.
+    """
+    listed = []
+    for kind, (along, _) in KINDS.items():
+        if kind not in found:
+            continue
+        values = found[kind].mean("cell") if "cell" in found.dims else found[kind]
+        names = [str(name) for name in found[along].values]
+        texts = [_equation(str(text)) for text in found["equation"].values] if kind == "rate" else names
+        numbers = np.asarray(values.values, np.float64).tolist()
+        rows = zip(names, texts, numbers, strict=True)
+        listed += [Ranked(kind, name, text, value) for name, text, value in rows if np.isfinite(value) and value]
+    return sorted(listed, key=lambda each: -abs(each.value))
+
+
+def ranking_table(found: "xr.Dataset") -> Table:
+    """Return the largest sensitivities as a table."""
+    species, rows = found.attrs["gradient"], ranked(found)
+    label = f"d ln {species} / d ln"
+    shown = [(KINDS[each.kind][1], each.name, each.text, each.value) for each in rows[:MOST]]
+    of = ", mean of cells" if "cell" in found.dims else ""
+    title = f"Sensitivity of {species} at {found.attrs['time'] / 3600.0:g} h{of}"
+    note = f"The largest {len(shown)} of {len(rows)} that are not 0."
+    return Table(title, ("what", "name", "of", label), shown, note)
+
+
+def write_sensitivity(found: "xr.Dataset", path: Path) -> None:
+    """Write all sensitivities as netCDF, or for ".csv" as rows, the largest first; raise OutputError."""
+    with write_whole(path) as part:
+        if path.suffix.lower() != ".csv":
+            found.to_netcdf(part, engine="netcdf4")
+            return
+        lines = [f"what,name,of,d ln {found.attrs['gradient']} / d ln [1]"]
+        for each in ranked(found):
+            words = (KINDS[each.kind][1], each.name, each.text)
+            lines.append(",".join([*map(_quoted, words), repr(each.value)]))
+        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _equation(text: str) -> str:
+    """Return a reaction without its label and its rate."""
+    _, _, behind = text.rpartition(">")
+    return behind.partition(":")[0].strip() or text
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a CSV file has it."""
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n') else text
+
+
+Array = npt.NDArray[np.float64]
+
+_NO_VALUES: Final[Any] = None  # a program of one stage copies none
+
+_AIR = 2
+"""The input of the solver that is the density of air."""
+
+
+@dataclass
+class BoxAdjoints:
+    """Adjoints of what boxes are given, each (.., cell).
+
+    initial     (species) of concentrations [molecules cm-3] at the start;  start  these concentrations
+    rates       (reaction) of a factor on each rate;  emission  (emitted), deposition  (deposited) likewise, or None
+                where deposition has no adjoint
+    """
+
+    initial: Array
+    start: Array
+    rates: Array
+    emission: Array
+    deposition: Array | None
+
+
+def backward(model: BoxModel, species: int) -> BoxAdjoints:
+    """Return the adjoints of a species at the end of a run of which there are records."""
+    gauss_seidel = isinstance(model.cells, GaussSeidelCells)
+    adjoint = GaussSeidelAdjoint(model, species) if gauss_seidel else RosenbrockAdjoint(model, species)
+    for records in reversed(model.records or []):
+        walk_backwards(model.program, {"cells": adjoint}, _NO_VALUES, records)
+    return adjoint.finish()
+
+
+class RosenbrockAdjoint:
+    """Adjoint of the `cells` stage of Rosenbrock methods; the working adjoint is (species, cell)."""
+
+    def __init__(self, model: BoxModel, species: int) -> None:
+        self._model, forcing, network = model, model.forcing, model.network
+        cells = forcing.cells
+        self._adjoint = np.zeros((len(network.species), cells))
+        self._adjoint[species] = 1.0
+        self._rates = np.zeros((len(network.reactions), cells))
+        self._emission = np.zeros((len(forcing.emitted), cells))
+        self._lost = np.zeros((len(network.species), cells))
+        everything = tuple(range(len(network.species)))
+        # A solver has loss rates of all species where these are diluted with their air.
+        self._losses = np.array(everything if forcing.air_changes else forcing.deposited, np.intp)[:, None]
+
+    def run(self, number: int, stage: Stage, given: Sequence[BoxInterval | Expansion]) -> None:
+        """Take the adjoint over a step, of which `given` is the record."""
+        emitted, adjoint = len(self._emission), self._adjoint
+        for done in reversed(given):
+            cells = done.cells
+            if isinstance(done, Expansion):
+                adjoint[:, cells] *= done.factor
+                continue
+            initial, rates, sources = _back_over(done, adjoint[:, cells], emitted, self._model.forcing.air_changes)
+            adjoint[:, cells] = initial
+            self._rates[:, cells] += rates
+            self._emission[:, cells] += sources[:emitted]
+            self._lost[self._losses, cells] += sources[emitted:]
+
+    def finish(self) -> BoxAdjoints:
+        """Return the adjoints at the start."""
+        deposition = self._lost[list(self._model.forcing.deposited)]
+        return BoxAdjoints(self._adjoint, _start(self._model)[0], self._rates, self._emission, deposition)
+
+
+class GaussSeidelAdjoint:
+    """Adjoint of the `cells` stage of the two-step formula, by that of the kernel, in mixing ratios c/M."""
+
+    def __init__(self, model: BoxModel, species: int) -> None:
+        assert isinstance(model.cells, GaussSeidelCells)
+        self._model, self._cells, self._species = model, model.cells, len(model.network.species)
+        self._emitted = list(model.forcing.emitted)
+        self._emission = np.zeros((len(self._emitted), 1))
+        self._layout, self._reverser = model.cells.layout, model.cells.reverser()
+        self._nothing = self._layout.zeros(self._species, 1)
+        self._newest = model.cells.mixing_ratios()
+        self._level: Level | None = None
+        self._reverser.start(self._nothing)
+        weight = np.zeros((self._species, 1, 1, 1))
+        weight[species] = REFERENCE_DENSITY * self._layout.unpack(model.cells.air())[0]
+        self._reverser.x[...] = self._layout.pack(weight, padding="constant")
+
+    def run(self, number: int, stage: Stage, given: GaussSeidelStep) -> None:
+        """Take the adjoint over a step, of which `given` is the record."""
+        forcing, levels = self._cells.forcing_of(given, self._newest)
+        sources = self._layout.zeros(self._species, 1)
+        self._reverser.reverse(forcing, levels, self._nothing, [Share(1.0, sources)])
+        if self._emitted and forcing.column is not None:
+            emission = self._layout.unpack(forcing.column.emission)
+            self._emission += (self._layout.unpack(sources)[self._emitted] * emission)[:, 0, 0]
+        self._newest, self._level = given.q, levels[1]
+
+    def finish(self) -> BoxAdjoints:
+        """Return the adjoints at the start."""
+        assert self._level is not None
+        self._reverser.finish(self._level)
+        self._reverser.close()
+        start, air = _start(self._model)
+        initial = self._layout.unpack(self._reverser.x)[:, 0, 0] / air
+        return BoxAdjoints(initial, start, self._reverser.reactions.sum(axis=(0, 1))[:, None], self._emission, None)
+
+
+def _start(model: BoxModel) -> tuple[Array, Array]:
+    """Return the concentrations (species, cell) and the density of air (1, 1 or cell) at the start."""
+    begin = model.begin.at
+    air = model.forcing.at([begin])
+    return model.forcing.start(begin, air), air.get("M", np.full((1, 1), UNNEEDED["M"])).T
+
+
+def _back_over(interval: BoxInterval, bar: Array, emitted: int, air_changes: bool) -> tuple[Array, Array, Array]:
+    """Return adjoints at the beginning of an interval, of rates, and of emissions and losses, each (.., cell)."""
+    count, width = len(interval.cells), interval.solver.kernel.shape.width
+    rows = [*interval.rows, *_gains(interval, emitted, air_changes)]
+    adjoint, inputs = pack_cells(bar, width), table_of(rows, count, width)
+    found = interval.solver.reversed().reverse(adjoint, inputs, interval.recorded(), 0.0, interval.length)
+    initial, rates, sources = (unpack_cells(each, count) for each in (found.adjoint, found.rates, found.sources))
+    return initial, rates, sources
+
+
+def _gains(interval: BoxInterval, emitted: int, air_changes: bool) -> Sequence[Array]:
+    """Return what emissions and losses gain as a factor on them grows: themselves, without dilution with the air."""
+    sources = list(interval.rows[len(interval.solver.kernel.inputs) :])
+    if not air_changes:
+        return sources
+    air = Series(interval.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
+    growth = air.derivative_of_logarithm(np.array([interval.length])).coefficients[:, 0]
+    return [*sources[:emitted], *(add_terms(loss, growth) for loss in sources[emitted:])]
+
+
+def box_sensitivity(
+    mechanism: "ReactionNetwork | str | Path", conditions: Conditions, of: str, states: States | None = None, *,
+    at: str | None = None, threads: int = 1, allow_code: bool = False,
+) -> "xr.Dataset":  # fmt: skip
+    """Return how a species of a box, or of many, depends on all that the box is given.
+
+        found = box_sensitivity("emep", "cases/emep-box/conditions.toml", "O3", at="36 h")
+        found.rate.sortby(abs(found.rate))[-20:]
+
+    of       the species;  at  local time from midnight of the first day, by default the end
+    returns  value       [molecules cm-3] of the species then
+             rate        (reaction,)   d ln value / d ln k
+             initial     (species,)    d ln value / d ln of the concentration at the start
+             initial_absolute          d value / d of that concentration, of species that there are none of, too
+             emission    (emitted,)    by a factor on all of the emission of a species;  deposition  (deposited,), not
+                                       by gauss-seidel
+             each with `cell` behind where there are many boxes
+    Raises what :func:`airshed.box` raises, CaseError in single precision and for many boxes by gauss-seidel, DataError
+    where value is 0.
+    """
+    network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
+    if network.sums:
+        raise CaseError(
+            f"gradient of {of}: {listed(sorted(network.sums))} of {network.name} is a sum of species, which a gradient"
+            " would take for a species of its own; write each such reaction once for each species of the sum"
+        )
+    run = prepare(network, conditions, states, threads, allow_code=allow_code)
+    name, seconds = _target(run.model, of, at)
+    if seconds < _end(run.model.conditions):
+        shorter = _until(run.model.conditions, seconds)
+        run.simulation.close()
+        run = prepare(network, shorter, states, threads, allow_code=allow_code)
+    with run.simulation:
+        model = run.model
+        model.record()
+        run.simulation.run()
+        species = model.network.index(name)
+        return _dataset(model, name, model.concentrations()[species].copy(), backward(model, species))
+
+
+def _end(conditions: BoxConditions) -> float:
+    return float(conditions.time.start.value + conditions.time.length.value)
+
+
+def _target(model: BoxModel, of: str, at: str | None) -> tuple[str, float]:
+    """Return the species, and the time [s since local midnight of the first day]."""
+    names = {name.casefold(): name for name in model.network.names}
+    if of.casefold() not in names:
+        raise CaseError(f"gradient of {of}: no species of {model.network.name}; {suggestion(of, model.network.names)}")
+    end = _end(model.conditions)
+    time = end if at is None else quantity(at, ("s",), where="at").value
+    if not model.conditions.time.start.value < time <= end:
+        span = f"{model.conditions.time.start.text} and {end / 3600.0:g} h"
+        raise CaseError(f"at = {at!r} is not between {span}: it is a local time from midnight of the first day")
+    return names[of.casefold()], time
+
+
+def _until(conditions: BoxConditions, at: float) -> BoxConditions:
+    """Return conditions that end at a time."""
+    data = conditions.to_dict()
+    data["time"] |= {"length": f"{at - conditions.time.start.value!r} s"}
+    return BoxConditions.from_dict(data, conditions.folder)
+
+
+def _dataset(model: BoxModel, species: str, end: Array, found: BoxAdjoints) -> "xr.Dataset":
+    import xarray as xr
+
+    time = _end(model.conditions)
+    if not (end > 0.0).any():
+        raise DataError(f"there is no {species} at t = {time:g} s: nothing is relative to it")
+    network, forcing = model.network, model.forcing
+    names = np.array(network.names, object)
+    coordinates: dict[str, Any] = {
+        "reaction": [reaction.label for reaction in network.reactions], "species": list(network.names),
+        "equation": ("reaction", [reaction.text or reaction.label for reaction in network.reactions]),
+        "emitted": list(names[list(forcing.emitted)]), "deposited": list(names[list(forcing.deposited)]),
+    }  # fmt: skip
+    many = ("cell",) if model.many else ()
+    relative = {
+        "rate": found.rates, "initial": found.initial * found.start, "emission": found.emission,
+        "deposition": found.deposition,
+    }  # fmt: skip
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = {name: np.where(end > 0.0, each / end, np.nan) for name, each in relative.items() if each is not None}
+    variables = {
+        name: _variable((KINDS[name][0], *many), value, f"d ln {species} / d ln {KINDS[name][1]}")
+        for name, value in values.items()
+    }
+    change = f"d {species} / d value at the start"
+    variables["initial_absolute"] = _variable(("species", *many), found.initial, change)
+    variables["value"] = _variable(many, end, f"{species} at the time", "molecules cm-3")
+    attributes = {"title": model.conditions.title, "mechanism": network.name, "gradient": species,
+                  "time": time, "steps": model.cells.steps}  # fmt: skip
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def _variable(dimensions: tuple[str, ...], values: Array, text: str, unit: str = "1") -> "xr.Variable":
+    import xarray as xr
+
+    shaped = values if "cell" in dimensions else values[..., 0]
+    return xr.Variable(dimensions, shaped, {"units": unit, "long_name": text})

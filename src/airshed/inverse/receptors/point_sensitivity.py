@@ -1,0 +1,415 @@
+"""Receptors of models of points: the mean or sum of a field of some cells, at a time or over some.
+
+{"field": "standing_dry_matter"}                                       the mean of all cells, at the end
+{"field": "growth", "lon": [148, 150], "lat": [-27, -26], "time": ["90 day", "180 day"]}
+
+Report of `airshed adjoint` for a model of points: the periods and inputs of largest sensitivity.
+
+Sensitivities of a receptor of a model of points, as a Dataset: which week's rain made this pasture.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError
+
+from airshed.case.messages import explain
+from airshed.core.errors import CaseError
+from airshed.core.fields import FieldSpec
+from airshed.core.report import Cell, Report, Table
+from airshed.core.version import __version__
+from airshed.grid.land import within
+from airshed.grid.world import find_place
+from airshed.inverse.gradient import DEFAULT, Options, Progress
+from airshed.inverse.receptors.point_gradient import Fields, PointGradient, PointOptions, point_gradient
+from airshed.inverse.receptors.results import write_files
+from airshed.kernels.cells.formulas import Rows
+from airshed.models.points.model import PointModel
+from airshed.models.points.sections import ReceptorSection
+from airshed.parallel.communicator import world
+from airshed.runtime.registry import load_case, model_kind
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[Any]
+
+_ALL: Final = "all cells"
+
+
+@dataclass(frozen=True)
+class PointReceptor:
+    """What is measured of a run.
+
+    place   in words
+    first, last  numbers of the steps after which it is measured
+    weights (cells,) of the whole domain
+    """
+
+    field: str
+    unit: str
+    text: str
+    place: str
+    first: int
+    last: int
+    measure: str
+    weights: Array
+
+    @property
+    def title(self) -> str:
+        """What is measured where, in words."""
+        return f"{self.text[:1].lower()}{self.text[1:]}, {self.measure} of {self.place}"
+
+
+def point_receptor(section: ReceptorSection, model: PointModel, end: float) -> PointReceptor:
+    """Return the receptor of a case that ends at a time [s]; raise CaseError for names that do not exist."""
+    if section.field is None:
+        raise CaseError("receptor.field is not given; name a field of the state or a flux that is to be measured")
+    (spec,) = model.fields.select([section.field], where="receptor.field")
+    first, last = _steps(section, model.step_length, end)
+    place, inside = _cells(section, model)
+    weights = np.where(inside, _areas(model), 0.0)
+    weights = weights / weights.sum() if section.measure == "mean" else inside.astype(np.float64)
+    return PointReceptor(spec.name, spec.unit, spec.text, place, first, last, section.measure, weights)
+
+
+class PointReceptorCost:
+    """A receptor as a cost, see :class:`airshed.inverse.receptors.point_gradient.PointCost`."""
+
+    def __init__(self, receptor: PointReceptor, model: PointModel) -> None:
+        self.fields: Sequence[str] = (receptor.field,)
+        self._receptor, self._domain = receptor, model.domain
+        self._weights = model.domain.box.of(receptor.weights)
+        self._share = 1.0 / (receptor.last - receptor.first + 1)
+        self._sum = 0.0
+
+    @property
+    def value(self) -> float:
+        """The mean over the steps, in the unit of the field."""
+        return self._sum * self._share
+
+    def measure(self, first: int, rows: Mapping[str, Array]) -> None:
+        """Add the steps that count; the same bits on any number of ranks."""
+        (values,) = rows.values()
+        for row, counts in zip(values, self._counts(first, len(values)), strict=True):
+            if counts:
+                self._sum += float(self._domain.total(self._weights * row)[()])
+
+    def gradient(self, first: int, steps: int) -> Mapping[str, Rows]:
+        """Return the weights of cells on the steps that count, else 0."""
+        weights = self._weights * self._share
+        rows = Rows(np.stack([np.zeros_like(weights), weights]), self._counts(first, steps).astype(np.int64))
+        return {self._receptor.field: rows}
+
+    def _counts(self, first: int, steps: int) -> npt.NDArray[np.bool_]:
+        numbers = np.arange(first, first + steps)
+        return (numbers >= self._receptor.first) & (numbers <= self._receptor.last)
+
+
+def _steps(section: ReceptorSection, length: float, end: float) -> tuple[int, int]:
+    """Return the numbers of the steps that end at the first and at the last time."""
+    times = (end, end) if section.time is None else (section.time[0].value, section.time[1].value)
+    if not 0.0 < times[1] <= end:
+        raise CaseError(f"receptor.time: {times[1]:g} s is not within the case, 0 to {end:g} s")
+    first, last = (round(time / length) for time in times)
+    if any(abs(number * length - time) > 1.0 for number, time in zip((first, last), times, strict=True)):
+        raise CaseError(f"receptor.time lies within a step; give multiples of {length:g} s")
+    return max(first, 1) - 1, last - 1
+
+
+def _cells(section: ReceptorSection, model: PointModel) -> tuple[str, npt.NDArray[np.bool_]]:
+    """Return where is measured in words, and which cells of the whole domain these are."""
+    shape = model.domain.axes.whole.shape
+    if section.cells:
+        inside = np.zeros(shape, np.bool_)
+        strange = [each for each in section.cells if not 0 <= each < inside.size]
+        if strange:
+            raise CaseError(f"receptor.cells: there is no cell {strange[0]}; cells are 0 to {inside.size - 1}")
+        inside.reshape(-1)[list(section.cells)] = True
+        return f"{len(set(section.cells))} of {inside.size} cells", inside
+    if section.place is None and section.lon is None:
+        return _ALL, np.ones(shape, np.bool_)
+    found = _coordinates(model)
+    if found is None:
+        raise CaseError("receptor: cells of this model have no latitude and longitude; give receptor.cells")
+    lat, lon = found
+    if section.place is not None:
+        place = find_place(section.place, "receptor.place")
+        name, (west, east), (south, north) = place.name, place.lon, place.lat
+    else:
+        assert section.lon is not None
+        assert section.lat is not None
+        (west, east), (south, north), place = section.lon, section.lat, None
+        name = f"{_ends(south, north)} N, {_ends(west, east)} E"
+    if place is not None and place.outline:
+        rows, columns = np.unique(lat), np.unique(lon)
+        mask = within(place.outline, rows, columns)
+        inside = mask[np.searchsorted(rows, lat), np.searchsorted(columns, lon)]
+    elif west == east and south == north:
+        inside = _nearest(lat, lon, south, west)
+    else:
+        inside = (lat >= south) & (lat <= north) & (lon >= west) & (lon <= east)
+    if not inside.any():
+        raise CaseError(f"receptor: {name} has no cell of the case")
+    return name, inside
+
+
+def _nearest(lat: Array, lon: Array, south: float, west: float) -> npt.NDArray[np.bool_]:
+    """Return the cell around a point; none where the nearest centre lies beyond the size of cells."""
+    distance = np.hypot(lat - south, (lon - west) * np.cos(np.radians(south)))
+    sizes = [np.diff(np.unique(each)).min(initial=np.inf) for each in (lat, lon)]
+    found = np.zeros(lat.shape, np.bool_)
+    at = int(np.argmin(distance))
+    found[at] = bool(abs(lat[at] - south) <= 0.51 * sizes[0] and abs(lon[at] - west) <= 0.51 * sizes[1])
+    return found
+
+
+def _areas(model: PointModel) -> Array:
+    """Return the area of cells of the whole domain, in any unit: they have one size in degrees, or are alike."""
+    found = _coordinates(model)
+    return np.ones(model.domain.axes.whole.shape) if found is None else np.cos(np.radians(found[0]))
+
+
+def _coordinates(model: PointModel) -> tuple[Array, Array] | None:
+    """Return the latitude and longitude of each cell of the whole domain."""
+    own = {each.name: each.values for each in model.domain.axes.coordinates}
+    return (own["lat"], own["lon"]) if {"lat", "lon"} <= own.keys() else None
+
+
+def _ends(first: float, last: float) -> str:
+    return f"{first:g}" if first == last else f"{first:g} to {last:g}"
+
+
+_MOST_ROWS: Final = 10
+_KINDS: Final = {"initial": "state at the start", "parameter": "parameter of cells", "number": "number of a process"}
+
+
+def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
+    """Write a Dataset of sensitivities, its table and its summary into a folder; return the summary."""
+    report = point_report(found)
+    write_files(found, _table(found), report, folder)
+    return report
+
+
+def contributions(found: "xr.Dataset") -> dict[str, Any]:
+    """Return what each amount of the weather contributes in each period, all cells together (time,)."""
+    names = [str(name) for name in found.data_vars if str(name).startswith("contribution_")]
+    sums = {name.removeprefix("contribution_"): _of_periods(found[name]) for name in names}
+    return dict(sorted(sums.items(), key=lambda each: -np.abs(each[1]).sum()))
+
+
+def periods(found: "xr.Dataset") -> list[tuple[str, str]]:
+    """Return the first and the last day of each period."""
+    begins, ends = (found["time_bounds"].values[:, column] for column in (0, 1))
+    lasts = ends - np.timedelta64(1, "s")
+    return [(str(first)[:10], str(last)[:10]) for first, last in zip(begins, lasts, strict=True)]
+
+
+def point_report(found: "xr.Dataset") -> Report:
+    """Return what is measured, what weather contributes, and which inputs matter most."""
+    unit = str(found["value"].attrs["units"])
+    amounts, named = contributions(found), periods(found)
+    tables = [
+        Table(
+            "What the weather contributes, to first order", ("weather", unit),
+            [(name.replace("_", " "), float(values.sum())) for name, values in amounts.items()],
+            note="a tenth less changes the receptor by minus a tenth of this",
+        )
+    ] if amounts else []  # fmt: skip
+    chosen = ["rain"] if "rain" in amounts else list(amounts)[:1]
+    for name in chosen:
+        values, total = amounts[name], float(np.abs(amounts[name]).sum()) or 1.0
+        first = np.argsort(-np.abs(values), kind="stable")[:_MOST_ROWS]
+        rows: list[tuple[Cell, ...]] = [
+            (*named[each], float(values[each]), 100.0 * abs(float(values[each])) / total) for each in first
+        ]
+        title = f"Periods whose {name.replace('_', ' ')} matters most"
+        tables.append(Table(title, ("from", "to", unit, "share [%]"), rows))
+    for kind, text in _KINDS.items():
+        rows = list[tuple[Cell, ...]](each for each in _relative(found, kind) if each[1])[:_MOST_ROWS]
+        if rows:
+            tables.append(Table(f"Change by 10 % more of each {text}, everywhere", (text, unit), rows))
+    facts = {"receptor": str(found.attrs["receptor_title"]), "value": f"{float(found['value']):.6g} {unit}"}
+    return Report(str(found.attrs["title"]), tables, facts)
+
+
+def _relative(found: "xr.Dataset", kind: str) -> list[tuple[str, float]]:
+    """Return what a tenth more of each input of a kind changes, the greatest first."""
+    names = [str(name) for name in found.data_vars if str(name).startswith(f"{kind}_")]
+    rows = [(name.removeprefix(f"{kind}_"), 0.1 * float(found[name].attrs["relative_sum"])) for name in names]
+    return sorted(rows, key=lambda each: -abs(each[1]))
+
+
+def _table(found: "xr.Dataset") -> str:
+    """Return the contributions of all periods, and of a tenth more of all else, as CSV."""
+    unit = found["value"].attrs["units"]
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["kind", "name", "from", "to", f"change by 10 % more [{unit}]"])
+    table.writerows(_rows(found))
+    return text.getvalue()
+
+
+def _rows(found: "xr.Dataset") -> Iterator[tuple[str, str, str, str, str]]:
+    for name, values in contributions(found).items():
+        for (first, last), value in zip(periods(found), values, strict=True):
+            yield "weather", name, first, last, f"{0.1 * value:.7g}"
+    for kind in _KINDS:
+        for name, value in _relative(found, kind):
+            yield kind, name, "", "", f"{value:.7g}"
+
+
+def _of_periods(field: "xr.DataArray") -> Any:
+    return field.values.reshape(field.sizes["time"], -1).sum(axis=1, dtype=np.float64)
+
+
+Variable = tuple[tuple[str, ...], Array, dict[str, str]]
+
+KIND: Final = "points"
+"""The attribute `receptor_kind` of such a Dataset."""
+
+
+def sensitivity(
+    case: Any, receptor: Mapping[str, Any] | None = None, *, allow_code: bool = False, options: Options = DEFAULT,
+    progress: Progress = lambda part, done: None,
+) -> "xr.Dataset":  # fmt: skip
+    """Return what a receptor measures and how it changes with all that the run is given, to first order.
+
+        found = sensitivity("cases/queensland", {"field": "growth", "time": ["90 day", "180 day"]})
+        found.contribution_rain.sum("cell").plot()
+
+    receptor  see :mod:`airshed.inverse.receptors.point_sensitivity`; what it does not say is as the case has it
+    returns   value            what is measured
+              weather_X        (time, cell) by one unit of X more on each step of a period
+              contribution_X   (time, cell) the same times the value of each step, for amounts such as rain
+              initial_X        (cell,) by a field of the state at the start
+              parameter_X      (cell,) by a parameter of a cell
+              number_X         (cell,) by a number of a process that can be set, acting in that cell alone
+    The run is in double precision. At kinks of updates the derivative is that of the branch taken.
+    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
+    """
+    loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
+    if options.frozen:
+        raise CaseError(f"--frozen is for limiters of transport, which the model {loaded.model} does not have")
+    section = loaded.receptor if receptor is None else _section({**loaded.receptor.to_mapping(), **receptor})
+    if hasattr(loaded, "precision"):
+        loaded = loaded.model_copy(update={"precision": "double"})
+    loaded = loaded.allowing_code() if allow_code else loaded
+    model: Any = model_kind(loaded.model).build(loaded, world(), lambda ranks: None).model
+    try:
+        asked = point_receptor(section, model, loaded.time.length.value)
+        start = {spec.name: model.state[spec.name].copy() for spec in model.points.fields.state}
+        found = point_gradient(
+            model, PointReceptorCost(asked, model), asked.last + 1,
+            PointOptions(
+                int(loaded.adjoint.memory.value), _period(section, model), np.float32, progress,
+                options.watcher.on_plan,
+            ),
+        )  # fmt: skip
+        return _dataset(found, asked, model, loaded, _period(section, model), start)
+    finally:
+        model.close()
+
+
+def _section(asked: Mapping[str, Any]) -> ReceptorSection:
+    try:
+        return ReceptorSection.model_validate(dict(asked))
+    except ValidationError as error:
+        raise CaseError(
+            explain(error, ReceptorSection, dict(asked), lambda key: "receptor", None, "receptor")
+        ) from error
+
+
+def _period(section: ReceptorSection, model: PointModel) -> int:
+    """Return the steps of a period of weather."""
+    steps = round(section.every.value / model.step_length)
+    if steps < 1 or abs(steps * model.step_length - section.every.value) > 1.0:
+        raise CaseError(f"receptor.every = {section.every.text!r}: give a multiple of {model.step_length:g} s")
+    return steps
+
+
+def _dataset(
+    found: PointGradient, receptor: PointReceptor, model: PointModel, case: Any, period: int, start: Fields
+) -> "xr.Dataset":
+    import xarray as xr
+
+    dims = model.domain.axes.divided
+    attributes = {
+        "Conventions": "CF-1.11", "source": f"Airshed {__version__}", "title": f"{receptor.title}: {case.title}",
+        "receptor_kind": KIND, "receptor_field": receptor.field, "receptor_place": receptor.place,
+        "receptor_measure": receptor.measure, "receptor_title": receptor.title, "case_title": case.title,
+        "receptor_time": [(step + 1) * model.step_length for step in (receptor.first, receptor.last)],
+        "start": str(case.start), "steps": receptor.last + 1, **model.domain.attributes,
+    }  # fmt: skip
+    measured = {"units": receptor.unit, "long_name": receptor.title}
+    data: dict[str, Any] = {
+        "value": ((), found.value, measured),
+        "receptor_weight": (dims, receptor.weights, {"units": "1", "long_name": "weight of a cell in the receptor"}),
+        **_by_cell(found, receptor, model, start),
+        **_by_period(found, receptor, model),
+    }
+    periods = -(-(receptor.last + 1) // period)
+    bounds = np.minimum(np.arange(periods + 1) * period, receptor.last + 1) * model.step_length
+    times = case.start + bounds.astype("timedelta64[s]")
+    data["time_bounds"] = (("time", "bound"), np.stack([times[:-1], times[1:]], axis=1).astype("datetime64[ns]"))
+    coordinates: dict[str, Any] = {
+        each.name: (each.along, each.values, dict(each.attributes)) for each in model.domain.axes.coordinates
+    }
+    text = {"standard_name": "time", "long_name": "beginning of a period of weather", "bounds": "time_bounds"}
+    coordinates["time"] = ("time", times[:-1].astype("datetime64[ns]"), text)
+    return xr.Dataset(data, coordinates, attributes)
+
+
+def _by_cell(found: PointGradient, receptor: PointReceptor, model: PointModel, start: Fields) -> dict[str, Variable]:
+    """Return the sensitivity to the state at the start, to parameters, and to numbers, in each cell."""
+    fields, dims, whole = model.points.fields, model.domain.axes.divided, model.domain.whole
+    kinds = {
+        "initial": (found.initial, fields.state, "at the start"), "parameter": (found.shared, fields.parameters, ""),
+        "number": (found.shared, model.points.settable.values(), "in the cell"),
+    }  # fmt: skip
+    values = {"initial": start, "parameter": model.parameters, "number": model.points.numbers}
+    data: dict[str, Variable] = {}
+    for kind, (sensitivities, specs, where) in kinds.items():
+        for spec in specs:
+            if spec.name in sensitivities:
+                data[f"{kind}_{spec.name}"] = dims, whole(sensitivities[spec.name]), _attributes(receptor, spec, where)
+                value = np.broadcast_to(values[kind][spec.name], model.domain.box.shape)
+                relative = float(model.domain.total(np.ravel(value * sensitivities[spec.name]))[()])
+                data[f"{kind}_{spec.name}"][2]["relative_sum"] = relative  # type: ignore[assignment]
+    return data
+
+
+def _by_period(found: PointGradient, receptor: PointReceptor, model: PointModel) -> dict[str, Variable]:
+    """Return the sensitivity to the weather of each period, and what amounts contribute, in each cell."""
+    specs = {spec.name: spec for spec in model.points.fields.weather}
+    dims, whole = ("time", *model.domain.axes.divided), model.domain.whole
+    data: dict[str, Variable] = {
+        f"weather_{name}": (dims, whole(values), _attributes(receptor, specs[name], "on each step of a period"))
+        for name, values in found.weather.items()
+    }
+    for name, values in found.amounts.items():
+        text = f"{specs[name].text} times the sensitivity of {receptor.title}, summed over the steps of a period"
+        data[f"contribution_{name}"] = dims, whole(values), {"units": receptor.unit, "long_name": text}
+    return data
+
+
+def _attributes(receptor: PointReceptor, spec: FieldSpec, where: str) -> dict[str, str]:
+    text = f"sensitivity of {receptor.title} by {spec.text[:1].lower()}{spec.text[1:]} {where}".rstrip()
+    return {"units": ratio_of_units(receptor.unit, spec.unit), "long_name": text, "field_units": spec.unit}
+
+
+def ratio_of_units(unit: str, other: str) -> str:
+    """Return the unit of a quotient, from units such as "kg ha-1"; a difference of degC is one of K."""
+    powers: dict[str, int] = {}
+    for text, sign in ((unit, 1), (other.replace("degC", "K"), -1)):
+        for name, power in re.findall(r"([A-Za-z%]+)(-?\d+)?", text):
+            powers[name] = powers.get(name, 0) + sign * int(power or 1)
+    ordered: Iterable[tuple[str, int]] = sorted(powers.items(), key=lambda each: each[1] < 0)
+    return " ".join(f"{name}{power if power != 1 else ''}" for name, power in ordered if power) or "1"

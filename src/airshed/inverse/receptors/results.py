@@ -1,0 +1,166 @@
+"""The ranking of sources by what a cut of each changes, as a report for people and as a table for programs.
+
+What `airshed adjoint` leaves behind: the Dataset as CF netCDF, the table of contributions, and the summary.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from airshed.core.atomic import guarded, is_part, remove_parts, write_whole
+from airshed.core.errors import OutputError
+from airshed.core.report import Cell, Report, Table
+from airshed.inverse.receptors.dataset import INVENTORY
+from airshed.io.folder import PICTURES
+from airshed.io.hdf5 import hdf5
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_PPB: Final = 1e9
+_CUT: Final = 0.1
+_MOST: Final = 15
+_NOTE: Final = "first order: for cuts small enough that the chemistry stays about what it is; docs/adjoint.md"
+_PARTS: Final = ("source", "country", "sector", "species")
+
+
+def ranking(found: "xr.Dataset") -> Report:
+    """Return what a receptor measures, and how cuts of a tenth change it: by country, sector, and each source."""
+    unit = unit_of(found)
+    value = _PPB * float(found["value"])
+    rows = rows_of(found)
+    emitted = [row for row in rows if row["source"] == INVENTORY]
+    tables = [
+        _table("By country: all its sectors and pollutants", ("country",), _summed(emitted, ("country",)), unit, value),
+        _table("By sector: all countries and pollutants", ("sector",), _summed(emitted, ("sector",)), unit, value),
+        _table("By pollutant", ("species",), _summed(emitted, ("species",)), unit, value),
+    ]
+    tables = [table for table in tables if table.rows]
+    tables.append(_table("Each source", _PARTS, _summed(rows, _PARTS), unit, value, note=_NOTE))
+    facts = {str(found.attrs["receptor_title"]): f"{value:.4g} {unit}", "time": time_in_words(found)}
+    return Report(str(found.attrs["title"]), tables, facts)
+
+
+def contributions_csv(found: "xr.Dataset") -> str:
+    """Return all contributions as a table: what each source gives, and what a cut of it by a tenth changes."""
+    unit, buffer = unit_of(found), io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([*_PARTS, f"contribution [{unit}]", f"change by a 10 % cut [{unit}]", "relative [1]"])
+    for row in rows_of(found):
+        given = _PPB * float(row["value"])
+        share = float(row["value"]) / float(found["value"]) if float(found["value"]) else float("nan")
+        writer.writerow([*(row[name] for name in _PARTS), f"{given:.6g}", f"{-_CUT * given:.6g}", f"{share:.6g}"])
+    return buffer.getvalue()
+
+
+def unit_of(found: "xr.Dataset") -> str:
+    """Return the unit that people read the measure in."""
+    return "ppb h" if str(found["value"].attrs["units"]).endswith("h") else "ppb"
+
+
+def time_in_words(found: "xr.Dataset") -> str:
+    """Return the time, or the first and the last, of the receptor."""
+    import numpy as np
+
+    start = np.datetime64(str(found.attrs["start"]))
+    moments = [start + np.timedelta64(round(float(each)), "s") for each in found.attrs["receptor_time"]]
+    first, last = (str(each.astype("datetime64[m]")).replace("T", " ") for each in moments)
+    return f"{first} UTC" if first == last else f"{first} to {last} UTC"
+
+
+def rows_of(found: "xr.Dataset") -> list[dict[str, str | float]]:
+    """Return the contributions, the greatest first: source, country, sector, species and value."""
+    columns = {name: found[f"source_{name}"].values.tolist() for name in _PARTS[1:]}
+    columns = {"source": found["source"].values.tolist(), **columns, "value": found["contribution"].values.tolist()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+Sums = Sequence[tuple[tuple[str, ...], float]]
+
+
+def _summed(rows: Iterable[Mapping[str, str | float]], names: Sequence[str]) -> Sums:
+    """Contributions that agree in some of their names, added up; the greatest first."""
+    sums: dict[tuple[str, ...], float] = {}
+    for row in rows:
+        key = tuple(str(row[name]) for name in names)
+        sums[key] = sums.get(key, 0.0) + float(row["value"])
+    return sorted(sums.items(), key=lambda item: -abs(item[1]))
+
+
+def _table(title: str, names: Sequence[str], sums: Sums, unit: str, value: float, note: str = "") -> Table:
+    cut = f"change by a 10 % cut [{unit}]"
+    rows: list[tuple[Cell, ...]] = [
+        (*key, -_CUT * _PPB * given, f"{-100.0 * _CUT * _PPB * given / value:+.3g} %" if value else "")
+        for key, given in sums[:_MOST]
+    ]
+    left = f"{len(sums) - _MOST} more in contributions.csv; " if len(sums) > _MOST else ""
+    return Table(title, (*names, cut, "of the value"), rows, f"{left}{note}".removesuffix("; "))
+
+
+FILE: Final = "sensitivity.nc"
+TABLE: Final = "contributions.csv"
+SUMMARY: Final = "summary.txt"
+
+COMMITS: Final = "commits"
+"""Folder of what a gradient goes on from that was killed."""
+
+_OWN: Final = (FILE, TABLE, SUMMARY, PICTURES, COMMITS)
+
+_SMALLEST: Final = 1e-30
+"""What is smaller counts as zero in files: single precision has nothing below, and maps of it mean nothing."""
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OutputError for a folder that holds anything but what this package wrote; nothing is changed."""
+    with guarded(folder):
+        there = [path for path in folder.iterdir() if not is_part(path)] if folder.is_dir() else []
+    others = [path.name for path in there if path.name not in _OWN]
+    ours = (folder / FILE).exists() or (folder / COMMITS).is_dir()
+    if others or (there and not ours):
+        name = others[0] if others else there[0].name
+        raise OutputError(f"{folder} holds {name}, which is no result of airshed adjoint; choose another folder")
+
+
+def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
+    """Write a receptor's sensitivities into a folder, each file whole or not at all; return the summary.
+
+    Pictures of earlier ones are removed. Fields are single precision. Raises OutputError for what the system refuses.
+    """
+    report = ranking(found)
+    write_files(_plain(found), contributions_csv(found), report, folder)
+    return report
+
+
+def write_files(found: "xr.Dataset", table: str, report: Report, folder: Path) -> None:
+    """Write sensitivities, their table and their summary into a folder, each file whole or not at all."""
+    with guarded(folder):
+        remove_parts(folder)
+        for picture in (folder / PICTURES).glob("*.png"):
+            picture.unlink()
+    with write_whole(folder / FILE) as part, hdf5():
+        encoding = {name: _encoding(found[name]) for name in found.variables}
+        found.to_netcdf(part, engine="netcdf4", encoding=encoding)
+    with write_whole(folder / TABLE) as part:
+        part.write_text(table, encoding="utf-8")
+    with write_whole(folder / SUMMARY) as part:
+        part.write_text(report.to_text(), encoding="utf-8")
+
+
+def _plain(found: "xr.Dataset") -> "xr.Dataset":
+    return found.map(lambda each: each.where(abs(each) > _SMALLEST, 0.0) if _is_field(each) else each, keep_attrs=True)
+
+
+def _is_field(variable: Any) -> bool:
+    return np.issubdtype(variable.dtype, np.floating) and variable.ndim > 1
+
+
+def _encoding(variable: Any) -> dict[str, Any]:
+    if np.issubdtype(variable.dtype, np.datetime64):
+        return {"units": "seconds since 1970-01-01 00:00:00", "dtype": "int64", "_FillValue": None}
+    if _is_field(variable):
+        return {"dtype": "float32", "zlib": True, "complevel": 1, "shuffle": True, "_FillValue": None}
+    return {"_FillValue": None} if np.issubdtype(variable.dtype, np.floating) else {}

@@ -1,0 +1,125 @@
+"""Sensitivities of a receptor to all that a run is given, as a Dataset."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.inverse.backward import Adjoints
+from airshed.inverse.gradient import DEFAULT, Gradient, Options, Progress, Watcher, gradient
+from airshed.inverse.receptors.dataset import AdjointFields, Contributions, contributions, sensitivity_dataset
+from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
+from airshed.inverse.receptors.results import write_sensitivity as write_sensitivity
+from airshed.models.air.case import Case, check_receptor
+from airshed.models.air.model import AirModel
+from airshed.runtime.registry import gradients_of, load_case
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+
+_SECONDS: Final = "seconds"
+
+
+def sensitivity(
+    case: Case | str | Path, receptor: Mapping[str, Any] | None = None, *, options: Options = DEFAULT,
+    progress: Progress = lambda part, done: None, **given: Any,
+) -> "xr.Dataset":  # fmt: skip
+    """Return what a receptor measures and how it changes with all that the run is given.
+
+        found = sensitivity("cases/west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
+        found.emission.sel(species="NO").sum("hour").plot()
+
+    receptor  see :mod:`airshed.inverse.receptors.receptor`; without one that of the case. For a model of points see
+              :func:`airshed.inverse.receptors.point_sensitivity.sensitivity`
+    given     what :class:`airshed.Simulation` takes in addition: meteorology, initial, boundary, allow_code
+    returns   value     what is measured
+              initial   (species, level, lat, lon) per mixing ratio at the beginning of the run, its spin-up and all
+              emission  (species, hour, lat, lon) per mol released into the lowest layer, evenly over an hour
+              per_tonne (species, lat, lon) per tonne released there evenly until the last time measured, in ppb
+              boundary  (species, level) per mixing ratio at the sides of the area;  top  (species,) above it
+              boundary_faces  (species, level, face) the same by lateral face cell, and by instant where it varies
+              rate      (reaction,) per relative change of a rate constant
+              number    (name,) per unit of each number of a process that can be set while a model runs
+              relative_...  per relative change of what a process reads, such as deposition velocities or diffusivity
+              emitted   (species, lat, lon) what the case's own emission contributes, to first order
+              contribution (source,) by country and sector, see :mod:`airshed.inverse.receptors.dataset`
+              adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: worth of a jump at a time
+    The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
+    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
+    """
+    loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
+    own = gradients_of(loaded.model)
+    if own.__name__ != __name__:
+        other: xr.Dataset = own.sensitivity(loaded, receptor, options=options, progress=progress, **given)
+        return other
+    asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
+    watcher = _Watched(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
+
+    def cost(model: AirModel) -> ReceptorCost:
+        check_receptor(model.case, model.network.names, asked.species)
+        watcher.begin(model)
+        return ReceptorCost(asked, model.whole)
+
+    found = gradient(
+        loaded, cost, options=replace(options, source_levels=0, watcher=watcher), progress=progress, **given
+    )  # fmt: skip
+    return watcher.dataset(found, asked)
+
+
+class _Watched(Watcher):
+    """Stores the requested fields in time, and results that need the open model."""
+
+    def __init__(self, other: Watcher, fields: tuple[str, ...], every: float) -> None:
+        self._other, self._fields, self._every = other, fields, every
+        self._passed: list[AdjointFields] = []
+
+    def begin(self, model: AirModel) -> None:
+        """Take note of a model that has not begun."""
+        self._model, self._initial = model, model.subdomain.whole(model.mixing_ratios())
+        self._next = float("inf")
+
+    def on_plan(self, line: str) -> None:
+        """Pass the plan on."""
+        self._other.on_plan(line)
+
+    def on_step(self, seconds: float, worth: Callable[[], Array]) -> None:
+        """Store the fields at the last step that begins at, or before, each requested time."""
+        self._other.on_step(seconds, worth)
+        if self._fields and seconds <= self._next:
+            whole = worth()
+            rows = [self._model.network.index(name) for name in self._fields]
+            self._note(AdjointFields(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
+
+    def on_notice(self, line: str) -> None:
+        """Pass the line on."""
+        self._other.on_notice(line)
+
+    def save(self) -> Mapping[str, Mapping[str, Array]]:
+        """Return the fields in time so far, each time by itself."""
+        own = {f"time-{n}": {**each.fields, _SECONDS: np.array(each.seconds)} for n, each in enumerate(self._passed)}
+        return {**self._other.save(), **own}
+
+    def restore(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
+        """Take over the fields in time."""
+        self._other.restore(kept)
+        for number in range(sum(name.startswith("time-") for name in kept)):
+            fields = dict(kept[f"time-{number}"])
+            self._note(AdjointFields(float(fields.pop(_SECONDS)), fields))
+
+    def _note(self, passed: AdjointFields) -> None:
+        self._passed.append(passed)
+        self._next = (np.ceil(passed.seconds / self._every) - 1.0) * self._every
+
+    def on_adjoints(self, model: AirModel, adjoints: Adjoints) -> None:
+        """Work out the contributions."""
+        self._other.on_adjoints(model, adjoints)
+        self._contributions: Contributions = contributions(model, adjoints, self._initial)
+
+    def dataset(self, found: Gradient, receptor: Receptor) -> "xr.Dataset":
+        """Return all as a Dataset."""
+        return sensitivity_dataset(found, receptor, self._model, self._contributions, self._passed[::-1])

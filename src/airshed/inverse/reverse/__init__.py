@@ -1,0 +1,1 @@
+"""Derivatives of steps: replay, tangent and adjoint of each stage of a program."""

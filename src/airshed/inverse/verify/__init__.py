@@ -1,0 +1,1 @@
+"""Verification of derivatives: recorded runs, dot products, Taylor remainders and finite differences."""

@@ -1,0 +1,338 @@
+"""The dot-product test: the adjoint of a run is the transpose of its tangent, for every kind of input.
+
+    <w, M d> = <M^T w, d>
+
+for a short run whose tangent-linear model is M, changes d of an input and weights w of what comes out, both at random.
+
+The Taylor test: what the derivative leaves of a finite change falls with its square.
+
+R(e) = |J(x + e d) - J(x) - e J'(x) d|
+
+Where a limiter switches between x and x + e d at every e, x lies on a kink, as even air does. The remainder is then of
+first order, whether the derivative is right or wrong, and the test is undecided.
+
+Gradients beside central differences of the run itself.
+
+    (J(x + e d) - J(x - e d)) / (2 e)   against   <grad J, d>
+
+Their difference falls with e^2 until round-off of J, over e, takes over; the best e lies in between. Where x lies on a
+kink itself, as uniform mixing ratios do, central differences are the mean of two derivatives: see the Taylor test.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.core.report import Table
+from airshed.inverse.reverse.direction import INITIAL, RATES, Changes, Direction, products
+from airshed.inverse.verify.branches import Crossings
+from airshed.inverse.verify.recording import STEPS, CostOrMaker, Recording, random_cost, random_direction, recorded
+from airshed.inverse.verify.replay import Replay
+from airshed.models.air.case import Case
+
+LIMITS: Final[Mapping[str, float]] = {"double": 1e-12, "single": 1e3 * float(np.finfo(np.float32).eps)}
+"""Relative error that round-off of some steps may make, by the precision of the steps; a wrong term makes 1e-3.
+
+Found at most: 58 epsilons in double, 125 in single.
+"""
+
+NOTHING: Final = (
+    "nothing was tested: no input matters to this run. Put something into its air: [boundary] or initial=..."
+)
+
+
+@dataclass(frozen=True)
+class DotProducts:
+    """Both sides of the dot products of a run, by the kind of input.
+
+    by_tangent  <w, M d>;  by_adjoint  <M^T w, d>
+    sizes       root of the sum of squares of what <M^T w, d> adds up: what is left where its signs are at random
+    limit       of relative errors: 1e-12 where steps are in double precision, 1000 epsilons (1.2e-4) in single
+    """
+
+    steps: int
+    by_tangent: Mapping[str, float]
+    by_adjoint: Mapping[str, float]
+    sizes: Mapping[str, float]
+    limit: float
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The differences over the greater side, or the size where a sum cancels; 0 where an input matters to nothing.
+
+        By chance a sum may cancel to any part of what it adds up, and its round-off does not.
+        """
+        found = {}
+        for kind, one in self.by_tangent.items():
+            other = self.by_adjoint[kind]
+            found[kind] = abs(one - other) / (max(abs(one), abs(other), self.sizes[kind]) or 1.0)
+        return found
+
+    @property
+    def worst(self) -> float:
+        """The greatest of the errors."""
+        return float(np.max(list(self.errors.values())))  # of which one may be no number
+
+    @property
+    def empty(self) -> bool:
+        """Whether no input matters, as where there is nothing in the air: then nothing was tested."""
+        return not any(self.sizes.values()) and not any(self.by_tangent.values())
+
+    @property
+    def ok(self) -> bool:
+        """Whether all errors are round-off, of a run in which something matters."""
+        return self.worst <= self.limit and not self.empty
+
+    def table(self) -> Table:
+        """Return both sides and their difference."""
+        rows = [
+            (kind, self.by_tangent[kind], self.by_adjoint[kind], error, error <= self.limit)
+            for kind, error in self.errors.items()
+        ]
+        columns = ("input", "by the tangent", "by the adjoint", "relative error", "holds")
+        note = f"; {NOTHING}" if self.empty else ""
+        return Table(f"Dot products over {self.steps} steps", columns, rows, f"holds: at most {self.limit:.2g}{note}")
+
+    def __str__(self) -> str:
+        return self.table().to_text()
+
+
+def dot_product_test(
+    case: Case | str | Path, *, steps: int = STEPS, seed: int = 0, allow_code: bool = False, **given: Any
+) -> DotProducts:
+    """Return the dot products of the first steps of a case, of each kind of input that it has.
+
+        print(airshed.inverse.dot_product_test("cases/west-europe"))
+
+    given  what :class:`airshed.Simulation` takes besides: meteorology, initial
+    Both sides agree to 1e-12 where `chemistry.precision` is "double", to 1.2e-4 where it is "single". The first time,
+    tangent and adjoint are compiled (a minute or two for 66 species); then it takes seconds for a small case, tens of
+    seconds for 28,800 cells. Raises AirshedError for what is wrong with the case.
+    """
+    run, _ = recorded(case, steps=steps, allow_code=allow_code, **given)
+    return dot_products(run, seed)
+
+
+def dot_products(run: Recording, seed: int = 0) -> DotProducts:
+    """Return the dot products of a recorded run."""
+    direction = random_direction(run, seed, zeros=True)
+    with closing(Replay(run, random_cost(run, seed + 1))) as replay:
+        replay.tangent(direction)
+        replay.look_through(random_cost(run, seed + 1, replay.change))
+        adjoint = replay.backward()
+        by_adjoint = products(adjoint, direction)
+        by_tangent = {kind: replay.tangent(direction.only(kind)) for kind in by_adjoint}
+    limit = LIMITS[run.derivatives.precision]
+    return DotProducts(len(run.steps), by_tangent, by_adjoint, sizes(adjoint, direction), limit)
+
+
+def sizes(adjoint: Direction, direction: Direction) -> dict[str, float]:
+    """Return the roots of the sums of squares of what products add up, by the kinds of inputs."""
+    one, other = (each.map(lambda part: np.square(part, dtype=np.float64)) for each in (adjoint, direction))
+    return {kind: float(np.sqrt(each)) for kind, each in products(one, other).items()}
+
+
+TAYLOR_SIZES: Final = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+"""Four decades."""
+
+ORDER: Final = 1.8
+"""Least order of a remainder that is taken for the second."""
+
+_ROUND_OFF: Final = {"double": 1e-13, "single": 2.0 * float(np.finfo(np.float32).eps)}
+_UNDECIDED: Final = (
+    "; undecided: limiters switched, or values were clipped, at every size, which leaves what a wrong derivative does. "
+    "Take uneven air (initial=...), or dot_product_test"
+)
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """The remainder at a size of changes, and what was crossed on the way: faces' branches, and values clipped."""
+
+    size: float
+    remainder: float
+    kinks: int
+    clips: int
+
+
+@dataclass(frozen=True)
+class Taylor:
+    """Remainders in one direction.
+
+    value      J(x);  derivative  J'(x) d
+    round_off  of the cost over its value: 1e-13 where steps are in double precision, 2 epsilons (2.4e-7) in single
+    """
+
+    kind: str
+    value: float
+    derivative: float
+    remainders: Sequence[Remainder]
+    round_off: float
+
+    @property
+    def above_round_off(self) -> list[Remainder]:
+        """The remainders that are more than round-off of the cost, or no numbers."""
+        return [each for each in self.remainders if not each.remainder <= self.round_off * abs(self.value)]
+
+    @property
+    def order(self) -> float:
+        """The order of the remainders, fitted; infinite where fewer than two are more than round-off, NaN for NaN."""
+        points = self.above_round_off
+        if not all(np.isfinite(each.remainder) for each in points):
+            return float("nan")
+        if len(points) < 2:
+            return float("inf")
+        sizes, remainders = (np.log([getattr(each, name) for each in points]) for name in ("size", "remainder"))
+        return float(np.polyfit(sizes, remainders, 1)[0])
+
+    @property
+    def empty(self) -> bool:
+        """Whether the changes matter to nothing: then nothing was tested."""
+        return self.derivative == 0.0 and all(each.remainder == 0.0 for each in self.remainders)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the remainder is of second order: the derivative is right. See `undecided` where it is not."""
+        return self.order >= ORDER and not self.empty
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the remainder is of a lower order by kinks or by a wrong derivative, which cannot be decided.
+
+        It then crosses kinks or clips wherever it is more than round-off.
+        """
+        return self.order < ORDER and all(each.kinks + each.clips > 0 for each in self.above_round_off)
+
+    def table(self) -> Table:
+        """Return the remainders."""
+        whole = abs(self.value) or 1.0
+        rows = [(each.size, each.remainder / whole, each.kinks, each.clips) for each in self.remainders]
+        note = f"J = {self.value:.6g}, its derivative {self.derivative:.6g}; order of the remainder {self.order:.2f}"
+        if self.empty:
+            note += f"; {NOTHING}"
+        elif not self.ok:
+            note += _UNDECIDED if self.undecided else ", and no kinks explain that"
+        columns = ("size of changes", "remainder over J", "limiters that switched", "values clipped in one alone")
+        return Table(f"Taylor test, {self.kind}", columns, rows, note)
+
+    def __str__(self) -> str:
+        return self.table().to_text()
+
+
+def taylor_test(
+    case: Case | str | Path, cost: CostOrMaker = None, *, kind: str = INITIAL, steps: int = STEPS, seed: int = 0,
+    **given: Any,
+) -> Taylor:  # fmt: skip
+    """Return the remainders for random changes of one kind of input, of 1e-1 to 1e-5 of what it is.
+
+        print(airshed.inverse.taylor_test("cases/west-europe", kind="emission"))
+
+    cost   see :func:`airshed.inverse.gradient`; a sum of all mixing ratios at the end without it; each run has a deep
+           copy of it
+    kind   initial, emission, boundary, top, rates, "number NAME" or "field NAME" of an operator
+    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    Its `ok` states whether the remainder is of second order; in even air it may be `undecided`, which is not ok.
+    Takes six runs of so many steps: seconds for a small case, a minute for 28,800 cells; rates compile a kernel of
+    their own. Raises AirshedError for what is wrong with the case.
+    """
+    run, made = recorded(case, cost, steps=steps, **given)
+    with closing(Replay(run, made or random_cost(run, seed + 1))) as replay:
+        return remainders(replay, kind, random_direction(run, seed).only(kind))
+
+
+def remainders(replay: Replay, kind: str, direction: Direction, sizes: Sequence[float] = TAYLOR_SIZES) -> Taylor:
+    """Return the remainders of a replay in a direction."""
+    derivative, run = replay.tangent(direction), replay.recording
+    crossings = Crossings(run, run.constants)
+    value = replay.value(observer=crossings.note)
+    found = []
+    for size in sizes:
+        crossings.constants = Changes(direction, run.area, run.members).constants(run.constants, size)
+        crossings.start()
+        there = replay.value(direction, size, crossings.compare)
+        left = abs(there - value - size * derivative)
+        found.append(Remainder(size, left, crossings.kinks, crossings.clips))
+    return Taylor(kind, value, derivative, found, _ROUND_OFF[run.derivatives.precision])
+
+
+DIFFERENCE_SIZES: Final = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The derivative in one direction by the gradient, and by central differences of each size of changes."""
+
+    by_gradient: float
+    by_size: Mapping[float, float]
+
+    def error(self, size: float) -> float:
+        """Return the relative difference at a size."""
+        other = self.by_size[size]
+        return abs(other - self.by_gradient) / (max(abs(other), abs(self.by_gradient)) or 1.0)
+
+    @property
+    def best(self) -> float:
+        """The size at which the two are closest."""
+        return min(self.by_size, key=self.error)
+
+
+@dataclass(frozen=True)
+class DifferenceCheck:
+    """Gradient and central differences by the kind of input."""
+
+    steps: int
+    found: Mapping[str, Differences]
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The relative differences, each at its best size."""
+        return {kind: each.error(each.best) for kind, each in self.found.items()}
+
+    def table(self) -> Table:
+        """Return both derivatives, and how far they are from each other at the best size."""
+        rows = [
+            (kind, each.by_gradient, each.by_size[each.best], each.best, each.error(each.best))
+            for kind, each in self.found.items()
+        ]
+        columns = ("input", "by the gradient", "by differences", "best size of changes", "relative difference")
+        return Table(f"Gradient and central differences, {self.steps} steps", columns, rows)
+
+    def __str__(self) -> str:
+        return self.table().to_text()
+
+
+def finite_difference_check(
+    case: Case | str | Path, cost: CostOrMaker = None, *, kinds: Sequence[str] = (), steps: int = STEPS, seed: int = 0,
+    **given: Any,
+) -> DifferenceCheck:  # fmt: skip
+    """Return the gradient beside central differences in random directions, of changes of 1e-2 to 1e-6 of each input.
+
+        print(airshed.inverse.finite_difference_check("cases/west-europe"))
+
+    cost   see :func:`airshed.inverse.gradient`: the run goes to its last time, with all levels in memory; without a
+           cost it is a sum of all mixing ratios after so many steps; each run has a deep copy of it
+    kinds  of inputs; all but rates without it, which compile a kernel of their own
+    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    Takes ten runs of so many steps for each kind: seconds for a small case, tens of seconds for 28,800 cells. Raises
+    AirshedError for what is wrong with the case.
+    """
+    run, made = recorded(case, cost, steps=steps, **given)
+    direction = random_direction(run, seed)
+    with closing(Replay(run, made or random_cost(run, seed + 1))) as replay:
+        adjoint = replay.backward()
+        asked = kinds or [kind for kind in direction.parts() if kind != RATES]
+        return DifferenceCheck(
+            len(run.steps), {kind: differences(replay, adjoint, direction.only(kind)) for kind in asked}
+        )  # fmt: skip
+
+
+def differences(
+    replay: Replay, adjoint: Direction, direction: Direction, sizes: Sequence[float] = DIFFERENCE_SIZES
+) -> Differences:
+    """Return the derivative of a replay in a direction by its adjoint, and by central differences."""
+    by_size = {size: (replay.value(direction, size) - replay.value(direction, -size)) / (2.0 * size) for size in sizes}
+    return Differences(sum(products(adjoint, direction).values()), by_size)

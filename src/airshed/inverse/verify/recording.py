@@ -1,0 +1,263 @@
+"""A short run, recorded once: all of its levels and the records of its steps, in memory.
+
+Directions and costs at random, by which derivatives are verified.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import CaseError
+from airshed.inverse.cost import Cost, Fields, times_of
+from airshed.inverse.reverse.area import Area
+from airshed.inverse.reverse.derivatives import Derivatives, derivatives_of, observing, simulation_of
+from airshed.inverse.reverse.direction import Direction, given_fields, given_numbers
+from airshed.kernels.host import AnyArray, aligned_copy
+from airshed.kernels.operators import Member
+from airshed.kernels.step.data import Level, State, StepConstants
+from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.case import Case
+from airshed.models.air.model import AirModel
+from airshed.models.air.programs.records import FormulaStep, StepRecord
+from airshed.runtime.clock import Clock, due_in
+from airshed.runtime.simulation import Simulation
+
+Array = npt.NDArray[np.float64]
+
+STEPS = 12
+"""The number of steps that are recorded by default."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded run.
+
+    first   the state before the first step;  tendency  T(n) [mol/s] of the last
+    levels  after each step, level 0 before the first
+    begin   [s] of the first step
+    """
+
+    derivatives: Derivatives
+    first: State
+    tendency: AnyArray
+    levels: tuple[Level, ...]
+    steps: tuple[StepRecord, ...]
+    begin: float
+
+    @property
+    def area(self) -> Area:
+        """The area and the columns of this rank."""
+        return self.derivatives.area
+
+    @property
+    def constants(self) -> StepConstants:
+        """What stays the same from step to step."""
+        return self.derivatives.constants
+
+    @property
+    def network(self) -> ReactionNetwork:
+        """The mechanism."""
+        return self.derivatives.network
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        """The fields and numbers that operators read, by their names."""
+        return self.derivatives.members
+
+    @property
+    def formula_steps(self) -> Iterator[FormulaStep]:
+        """All applications of formulas in all steps, in their order."""
+        return (each for step in self.steps for each in step.formula_steps)
+
+    @property
+    def times(self) -> list[float]:
+        """The times [s] of the levels."""
+        return [self.begin, *(step.end for step in self.steps)]
+
+    @property
+    def emission(self) -> dict[float, int]:
+        """The periods of sources by their beginnings [s], and how many of the lowest levels they have."""
+        return {
+            begin: each.forcing.column.emission.shape[-2]
+            for each in self.formula_steps if each.forcing.column is not None
+            for begin, _ in each.emission
+        }  # fmt: skip
+
+    def numbers(self) -> dict[str, Array]:
+        """Return the numbers of operators as they were in the first step."""
+        given = given_numbers(next(self.formula_steps).forcing)
+        return {
+            name: np.array(given.get(name, member.values), dtype=np.float64)
+            for name, member in self.members.items() if member.shape is None
+        }  # fmt: skip
+
+    @cached_property
+    def instants(self) -> dict[str, list[AnyArray]]:
+        """The packed fields that operators read at each instant, in order of time."""
+        found: dict[str, dict[int, AnyArray]] = {
+            name: {} for name, each in self.members.items() if each.shape is not None
+        }
+        for step in self.formula_steps:
+            for name, pair in given_fields(step.forcing).items():
+                for each in pair if name in found else ():
+                    found[name].setdefault(id(each), each)
+        return {name: list(each.values()) for name, each in found.items()}
+
+    @cached_property
+    def boundary(self) -> dict[float, Array]:
+        """The boundary concentrations (species, level, face cell) at each instant [s]; none with a profile."""
+        given = [each.forcing.transport.boundary for each in self.formula_steps]
+        packed = {end.seconds: end for each in given if each is not None for end in (each.start, each.end)}
+        shape = self.constants.profile.shape
+        return {seconds: self.area.whole_boundary(packed[seconds], shape) for seconds in sorted(packed)}
+
+
+def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterator[float]:
+    """Make the steps of a simulation one by one, to a time [s] or else so many; yield the end of each.
+
+    Raises CaseError where the case ends before any.
+    """
+    model, case = simulation.model, simulation.case
+    end = simulation.end if until is None else until
+    clock, done = Clock(model, due_in(case), end), 0
+    while model.seconds < end and (until is not None or done < steps):
+        model.step_through(clock.next_steps(end, 1))
+        done += 1
+        yield model.seconds
+    if not done:
+        raise CaseError(f"there is no step to record: {steps} steps of a case that ends at {simulation.end:g} s")
+
+
+def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
+    """Return the first steps of a simulation that has not begun, or all up to a time [s].
+
+    With several ranks all of them call this, and each records its own columns. Raises CaseError for a case without an
+    adjoint.
+    """
+    model: AirModel = simulation.model
+    derivatives = derivatives_of(model)
+    records: list[StepRecord] = []
+    state, begin = model.stepper.state, model.seconds
+    first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
+    levels = [Level(first.q, first.air)]
+    with observing(model, lambda record: records.append(record.detached()), lengths=True):
+        for _ in step_ends(simulation, steps, until):
+            levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
+    tendency = aligned_copy(state.tendency)
+    return Recording(derivatives, first, tendency, tuple(levels), tuple(records), begin)
+
+
+def recorded(
+    case: Case | str | Path, cost: "CostOrMaker" = None, *, steps: int = STEPS, **given: Any
+) -> tuple[Recording, Callable[[], Cost] | None]:  # fmt: skip
+    """Return the recording of a case, to the last time of a cost if there is one, and a function that copies it.
+
+    A cost may have the model, which no copy needs and none can be made of: copies share it.
+
+    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    """
+    with simulation_of(case, **given) as simulation:
+        model = simulation.model
+        made = cost(model) if callable(cost) else cost
+        if made is None:
+            return record(simulation, steps), None
+        run = record(simulation, steps, times_of(made, simulation.end)[-1])
+        return run, lambda: deepcopy(made, {id(model): model})
+
+
+CostOrMaker = Cost | Callable[[AirModel], Cost] | None
+"""A cost, what makes one for a model, or None for one at random."""
+
+
+class WeightedSum:
+    """The sum of all mixing ratios at one time, each with a weight; see :class:`airshed.inverse.cost.Cost`.
+
+    weights  by species, each (level, lat, lon)
+    """
+
+    def __init__(self, seconds: float, weights: Mapping[str, Array]) -> None:
+        self.times: Sequence[float] = [seconds]
+        self._weights, self.value = weights, float("nan")
+
+    def see(self, seconds: float, fields: Fields) -> None:
+        """Sum up."""
+        self.value = float(sum(np.sum(each * fields(name)) for name, each in self._weights.items()))
+
+    def gradient(self, seconds: float) -> Mapping[str, Array]:
+        """Return the weights."""
+        return self._weights
+
+
+def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> WeightedSum:
+    """Return the sum of all mixing ratios at the end of a recording, over the mean of the species, with weights 0.5-1.
+
+    So that all species count alike, however rare.
+
+    change  (species, level, lat, lon) [mol/mol] by whose mean a species is divided where that is greater
+    """
+    random = np.random.default_rng(seed)
+    q = recorded.area.whole(recorded.levels[-1].q)
+    sizes = np.abs(q if change is None else np.maximum(q, np.abs(change))).mean(axis=(1, 2, 3))
+    cells = q[0].size
+    weights = {
+        name: random.uniform(0.5, 1.0, q.shape[1:]) / (cells * size)
+        for name, size in zip(recorded.network.names, sizes, strict=True)
+        if size > 0.0
+    }
+    return WeightedSum(recorded.steps[-1].end, weights)
+
+
+def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False) -> Direction:
+    """Return changes of all inputs of a recording, of -1 to 1 times what each is.
+
+    zeros  whether what is zero changes too: by up to a tenth of the mean of the array; mixing ratios by a tenth of the
+           mean of their species at the end, since a species that lives for a nanosecond is to stay as rare as it is
+    """
+    random, whole = np.random.default_rng(seed), recorded.area.whole
+    means = np.abs(whole(recorded.levels[-1].q)).mean(axis=(1, 2, 3))
+
+    def change(values: Array, mean: Array | float | None = None) -> Array:
+        if mean is None:
+            mean = np.abs(values).mean() if values.size else 0.0
+        size = np.where(values == 0.0, 0.1 * mean if zeros else 0.0, values)
+        return np.asarray(random.uniform(-1.0, 1.0, values.shape) * size)
+
+    def change_of_ratios(values: Array) -> Array:
+        return change(values, means.reshape(-1, *[1] * (values.ndim - 1)))
+
+    first: dict[float, Array] = {}
+    for step in recorded.formula_steps if recorded.constants.emitted else ():
+        for begin, _ in step.emission:
+            if begin not in first and step.forcing.column is not None:
+                first[begin] = change(np.abs(whole(step.forcing.column.emission)))
+    constants = recorded.constants
+    boundary = {seconds: change_of_ratios(each) for seconds, each in recorded.boundary.items()}
+    fields = {
+        name: [allowed(recorded.members[name], change(whole(each))) for each in instants]
+        for name, instants in recorded.instants.items()
+    }
+    return Direction(
+        change_of_ratios(whole(recorded.first.q)), first, change_of_ratios(constants.profile),
+        change_of_ratios(constants.top),
+        random.uniform(-1.0, 1.0, len(recorded.network.reactions)),
+        {name: change(each) for name, each in recorded.numbers().items()}, fields, boundary,
+    )  # fmt: skip
+
+
+def allowed(member: Member, change: Array) -> Array:
+    """Return a change that a field may have: none at the edges, and a matrix brings what it takes."""
+    if member.shape == "west faces":
+        change[..., [0, -1]] = 0.0
+    if member.shape == "south faces":
+        change[..., [0, -1], :] = 0.0
+    if member.shape == "matrix":
+        levels = np.arange(len(change))
+        change[levels, levels] = 0.0
+        change[levels, levels] = -change.sum(axis=1)
+    return change
