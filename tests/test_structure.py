@@ -17,7 +17,6 @@ SHORT = {
     "core/every.py": "files and the runtime ask it when something is due",
     "core/version.py": "the build reads it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",
-    "io/hdf5.py": "one lock around libraries, with the reason for it",
     "kernels/backends/cpu/backend.py": "every backend has this file",
     "serve/document.py": "an entry point that writes a page",
     "serve/picture.py": "pictures are imported when somebody asks for one",

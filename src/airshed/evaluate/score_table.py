@@ -217,7 +217,7 @@ def report_tables(scores: Sequence[Score]) -> list[Table]:
             (
                 _label(each),
                 *((each.run,) if several else ()),
-                _percent(each.coverage),
+                (None if np.isnan(each.coverage) else round(100.0 * each.coverage)),
                 *(_cell(each, name) for name in shown),
             )
             for each in ordered
@@ -265,10 +265,6 @@ def _note(scores: Sequence[Score]) -> str:
             "MQI of several stations: 90th percentile; 1 or less meets FAIRMODE's objective, defined for a year"
         )
     return "; ".join(notes)
-
-
-def _percent(share: float) -> Cell:
-    return None if np.isnan(share) else round(100.0 * share)
 
 
 def _cell(each: Score, name: str) -> Cell:

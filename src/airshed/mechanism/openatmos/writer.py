@@ -253,7 +253,7 @@ def openatmos_document(network: ReactionNetwork) -> dict[str, Any]:
     bindings = {
         name: expression_text(value, name)
         for name, value in network.bindings.items()
-        if name not in fixed or not _is_air(name, value)
+        if name not in fixed or not (value == Symbol("M") and name.upper() not in SYMBOLS)
     }
     comments = {
         ATOMS: list(network.atoms),
@@ -292,11 +292,6 @@ def musica_parameters(network: ReactionNetwork, environment: Environment) -> dic
 def _entries(network: ReactionNetwork) -> list[Entry]:
     species = {each.name.casefold(): each for each in network.species + network.fixed}
     return list(Entries(species).of(network.reactions))
-
-
-def _is_air(name: str, value: Expression) -> bool:
-    """Return whether a binding of a fixed species is a third body's under another name than M: the format has these."""
-    return value == Symbol("M") and name.upper() not in SYMBOLS
 
 
 def _species(species: Species, network: ReactionNetwork, *, weighed: bool) -> dict[str, Any]:
