@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.architecture import PAGE, drawing, page_with_drawing
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
@@ -73,3 +74,12 @@ def test_a_run_without_files_imports_nothing_for_datasets_and_pictures(tmp_path:
     assert (tmp_path / "run" / "summary.txt").is_file()
     assert heavy.isdisjoint(found)
     assert "xarray" in modules_after("import airshed; airshed.open_run"), "what is looked for is found where it is"
+
+
+def test_the_page_on_architecture_is_drawn_from_the_contract(tmp_path: Path) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == page_with_drawing(page, drawing()), "run: python -m tests.architecture"
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "data", "web"))
+    contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(contract.replace('"grid", "formula", "core"', '"formula", "grid", "core"'))
+    assert page != page_with_drawing(page, drawing(tmp_path))
