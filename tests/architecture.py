@@ -1,4 +1,4 @@
-"""Draws the packages of ``docs/architecture.md`` from the import contract: ``python -m tests.architecture`` rewrites the page.
+"""Draw the packages of ``docs/architecture.md`` from the import contract: ``python -m tests.architecture``.
 
 The order is that of the layers in ``pyproject.toml``, the text is the first sentence of each package's docstring.
 """

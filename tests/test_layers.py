@@ -23,6 +23,7 @@ TRESPASSES = {
     "core/worse.py": "import validation.fuzz\n",
     "grid/bad.py": "import netCDF4\nimport matplotlib.pyplot\n",
     "inverse/bad.py": "import torch\n",
+    "models/air/species_map/bad.py": "import airshed.models.air.processes\n",
     "models/points/bad.py": "import airshed.models.pasture\n",
 }
 

@@ -1,9 +1,9 @@
 """From data points to the cells and faces of a part of the model grid: areas, interpolation and averaging weights."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
@@ -13,6 +13,9 @@ from airshed.grid.weights import Weights, apply
 from airshed.grid.window import Window
 from airshed.kernels.arrays import weighted
 from airshed.models.air.weather.state import MetState
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = NDArray[np.float64]
 
@@ -149,7 +152,7 @@ class Points:
         return apply(lat, field, lon)
 
 
-def covering(dataset: xr.Dataset, grid: Grid) -> xr.Dataset:
+def covering(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
     """Return the part of the data around the grid, its longitudes as the grid counts them.
 
     raises  DataError where the data does not cover the grid
