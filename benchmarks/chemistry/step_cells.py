@@ -29,7 +29,7 @@ class StepCells:
         air = problem.environment
         species, density = len(problem.network.species), float(np.asarray(air["M"]))
         constants = StepConstants(
-            profile=np.zeros((species, 1)), top=np.zeros(species), density_factor=np.ones((1, _COPIES)),
+            profile=np.zeros((species, 1)), top=np.zeros(species), density_factor=np.ones((1, _COPIES, 1)),
             vertical_weights=np.zeros((1, 4)), sweeps=SWEEPS, oxygen=float(np.asarray(air["O2"])) / density,
             nitrogen=float(np.asarray(air["N2"])) / density,
         )  # fmt: skip

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.grid.grid import lonlat_axes
 from airshed.io.background import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
@@ -182,7 +181,7 @@ class _Bench:
         folder = self._folder / "run"
         with RunFolder(folder, "", ranks=self._ranks, bandwidth=limit) as run:
             writer = OutputWriter(
-                run, lonlat_axes(self._grid), Output(self._fields, 1.0, strategy=strategy),
+                run, self._grid.axes, Output(self._fields, 1.0, strategy=strategy),
                 start=np.datetime64("2022-08-31T00:00"), attributes={"title": "bench io"}, box=self._window.box,
             )  # fmt: skip
             self._ranks.barrier()

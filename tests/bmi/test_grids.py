@@ -35,9 +35,9 @@ def test_a_row_is_uniform_where_its_spacing_is_known_and_even(coordinate: Coordi
 
 
 def test_packed_cells_are_points_at_their_latitude_and_longitude() -> None:
-    east = Coordinate("lon", np.array([140.0, 141.0, 140.0]), EAST, dim="cell")
-    north = Coordinate("lat", np.array([-20.0, -20.0, -21.0]), NORTH, dim="cell")
-    soil = Coordinate("soil", np.array([1.0, 2.0, 2.0]), {}, dim="cell")
+    east = Coordinate("lon", np.array([140.0, 141.0, 140.0]), EAST, dims=("cell",))
+    north = Coordinate("lat", np.array([-20.0, -20.0, -21.0]), NORTH, dims=("cell",))
+    soil = Coordinate("soil", np.array([1.0, 2.0, 2.0]), {}, dims=("cell",))
     found = grid_of(Axes((line("cell", 0.0, 1.0, 2.0), east, north, soil), divided=("cell",)), ("cell",))
     assert (found.type, found.rank, found.shape) == ("points", 2, (3,))
     assert found.nodes["x"].tolist() == east.values.tolist()

@@ -8,7 +8,6 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.units import quantity
 from airshed.grid import Grid
-from airshed.grid.grid import lonlat_axes
 from airshed.models.air.fields import CF_SPECIES, WEATHER, air_registry, species_fields
 
 SIZES = {"level": 2, "lat": 3, "lon": 4}
@@ -53,7 +52,7 @@ def test_an_incomplete_field_is_refused(change, message):
     ],
 )
 def test_a_field_on_other_dimensions_than_its_domain_is_refused(dims, message):
-    axes = lonlat_axes(Grid.regular((0, 1), (0, 1), 0.5, [10.0]))
+    axes = Grid.regular((0, 1), (0, 1), 0.5, [10.0]).axes
     with pytest.raises(CaseError, match=message):
         axes.check_dims("a", dims)
     axes.check_dims("a", ("lat", "lon"))

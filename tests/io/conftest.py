@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from airshed.grid import Grid
-from airshed.grid.grid import lonlat_axes
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.models.air.fields import air_registry
@@ -49,9 +48,7 @@ def start_run(grid, registry):
         attributes, resume_from = {"title": title, **options.pop("attributes", {})}, options.pop("resume_from", None)
         try:
             output = Output(registry.select(fields), **{"every": 3600.0, **options})
-            writer = OutputWriter(
-                run, lonlat_axes(grid), output, start=start, attributes=attributes, resume_from=resume_from
-            )
+            writer = OutputWriter(run, grid.axes, output, start=start, attributes=attributes, resume_from=resume_from)
         except BaseException:
             run.close()
             raise

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from airshed.grid import Grid
-from airshed.grid.grid import lonlat_axes
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
@@ -67,7 +66,7 @@ def simulate(options):
             state = state if options.forget else restart.whole["state"]
         writer = OutputWriter(
             run,
-            lonlat_axes(grid),
+            grid.axes,
             Output(fields, 3600.0, compression=options.compression),
             start=np.datetime64("2022-08-31"),
             attributes={"title": "Chaos"},

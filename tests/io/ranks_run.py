@@ -20,7 +20,6 @@ import numpy as np
 from airshed.core.errors import AirshedError
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.grid.grid import lonlat_axes
 from airshed.io.background import Lent
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
@@ -80,7 +79,7 @@ def simulate(options, strategy, folder, ranks):
                 state = unpacked(restart.part("state", held), state.shape)
         output = Output(fields, 3600.0, strategy=strategy, compression=options.compression, statistic=options.statistic)
         writer = OutputWriter(
-            run, lonlat_axes(grid), output,
+            run, grid.axes, output,
             start=np.datetime64("2022-08-31"), attributes={"title": "Chaos"},
             resume_from=None if restart is None else restart.seconds, box=tile.window.box,
         )  # fmt: skip

@@ -7,7 +7,6 @@ import xarray as xr
 
 from airshed import __version__
 from airshed.core.errors import DataError, NumericalError, OutputError
-from airshed.grid.grid import lonlat_axes
 from airshed.io import classic
 from airshed.io.output import Output, OutputWriter
 from airshed.io.results import open_run
@@ -71,8 +70,8 @@ def test_the_file_follows_cf(tmp_path, write_run, grid):
         assert file["time"].units == "seconds since 2022-08-31T00:00:00Z"
         assert file["level"].positive == "up"
         assert np.array_equal(file["level_bnds"][:], [[0, 20], [20, 60], [60, 150]])
-        assert np.array_equal(file["lat_bnds"][:, 1], grid.lat_faces[1:])
-        assert np.array_equal(file["lon_bnds"][:, 0], grid.lon_faces[:-1])
+        assert np.array_equal(file["lat_bnds"][:, 1], grid.y_faces[1:])
+        assert np.array_equal(file["lon_bnds"][:, 0], grid.x_faces[:-1])
         assert file["O3"].standard_name == "mole_fraction_of_ozone_in_air"
         assert file["O3"].units == "mol mol-1"
         assert file["O3"].filters()["zlib"]
@@ -157,9 +156,9 @@ def test_several_outputs_share_a_run(tmp_path, start_run, registry, grid, values
     output = Output(registry.select(["NO2"]), 1800.0, "ground", {"level": [0]})
     options = {"start": np.datetime64("2022-08-31"), "attributes": {"title": "Ground"}}
     with run.folder:
-        ground = OutputWriter(run.folder, lonlat_axes(grid), output, **options)
+        ground = OutputWriter(run.folder, grid.axes, output, **options)
         with pytest.raises(OutputError, match="two outputs have the name 'ground'"):
-            OutputWriter(run.folder, lonlat_axes(grid), output, **options)
+            OutputWriter(run.folder, grid.axes, output, **options)
         run.writer.write(0, values(0))
         for seconds in (0, 1800):
             ground.write(seconds, values(seconds))

@@ -113,7 +113,9 @@ def _of_columns(trial: Trial, chosen: np.ndarray) -> Trial:
 
     still = [AirFluxes(east, north, pick(flux.upward)) for flux in trial.air_fluxes]
     first, second = (each(column, pick) for column in trial.columns)
-    return replace(trial, fields=each(trial.fields, pick), columns=(first, second), air_fluxes=(still[0], still[1]))
+    box = replace(trial.box, density_factor=pick(trial.box.density_factor))
+    state = each(trial.fields, pick)
+    return replace(trial, box=box, fields=state, columns=(first, second), air_fluxes=(still[0], still[1]))
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])

@@ -50,10 +50,10 @@ def part_of(trial: Trial, window: Window) -> Trial:
     faces = {name: way for name, way in own.items() if way is not None}
     around = FaceCells(*trial.fields.air.shape[1:])
     boundary = trial.boundary and tuple(around.part(each, window.rows, window.columns) for each in trial.boundary)
-    fluxes = [cut(each, eastward="lon", northward="lat") for each in trial.air_fluxes]
+    fluxes = [cut(each, eastward="x", northward="y") for each in trial.air_fluxes]
     return replace(
         trial,
-        box=replace(trial.box, density_factor=np.ascontiguousarray(trial.box.density_factor[:, window.rows])),
+        box=replace(trial.box, density_factor=np.ascontiguousarray(window.of(trial.box.density_factor))),
         fields=cut(trial.fields),
         air_fluxes=(fluxes[0], fluxes[1]),
         columns=(cut_column(trial.columns[0]), cut_column(trial.columns[1])),

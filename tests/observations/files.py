@@ -11,7 +11,7 @@ from airshed.observations.reading import FileSummary, read_observations
 from airshed.observations.selection import ObservationSelection, SelectionRules
 from airshed.observations.station import Station, StationTable
 
-GRID = Grid(np.linspace(-10.0, 20.0, 3), np.linspace(40.0, 60.0, 3), np.array([0.0, 20.0]))
+GRID = Grid.lonlat(np.linspace(-10.0, 20.0, 3), np.linspace(40.0, 60.0, 3), [0.0, 20.0])
 SPECIES = ("O3", "NO2", "NO", "NOx", "SO2", "CO", "PM10")
 STATIONS = StationTable([Station(name, "", 8.0, 50.0) for name in ("DENW095", "my1", "Opf_Balsberg", "StG_Stuelegg")])
 

@@ -278,7 +278,7 @@ def after_a_step(factor, **settings):
     start = np.full((2, *grid.shape), 1e-9)
     start[0, 0] *= factor
     fields = {name: (("level", "lat", "lon"), each) for name, each in zip(TWO, start, strict=True)}
-    initial = xr.Dataset(fields, {"level": grid.level, "lat": grid.lat, "lon": grid.lon})
+    initial = xr.Dataset(fields, {"level": grid.level, "lat": grid.y, "lon": grid.x})
     with airshed.Simulation(case, initial=initial) as simulation:
         assert simulation.step().dt == 60.0
         return [simulation[name].values for name in TWO]

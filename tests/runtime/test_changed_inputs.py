@@ -29,7 +29,7 @@ FILES = ("small.kpp", "rest.kpp", "small.species.toml", "profile.csv", "initial.
 
 def grid_of(case: airshed.Case) -> dict[str, np.ndarray[Any, Any]]:
     grid = case.make_grid()
-    return {"lat": grid.lat, "lon": grid.lon}
+    return {"lat": grid.y, "lon": grid.x}
 
 
 def make(folder: Path, **sections: Any) -> airshed.Case:

@@ -14,7 +14,6 @@ from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.report import Report
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.grid.grid import lonlat_axes
 from airshed.models.air.model import AirModel
 from airshed.parallel.communicator import Alone
 from airshed.parallel.domain import Domain
@@ -43,7 +42,7 @@ class Pasture(PlainModel):
         super().__init__()
         self.fields = FieldRegistry([SHEEP])
         self.domain = Domain(
-            lonlat_axes(whole), Alone(), Box.whole(*whole.shape[1:]), Box.whole(4, 1), {"references": "a shepherd"}
+            whole.axes, Alone(), Box.whole(*whole.shape[1:]), Box.whole(4, 1), {"references": "a shepherd"}
         )
         self.sheep = np.arange(16.0).reshape(4, 1, 4)
 

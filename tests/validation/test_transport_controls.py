@@ -67,8 +67,8 @@ def test_a_flat_metric_is_seen(monkeypatch):
     """
 
     def flat(grid):
-        sides = np.radians([grid.lon_faces[1] - grid.lon_faces[0], grid.lat_faces[1] - grid.lat_faces[0]])
-        return np.full((grid.lat.size, 1), flow.EARTH_RADIUS**2 * sides.prod())
+        sides = np.radians([grid.x_faces[1] - grid.x_faces[0], grid.y_faces[1] - grid.y_faces[0]])
+        return np.full((grid.y.size, 1), flow.EARTH_RADIUS**2 * sides.prod())
 
     monkeypatch.setattr(Grid, "cell_area", property(flat))
     assert missed(turned.check_turn()) >= ERRORS

@@ -49,7 +49,7 @@ def day() -> Iterator[Day]:
             least = np.minimum(least, model.mixing_ratios().min(axis=(1, 2, 3)))
         grid = model.grid
         ozone, nitrogen_dioxide = (1e9 * np.array([each[name] for each in hours]) for name in MOLAR_MASS)
-        yield Day(ozone, nitrogen_dioxide, model.parts.land, grid.lon, grid.lat, least, simulation.budget())
+        yield Day(ozone, nitrogen_dioxide, model.parts.land, grid.x, grid.y, least, simulation.budget())
 
 
 def distance(day: Day, name: str) -> Array:

@@ -51,7 +51,7 @@ def diagnosed(column: Column) -> dict[str, list[float]]:
         weather = Era5Meteorology(data, grid, column.time[0])
         for hour, when in enumerate(column.time):
             state = weather.at(hour * 3600.0)
-            sun = boundary_layer.shortwave(cos_zenith(when, grid.lon, grid.lat[:, None]), state.cloud_cover)
+            sun = boundary_layer.shortwave(cos_zenith(when, grid.lon, grid.lat), state.cloud_cover)
             flux = -(state.friction_velocity**3) * state.surface_temperature / (0.4 * 9.81 * state.obukhov_length)
             values = {
                 "boundary-layer height [m]": state.boundary_layer_height,

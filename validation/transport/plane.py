@@ -74,7 +74,7 @@ def slanted(courant: float) -> dict[str, Slanted]:
         base=HERE,
     )
     grid, tracers = case.make_grid(), initial_tracers()
-    northward = speed * north / east / np.cos(np.radians(grid.lat_faces))[:, None] * np.ones(CELLS)
+    northward = speed * north / east / np.cos(np.radians(grid.y_faces))[:, None] * np.ones(CELLS)
     air = xr.Dataset({"eastward_wind": speed, "northward_wind": (("lat_face", "lon"), northward)})
     with Simulation(case, air, xr.Dataset({name: (("lat", "lon"), q) for name, q in tracers.items()})) as simulation:
         simulation.run()

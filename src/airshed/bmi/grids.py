@@ -24,9 +24,11 @@ _ROUND_OFF = 1e-9
 class ModelGrid:
     """A grid.
 
-    type     "scalar", "points" (cells without neighbours, each with its place), "uniform_rectilinear" or "rectilinear"
+    type     "scalar", "points" (cells without neighbours, each with its place), "uniform_rectilinear", "rectilinear",
+             or "structured_quadrilateral" (rows and columns of cells, each with its place)
     shape    of a field on it
-    nodes    coordinates by direction: of points those of each node, of others those of each row, column or layer
+    nodes    coordinates by direction: of points and quadrilaterals those of each node, of others those of each row,
+             column or layer
     spacing  by direction, of a uniform grid
     """
 
@@ -54,35 +56,35 @@ class ModelGrid:
 def grid_of(axes: Axes, dims: Sequence[str]) -> ModelGrid:
     """Return the grid of fields on some dimensions; raises CaseError for more directions than x, y and z."""
     shape = tuple(axes.sizes[dim] for dim in dims)
-    places = [_places(axes, dim) for dim in dims]
-    coordinates = [(number, each) for number, found in enumerate(places) for each in found]
+    coordinates = _coordinates(axes, dims)
     if len(coordinates) > len(_DIRECTIONS):
         raise CaseError(f"fields on ({', '.join(dims)}) lie in {len(coordinates)} directions; a grid of BMI has 3")
     names = _DIRECTIONS[len(_DIRECTIONS) - len(coordinates) :]
     if not dims:
         return ModelGrid("scalar", (), {})
-    if any(each.along != each.name for _, each in coordinates):
-        spread = [_spread(each.values, number, shape) for number, each in coordinates]
-        return ModelGrid("points", shape, dict(zip(names, spread, strict=True)))
-    nodes = {name: each.values for name, (_, each) in zip(names, coordinates, strict=True)}
-    spacing = tuple(_spacing(each) for _, each in coordinates)
+    if any(each.auxiliary for each in coordinates):
+        spread = [_spread(each, dims, shape) for each in coordinates]
+        kind = "points" if all(len(each.dims) == 1 for each in coordinates) else "structured_quadrilateral"
+        return ModelGrid(kind, shape, dict(zip(names, spread, strict=True)))
+    nodes = {name: each.values for name, each in zip(names, coordinates, strict=True)}
+    spacing = tuple(_spacing(each) for each in coordinates)
     if min(spacing) > 0.0:
         return ModelGrid("uniform_rectilinear", shape, nodes, spacing)
     return ModelGrid("rectilinear", shape, nodes)
 
 
-def _places(axes: Axes, dim: str) -> list[Coordinate]:
-    """Return the latitudes and longitudes of the cells along a dimension, or else the coordinate of its name."""
-    along = [each for each in axes.coordinates if each.along == dim]
-    found = [each for unit in _HORIZONTAL for each in along if each.attributes.get("units") == unit]
-    return found or [each for each in along if each.name == dim]
+def _coordinates(axes: Axes, dims: Sequence[str]) -> list[Coordinate]:
+    """Return latitude and longitude, last, and the coordinates of the other dimensions."""
+    there = [each for each in axes.coordinates if set(each.dims) <= set(dims)]
+    horizontal = [each for unit in _HORIZONTAL for each in there if each.attributes.get("units") == unit]
+    covered = {dim for each in horizontal for dim in each.dims}
+    return [each for dim in dims for each in there if each.name == dim and dim not in covered] + horizontal
 
 
-def _spread(values: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """Return what each node has of values along one axis."""
-    sizes = [1] * len(shape)
-    sizes[axis] = -1
-    return np.broadcast_to(values.reshape(sizes), shape).reshape(-1)
+def _spread(coordinate: Coordinate, dims: Sequence[str], shape: tuple[int, ...]) -> Array:
+    """Return the value of a coordinate at each node."""
+    sizes = [size if dim in coordinate.dims else 1 for dim, size in zip(dims, shape, strict=True)]
+    return np.broadcast_to(coordinate.values.reshape(sizes), shape).reshape(-1)
 
 
 def _spacing(coordinate: Coordinate) -> float:

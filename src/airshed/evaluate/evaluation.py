@@ -296,11 +296,11 @@ def _selection(runs: Sequence[RunFields], window: Window, wanted: Sequence[str])
 
 def _common_area(runs: Sequence[RunFields]) -> Grid:
     """Return one cell over the area that all runs have in common."""
-    ends = [[run.grid.lon_faces[[0, -1]], run.grid.lat_faces[[0, -1]]] for run in runs]
+    ends = np.reshape([run.grid.bounds for run in runs], (-1, 2, 2))
     low, high = np.max(ends, axis=0)[:, 0], np.min(ends, axis=0)[:, 1]
     if (high <= low).any():
         raise DataError(f"{listed([str(run.path) for run in runs])} have no area in common; compare them one by one")
-    return Grid(np.array([low[0], high[0]]), np.array([low[1], high[1]]), np.array([0.0, 1.0]))
+    return Grid.lonlat((low[0], high[0]), (low[1], high[1]), (0.0, 1.0))
 
 
 def _conventions(matched: Pairs, options: EvaluationOptions) -> dict[str, Cell]:

@@ -274,7 +274,7 @@ def _names(path: Path) -> list[str]:
 
 
 def _grid(dataset: "xr.Dataset", path: Path) -> Grid:
-    faces = []
+    faces = []  # of x and y: a file on a projected grid needs its mapping here
     for name in ("lon", "lat"):
         if name not in dataset.dims or name not in dataset.coords:
             raise DataError(f"{path} has no axis {name}; an evaluation needs fields on time, lat and lon")
@@ -287,7 +287,7 @@ def _grid(dataset: "xr.Dataset", path: Path) -> Grid:
             step = centres[1] - centres[0] if centres.size > 1 else 1.0
             faces.append(np.append(centres - 0.5 * step, centres[-1] + 0.5 * step))
     try:
-        return Grid(faces[0], faces[1], np.array([0.0, 1.0]))
+        return Grid.lonlat(faces[0], faces[1], (0.0, 1.0))
     except CaseError as error:
         raise DataError(f"{path}: {error}") from None
 

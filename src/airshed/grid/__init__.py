@@ -1,6 +1,7 @@
-"""The model grid: longitude, latitude and layers above ground, with the metrics that fluxes need."""
+"""The model grid: columns on the sphere and layers above ground, with the metrics that fluxes need."""
 
 from airshed.grid.grid import Grid
 from airshed.grid.layers import default_layers
+from airshed.grid.mapping import GridMapping, LonLat, Metrics
 
-__all__ = ["Grid", "default_layers"]
+__all__ = ["Grid", "GridMapping", "LonLat", "Metrics", "default_layers"]

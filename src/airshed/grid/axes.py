@@ -17,22 +17,25 @@ Array = npt.NDArray[np.float64]
 class Coordinate:
     """Places along a dimension, or something else that each cell has, such as the latitude of a point.
 
-    values      as many as there are cells
+    values      as many as there are cells along its dimensions
     attributes  by the CF conventions: units, long_name, standard_name, axis, positive ...
-    bounds      (cells, 2), where cells have an extent
-    dim         the dimension, where it has another name than the coordinate
+    bounds      (cells, 2), where cells along one dimension have an extent
+    dims        where they are not the one of its name: ("cell",) of packed cells, ("y", "x") of a projected grid
     """
 
     name: str
     values: Array
     attributes: Mapping[str, str]
     bounds: Array | None = None
-    dim: str = ""
+    dims: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dims", self.dims or (self.name,))
 
     @property
-    def along(self) -> str:
-        """The dimension along which it goes."""
-        return self.dim or self.name
+    def auxiliary(self) -> bool:
+        """Whether it is no dimension itself."""
+        return self.dims != (self.name,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class Axes:
     divided: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        strange = sorted({each.along for each in self.coordinates} - set(self.dims))
+        strange = sorted({dim for each in self.coordinates for dim in each.dims} - set(self.dims))
         if strange:
             raise CaseError(f"the dimension {strange[0]} has no coordinate of its name; give one")
         if self.dims[len(self.dims) - len(self.divided) :] != self.divided:
@@ -57,17 +60,23 @@ class Axes:
     @cached_property
     def dims(self) -> tuple[str, ...]:
         """The names of the dimensions."""
-        return tuple(each.name for each in self.coordinates if each.along == each.name)
+        return tuple(each.name for each in self.coordinates if not each.auxiliary)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
         """The number of cells along each dimension."""
-        return {each.name: len(each.values) for each in self.coordinates if each.along == each.name}
+        return {each.name: len(each.values) for each in self.coordinates if not each.auxiliary}
 
     @cached_property
     def whole(self) -> Box:
         """The box of all cells along the divided dimensions."""
         return Box.whole(*(self.sizes[dim] for dim in self.divided))
+
+    def dataset_coords(self, *dims: str) -> dict[str, tuple[tuple[str, ...], Array, Mapping[str, str]]]:
+        """Return the coordinates on some dimensions, all without any, as xarray takes them."""
+        wanted = set(dims or self.dims)
+        found = [each for each in self.coordinates if wanted.issuperset(each.dims)]
+        return {each.name: (each.dims, each.values, dict(each.attributes)) for each in found}
 
     def check_dims(self, name: str, dims: tuple[str, ...]) -> None:
         """Raise CaseError for a field's dimensions that are not of these, in this order, with all divided ones."""

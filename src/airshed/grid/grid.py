@@ -1,57 +1,71 @@
-"""A longitude-latitude-height grid on the sphere, and its axes by the CF conventions."""
+"""A structured grid of columns on the sphere: coordinates of its own, metrics as arrays, layers above ground."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.layers import check_layer_tops, default_layers
+from airshed.grid.mapping import GridMapping, LonLat, Metrics, pairs
 from airshed.grid.window import Window
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
-_MOST_CELLS_A_SIDE = 100_000
-_UNIFORM = 1e-6
-
-
-def _frozen(values: ArrayLike) -> Array:
-    """Return a read-only copy, so that nobody changes a grid that others hold."""
-    array = np.array(values, dtype=np.float64)
-    array.setflags(write=False)
-    return array
+_MOST_CELLS_A_SIDE: Final = 100_000
+_UNIFORM: Final = 1e-6
+_LEVEL: Final = {
+    "standard_name": "height", "long_name": "height of the layer's centre above the ground", "units": "m",
+    "positive": "up", "axis": "Z",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """Cells between faces that are uniform in longitude and latitude; layers of fixed thickness above ground.
+class Grid(Metrics):
+    """Columns between faces that are uniform in the grid's own x and y; layers of fixed thickness above ground.
 
-    lon_faces    [degrees east]   (nlon + 1,)  rising, uniform
-    lat_faces    [degrees north]  (nlat + 1,)  rising (south to north), uniform
-    layer_faces  [m]              (nz + 1,)    height above ground, 0 first
-    raises  CaseError for faces that fall, are not uniform, or leave the sphere
+    mapping      between x, y and longitude, latitude
+    x_faces      (nx + 1,)  rising, uniform, in the unit of the mapping
+    y_faces      (ny + 1,)  rising, uniform
+    layer_faces  [m]  (nz + 1,)  height above ground, 0 first
     """
 
-    lon_faces: Array
-    lat_faces: Array
+    mapping: GridMapping
+    x_faces: Array
+    y_faces: Array
     layer_faces: Array
-    _steps: tuple[float, float] | None = field(default=None, kw_only=True, repr=False)
-    """Spacing in longitude and latitude [radians] of the grid that this is a part of; None for a whole grid."""
 
-    def __post_init__(self) -> None:
-        for name in ("lon_faces", "lat_faces", "layer_faces"):
-            object.__setattr__(self, name, _frozen(getattr(self, name)))
-        _check_faces("longitude", self.lon_faces)
-        _check_faces("latitude", self.lat_faces)
-        _check_on_sphere(self.lon_faces, self.lat_faces)
-        if self.layer_faces.ndim != 1 or self.layer_faces.size < 2 or self.layer_faces[0] != 0.0:
+    @classmethod
+    def mapped(cls, mapping: GridMapping, x_faces: ArrayLike, y_faces: ArrayLike, layer_faces: ArrayLike) -> Self:
+        """Return the grid between faces in the coordinates of a mapping, with the metrics that follow from it.
+
+        Raises CaseError for faces that fall or are not uniform.
+        """
+        x, y, layers = (np.array(each, np.float64) for each in (x_faces, y_faces, layer_faces))
+        names = ("longitude", "latitude") if mapping.separable else ("x", "y")
+        for name, faces in zip(names, (x, y), strict=True):
+            _check_faces(name, faces, mapping.unit)
+        if mapping.separable:
+            _check_on_sphere(x, y)
+        if layers.ndim != 1 or layers.size < 2 or layers[0] != 0.0:
             raise CaseError("the grid's layer faces must begin with 0 m, the ground, and hold at least one layer top")
-        check_layer_tops(tuple(float(top) for top in self.layer_faces[1:]))
+        check_layer_tops(tuple(float(top) for top in layers[1:]))
+        metrics = mapping.metrics(x, y)
+        arrays = {each.name: getattr(metrics, each.name) for each in fields(Metrics)}
+        # read-only, as several hold one grid
+        for each in (x, y, layers, *arrays.values()):
+            each.setflags(write=False)
+        return cls(mapping=mapping, x_faces=x, y_faces=y, layer_faces=layers, **arrays)
+
+    @classmethod
+    def lonlat(cls, lon_faces: ArrayLike, lat_faces: ArrayLike, layer_faces: ArrayLike) -> Self:
+        """Return the longitude-latitude grid between faces [degrees], [m]; raises CaseError as :meth:`mapped`."""
+        return cls.mapped(LonLat(), lon_faces, lat_faces, layer_faces)
 
     @classmethod
     def regular(
@@ -71,80 +85,130 @@ class Grid:
         dlon, dlat = (spacing, spacing) if isinstance(spacing, int | float) else spacing
         tops = tuple(float(top) for top in (default_layers() if layers is None else layers))
         check_layer_tops(tops)
-        return cls(
-            _uniform_faces("longitude", lon, float(dlon)),
-            _uniform_faces("latitude", lat, float(dlat)),
-            np.array((0.0, *tops)),
-        )
+        faces = _uniform_faces("longitude", lon, float(dlon)), _uniform_faces("latitude", lat, float(dlat))
+        return cls.lonlat(*faces, (0.0, *tops))
 
-    def part(self, window: Window) -> "Grid":
-        """Return the grid of a window's columns; its places, lengths, areas and volumes are the whole's to the bit."""
-        faces = self.lon_faces[window.west : window.east + 1], self.lat_faces[window.south : window.north + 1]
-        return Grid(*faces, self.layer_faces, _steps=self.steps)
-
-    @cached_property
-    def steps(self) -> tuple[float, float]:
-        """Spacing in longitude and latitude [radians]; that of the whole grid where this is a part of one.
-
-        A part's own ends would give it with another round-off.
-        """
-        if self._steps is not None:
-            return self._steps
-        lon, lat = (float(np.radians(faces[-1] - faces[0])) for faces in (self.lon_faces, self.lat_faces))
-        return lon / self.shape[2], lat / self.shape[1]
+    def part(self, window: Window) -> Self:
+        """Return the grid of a window's columns, with the metrics of the whole to the bit."""
+        rows, columns = slice(window.south, window.north + 1), slice(window.west, window.east + 1)
+        arrays: dict[str, Any] = {}
+        for each in fields(Metrics):
+            array = getattr(self, each.name)
+            more = tuple(size - cells for size, cells in zip(array.shape, self.shape[1:], strict=True))
+            arrays[each.name] = array[window.south : window.north + more[0], window.west : window.east + more[1]]
+        return replace(self, x_faces=self.x_faces[columns], y_faces=self.y_faces[rows], **arrays)
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Return the number of (layers, latitudes, longitudes)."""
-        return self.layer_faces.size - 1, self.lat_faces.size - 1, self.lon_faces.size - 1
+        """The number of (layers, rows, columns)."""
+        return self.layer_faces.size - 1, self.y_faces.size - 1, self.x_faces.size - 1
+
+    @property
+    def dims(self) -> tuple[str, str]:
+        """The names of the horizontal dimensions of a field."""
+        return self.mapping.dims
 
     @cached_property
-    def lon(self) -> Array:
-        """Longitude of the cell centres [degrees east], (nlon,)."""
-        return _frozen(0.5 * (self.lon_faces[1:] + self.lon_faces[:-1]))
+    def x(self) -> Array:
+        """The centres of the columns of cells (nx,), in the unit of the mapping."""
+        return 0.5 * (self.x_faces[1:] + self.x_faces[:-1])
 
     @cached_property
-    def lat(self) -> Array:
-        """Latitude of the cell centres [degrees north], (nlat,)."""
-        return _frozen(0.5 * (self.lat_faces[1:] + self.lat_faces[:-1]))
+    def y(self) -> Array:
+        """The centres of the rows of cells (ny,), in the unit of the mapping."""
+        return 0.5 * (self.y_faces[1:] + self.y_faces[:-1])
 
     @cached_property
     def level(self) -> Array:
         """Height of the layer centres above ground [m], (nz,)."""
-        return _frozen(0.5 * (self.layer_faces[1:] + self.layer_faces[:-1]))
+        return 0.5 * (self.layer_faces[1:] + self.layer_faces[:-1])
 
     @cached_property
     def thickness(self) -> Array:
         """Thickness of the layers [m], (nz,)."""
-        return _frozen(np.diff(self.layer_faces))
-
-    @cached_property
-    def cell_area(self) -> Array:
-        """Horizontal area R^2 dlon (sin lat_n - sin lat_s) of the cells [m2], (nlat, 1)."""
-        dlon, _ = self.steps
-        return _frozen((EARTH_RADIUS**2 * dlon * np.diff(np.sin(np.radians(self.lat_faces))))[:, None])
+        return np.diff(self.layer_faces)
 
     @cached_property
     def cell_volume(self) -> Array:
-        """Volume of the cells [m3], (nz, nlat, 1); the Earth's radius is taken for all heights."""
-        return _frozen(self.thickness[:, None, None] * self.cell_area)
+        """Volume of the cells [m3], (nz, ny, nx); the Earth's radius is taken for all heights."""
+        alike = self.cell_area.strides[1] == 0  # one area for each row: its volumes take no more memory
+        area = self.cell_area[:, :1] if alike else self.cell_area
+        volume = np.broadcast_to(self.thickness[:, None, None] * area, self.shape)
+        volume.setflags(write=False)
+        return volume
 
     @cached_property
-    def meridional_face_length(self) -> float:
-        """Length R dlat of the east and west faces [m]."""
-        _, dlat = self.steps
-        return EARTH_RADIUS * dlat
+    def axes(self) -> Axes:
+        """The axes of fields and their coordinates; ranks divide the columns."""
+        level = Coordinate("level", self.level, _LEVEL, pairs(self.layer_faces))
+        horizontal = self.mapping.coordinates(self, self.x_faces, self.y_faces)
+        return Axes((level, *horizontal), divided=self.dims)
 
     @cached_property
-    def zonal_face_length(self) -> Array:
-        """Length R cos(lat) dlon of the north and south faces [m], (nlat + 1,)."""
-        dlon, _ = self.steps
-        # at a pole the face has no length: the cosine's round-off must not become a flux
-        cosine = np.where(np.abs(self.lat_faces) == 90.0, 0.0, np.cos(np.radians(self.lat_faces)))
-        return _frozen(EARTH_RADIUS * dlon * cosine)
+    def wind_rotation(self) -> tuple[Array, Array]:
+        """Angle from east to the direction of x [rad] at the x faces (ny, nx + 1) and at the y faces (ny + 1, nx)."""
+        found = []
+        for axis in (1, 0):
+            before = np.concatenate([self.rotation.take([0], axis), self.rotation], axis)
+            behind = np.concatenate([self.rotation, self.rotation.take([-1], axis)], axis)
+            found.append(before + 0.5 * np.arctan2(np.sin(behind - before), np.cos(behind - before)))
+        return found[0], found[1]
+
+    @cached_property
+    def face_places(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Longitude and latitude of the middles of the x faces (ny, nx + 1) and of the y faces (ny + 1, nx)."""
+        to_lonlat = self.mapping.to_lonlat
+        return to_lonlat(*np.meshgrid(self.x_faces, self.y)), to_lonlat(*np.meshgrid(self.x, self.y_faces))
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Longitude and latitude of the middle of the grid [degrees]."""
+        x, y = (0.5 * (faces[:1] + faces[-1:]) for faces in (self.x_faces, self.y_faces))
+        lon, lat = self.mapping.to_lonlat(x, y)
+        return float(lon[0]), float(lat[0])
+
+    @cached_property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Least and greatest longitude, least and greatest latitude of the corners [degrees]."""
+        lon, lat = self.corner_lon, self.corner_lat
+        return float(lon.min()), float(lon.max()), float(lat.min()), float(lat.max())
+
+    def __str__(self) -> str:
+        west, east, south, north = self.bounds
+        return f"{west:g} to {east:g} E, {south:g} to {north:g} N"
+
+    def locate(self, lon: ArrayLike, lat: ArrayLike) -> tuple[Array, Array]:
+        """Return x and y of places [degrees]; where x has a period, within the grid if a turn brings it there."""
+        x, y = self.mapping.from_lonlat(np.asarray(lon, np.float64), np.asarray(lat, np.float64))
+        if np.isfinite(self.mapping.period):
+            first, last = self.x_faces[0], self.x_faces[-1]
+            turned = first + (x - first) % self.mapping.period
+            x = np.where((first <= x) & (x <= last) | (turned > last), x, turned)
+        return x, y
+
+    def contains(self, lon: ArrayLike, lat: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether places [degrees] lie within the grid, its edge included."""
+        x, y = self.locate(lon, lat)
+        inside = (self.x_faces[0] <= x) & (x <= self.x_faces[-1]) & (self.y_faces[0] <= y) & (y <= self.y_faces[-1])
+        return np.asarray(inside)
+
+    def meets(self, lon: tuple[float, float], lat: tuple[float, float]) -> bool:
+        """Return whether a box of longitudes and latitudes [degrees] meets the box around the grid, at any turn."""
+        west, east, south, north = self.bounds
+        across = any(lon[0] + turn < east and lon[1] + turn > west for turn in range(-1080, 1081, 360))
+        return across and lat[0] < north and lat[1] > south
+
+    def cells_at(self, lon: ArrayLike, lat: ArrayLike) -> tuple[Index, Index]:
+        """Return row and column of the cell that contains each place [degrees], or of the nearest cell."""
+        x, y = self.locate(lon, lat)
+        row, column = (
+            np.clip(np.searchsorted(faces, along, side="right") - 1, 0, faces.size - 2)
+            for faces, along in ((self.y_faces, y), (self.x_faces, x))
+        )
+        return row, column
 
 
-def _check_faces(axis: str, faces: Array) -> None:
+def _check_faces(axis: str, faces: Array, unit: str) -> None:
     """Raise CaseError unless the faces rise uniformly."""
     if faces.ndim != 1 or faces.size < 2 or not np.all(np.isfinite(faces)):
         raise CaseError(f"the grid needs at least two finite faces in {axis}, got an array of shape {faces.shape}")
@@ -152,7 +216,7 @@ def _check_faces(axis: str, faces: Array) -> None:
     mean = (faces[-1] - faces[0]) / widths.size
     if mean <= 0.0 or np.any(np.abs(widths - mean) > _UNIFORM * mean):
         raise CaseError(
-            f"the grid's faces in {axis} must rise in equal steps, got {widths.min():g} to {widths.max():g} degrees"
+            f"the grid's faces in {axis} must rise in equal steps, got {widths.min():g} to {widths.max():g} {unit}"
         )
 
 
@@ -185,30 +249,3 @@ def _uniform_faces(axis: str, ends: tuple[float, float], spacing: float) -> Arra
             f"a spacing of {(high - low) / cells:.8g} would fit"
         )
     return np.linspace(low, high, cells + 1)
-
-
-_LEVEL = {
-    "standard_name": "height",
-    "long_name": "height of the layer's centre above the ground",
-    "units": "m",
-    "positive": "up",
-    "axis": "Z",
-}
-_LAT = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north", "axis": "Y"}
-_LON = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east", "axis": "X"}
-
-
-def lonlat_axes(grid: Grid) -> Axes:
-    """Return the axes (level, lat, lon) of a grid, whose columns ranks divide."""
-    return Axes(
-        (
-            Coordinate("level", grid.level, _LEVEL, _between(grid.layer_faces)),
-            Coordinate("lat", grid.lat, _LAT, _between(grid.lat_faces)),
-            Coordinate("lon", grid.lon, _LON, _between(grid.lon_faces)),
-        ),
-        divided=("lat", "lon"),
-    )
-
-
-def _between(faces: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.stack([faces[:-1], faces[1:]], axis=1)

@@ -70,7 +70,7 @@ class LandGrid:
         """The domain: a row of cells, which ranks divide, with the latitude and longitude of each."""
         number = Coordinate("cell", np.arange(self.cells, dtype=np.float64), {"long_name": "cell on land"})
         places = [("lat", self.cell_lat, _LAT), ("lon", self.cell_lon, _LON)]
-        return Axes((number, *(Coordinate(*each, dim="cell") for each in places)), divided=("cell",))
+        return Axes((number, *(Coordinate(*each, dims=("cell",)) for each in places)), divided=("cell",))
 
     def unpacked(self, values: npt.NDArray[Any], missing: Any = np.nan) -> npt.NDArray[Any]:
         """Return a field of the grid (..., nlat, nlon) from one of packed cells (..., cells)."""

@@ -52,6 +52,48 @@ class Packing:
         return result
 
 
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """A longitude-latitude raster over cells that have places of their own, such as those of a projected grid.
+
+    lat, lon  its rows and columns [degrees], rising
+    cell      the number of the cell at each of its points (lat, lon), row by row; -1 outside
+    """
+
+    lat: npt.NDArray[np.float64]
+    lon: npt.NDArray[np.float64]
+    cell: npt.NDArray[np.intp]
+
+    @classmethod
+    def over(cls, lat: npt.ArrayLike, lon: npt.ArrayLike) -> Self:
+        """Return as many points as there are cells (ny, nx) at these places, each with the nearest cell."""
+        from scipy.spatial import cKDTree
+
+        places = np.asarray(lat, np.float64), np.unwrap(np.unwrap(np.asarray(lon, np.float64), period=360.0), axis=0,
+                                                        period=360.0)  # fmt: skip
+        axes = [np.linspace(each.min(), each.max(), size) for each, size in zip(places, places[0].shape, strict=True)]
+        tree = cKDTree(_directions(*places).reshape(-1, 3))
+        own, _ = tree.query(_directions(*places).reshape(-1, 3), k=[2])
+        away, cell = tree.query(_directions(*np.meshgrid(*axes, indexing="ij")))
+        return cls(axes[0], axes[1], np.where(away <= own.max(), cell, -1))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and columns."""
+        return self.lat.size, self.lon.size
+
+    def spread(self, values: Array, missing: float = np.nan) -> Array:
+        """Return the values of cells (..., ny, nx) on the raster (..., lat, lon), `missing` outside."""
+        picked = values.reshape(*values.shape[:-2], -1)[..., self.cell]
+        return np.where(self.cell < 0, missing, picked)
+
+
+def _directions(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return unit vectors (..., 3)."""
+    north, east = np.radians(lat), np.radians(lon)
+    return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
+
+
 def _lines(name: str, places: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
     """Return for each cell the number of its grid line, and the lines, with those between that have no cell."""
     values = np.asarray(places, np.float64)

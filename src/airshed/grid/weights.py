@@ -62,6 +62,44 @@ class Weights:
         return np.asarray(total)
 
 
+@dataclass(frozen=True)
+class PointWeights:
+    """Bilinear interpolation from a rectangle of nodes to single places, beyond the nodes the nearest values.
+
+    south, west      numbers of the nodes before each place, (ny, nx)
+    to_north, to_east  its share of the way to the next node
+    """
+
+    south: NDArray[np.intp]
+    west: NDArray[np.intp]
+    to_north: Array
+    to_east: Array
+
+    @classmethod
+    def of(cls, lat_nodes: Array, lon_nodes: Array, lat: Array, lon: Array) -> Self:
+        """Return the weights for places, from rising latitudes and longitudes; 350 E is 10 W."""
+        middle = 0.5 * (lon_nodes[0] + lon_nodes[-1])
+        turned = middle + (lon - middle + 180.0) % 360.0 - 180.0
+        (south, to_north), (west, to_east) = _before(lat_nodes, lat), _before(lon_nodes, turned)
+        return cls(south, west, to_north, to_east)
+
+    def __call__(self, field: Array) -> Array:
+        """Return a field (..., lat, lon) at the places (..., ny, nx)."""
+        rows, columns = field.shape[-2:]
+        north, east = np.minimum(self.south + 1, rows - 1), np.minimum(self.west + 1, columns - 1)
+        low = (1.0 - self.to_east) * field[..., self.south, self.west] + self.to_east * field[..., self.south, east]
+        high = (1.0 - self.to_east) * field[..., north, self.west] + self.to_east * field[..., north, east]
+        return np.asarray((1.0 - self.to_north) * low + self.to_north * high)
+
+
+def _before(nodes: Array, places: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the node before each place, and the place's share of the way to the next one."""
+    if nodes.size == 1:
+        return np.zeros(places.shape, np.intp), np.zeros(places.shape)
+    number = np.clip(np.searchsorted(nodes, places, side="right") - 1, 0, nodes.size - 2)
+    return number, np.clip((places - nodes[number]) / (nodes[number + 1] - nodes[number]), 0.0, 1.0)
+
+
 def apply(lat: Weights, field: Array, lon: Weights) -> Array:
     """Return the field (..., lat, lon) at the targets of the weights along latitude and along longitude."""
     columns = lon.nodes

@@ -52,10 +52,10 @@ class Window:
     def of_faces(self, field: npt.NDArray[T], axis: str) -> npt.NDArray[T]:
         """Return the faces of the window's cells, those of a field (..., lat, lon + 1) or (..., lat + 1, lon).
 
-        axis  "lon" for west and east faces, "lat" for south and north faces
+        axis  "x" for west and east faces, "y" for south and north faces
         """
-        rows = slice(self.south, self.north + (axis == "lat"))
-        columns = slice(self.west, self.east + (axis == "lon"))
+        rows = slice(self.south, self.north + (axis == "y"))
+        columns = slice(self.west, self.east + (axis == "x"))
         return field[..., rows, columns]
 
     def grown(self, cells: int, rows: int, columns: int) -> "Window":

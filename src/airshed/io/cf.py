@@ -107,7 +107,7 @@ class Layout:
         """Return what a file of these cells holds; a run that is not ``complete`` is marked as interrupted."""
         box = box or self.whole
         places = [variable for each in self.axes.coordinates for variable in self._coordinate(each, box)]
-        beside = [each for each in self.axes.coordinates if each.along != each.name]
+        beside = [each for each in self.axes.coordinates if each.auxiliary]
         attributes = {
             "Conventions": CONVENTIONS,
             "source": f"Airshed {__version__}",
@@ -119,20 +119,19 @@ class Layout:
         bounds = {"bnds": 2} if bounded else {}
         dims = {"time": None, **bounds, **self.sizes(box)}
         fields = (
-            _field(spec, [each.name for each in beside if each.along in spec.dims], self.statistic)
+            _field(spec, [each.name for each in beside if set(each.dims) <= set(spec.dims)], self.statistic)
             for spec in self.fields
         )
         return Description(dims, (*self._time(), *places, *fields), attributes)
 
     def _coordinate(self, each: Coordinate, box: Box) -> Iterator[Variable]:
         """The places of a coordinate and their bounds, where it has some, as far as they are kept and in a box."""
-        part: Any = self.kept.get(each.along, slice(None))
-        if each.along in self.axes.divided:
-            part = box.slices[self.axes.divided.index(each.along)]
+        along = dict(zip(self.axes.divided, box.slices, strict=True))
+        part: Any = tuple(along.get(dim, self.kept.get(dim, slice(None))) for dim in each.dims)
         bounds = {} if each.bounds is None else {"bounds": f"{each.name}_bnds"}
-        yield Variable(each.name, "f8", (each.along,), {**each.attributes, **bounds}, each.values[part])
+        yield Variable(each.name, "f8", each.dims, {**each.attributes, **bounds}, each.values[part])
         if each.bounds is not None:
-            yield Variable(f"{each.name}_bnds", "f8", (each.along, "bnds"), {}, each.bounds[part])
+            yield Variable(f"{each.name}_bnds", "f8", (*each.dims, "bnds"), {}, each.bounds[part])
 
     def _time(self) -> Iterator[Variable]:
         attributes = {

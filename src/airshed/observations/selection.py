@@ -29,11 +29,12 @@ Numbers = npt.NDArray[np.intp]
 def bilinear(grid: Grid, lon: Array, lat: Array) -> tuple[Numbers, Array]:
     """Return the four columns around each location and their weights, (p, 4) both; a column is row * nlon + number.
 
-    Between cell centres fields are bilinear in longitude and latitude. Within half a cell of the domain edge the
+    Between cell centres fields are bilinear in the coordinates of the grid. Within half a cell of the domain edge the
     nearest centres are used, so that weights are never negative and always sum to 1.
     """
-    west, east = _between(grid.lon, lon)
-    south, north = _between(grid.lat, lat)
+    x, y = grid.locate(lon, lat)
+    west, east = _between(grid.x, x)
+    south, north = _between(grid.y, y)
     columns = np.stack([j * grid.shape[2] + i for j in (south[0], north[0]) for i in (west[0], east[0])], axis=1)
     weights = np.stack([a * b for a in (south[1], north[1]) for b in (west[1], east[1])], axis=1)
     return columns, weights
@@ -41,11 +42,8 @@ def bilinear(grid: Grid, lon: Array, lat: Array) -> tuple[Numbers, Array]:
 
 def containing(grid: Grid, lon: Array, lat: Array) -> Numbers:
     """Return the column (row * nlon + number) of the cell that contains each location (p,), or of the nearest cell."""
-    i, j = (
-        np.clip(np.searchsorted(faces, places, side="right") - 1, 0, faces.size - 2)
-        for faces, places in ((grid.lon_faces, lon), (grid.lat_faces, lat))
-    )
-    return np.asarray(j * grid.shape[2] + i, np.intp)
+    rows, columns = grid.cells_at(lon, lat)
+    return np.asarray(rows * grid.shape[2] + columns, np.intp)
 
 
 def _between(centres: Array, places: Array) -> tuple[tuple[Numbers, Array], tuple[Numbers, Array]]:
@@ -383,10 +381,9 @@ class ObservationSelection:
         """Return the longitude within the range of the domain, and a description of the place if it lies outside."""
         found = self._places.get((each.lon, each.lat))
         if found is None:
-            (west, east), (south, north) = self._grid.lon_faces[[0, -1]], self._grid.lat_faces[[0, -1]]
-            lon = turned_into(each.lon, float(west), float(east))
-            inside = lon <= east and south <= each.lat <= north
-            found = lon, "" if inside else f"{each.lon:g} E, {each.lat:g} N"
+            west, east, *_ = self._grid.bounds
+            inside = self._grid.contains(each.lon, each.lat)
+            found = turned_into(each.lon, west, east), "" if inside else f"{each.lon:g} E, {each.lat:g} N"
             self._places[each.lon, each.lat] = found
         return found
 

@@ -32,7 +32,7 @@ def shape_of(area: Area) -> float:
 
 
 class Mapped(Protocol):
-    """Cells that a map shows."""
+    """Cells that a map shows; coordinates of rows and columns, or of each cell and corner."""
 
     @property
     def area(self) -> Area:
@@ -55,6 +55,14 @@ class Mapped(Protocol):
         """Southern and northern edges [degrees]."""
 
 
+def _centres(results: Mapped) -> tuple[Array, Array]:
+    """Return the longitude and the latitude of each cell (rows, columns)."""
+    lon, lat = results.longitude, results.latitude
+    if lon.ndim == 1:
+        lon, lat = np.meshgrid(lon, lat)
+    return lon, lat
+
+
 class MapPanel:
     """A map of one field on given axes; `show` changes the field and leaves the rest."""
 
@@ -68,7 +76,7 @@ class MapPanel:
         self.mesh: QuadMesh = axes.pcolormesh(
             results.longitude_edges,
             results.latitude_edges,
-            np.full((results.latitude.size, results.longitude.size), np.nan),
+            np.full(_centres(results)[0].shape, np.nan),
             cmap=colours(field),
             norm=norm_of(scale),
             zorder=1,
@@ -86,10 +94,10 @@ class MapPanel:
 
     def show_wind(self, east: Array, north: Array, strongest: float) -> None:
         """Add arrows of the wind [m/s], each (lat, lon), on about a dozen columns; the strongest spans one of them."""
-        skip = max(1, round(self._results.longitude.size / _ARROWS))
+        x, y = _centres(self._results)
+        skip = max(1, round(x.shape[1] / _ARROWS))
         pick = (slice(skip // 2, None, skip), slice(skip // 2, None, skip))
-        x, y = np.meshgrid(self._results.longitude, self._results.latitude)
-        across = self._results.longitude.size / skip
+        across = x.shape[1] / skip
         self.axes.quiver(
             x[pick], y[pick], east[pick], north[pick], scale=max(strongest, 1e-9) * across, pivot="mid", width=0.004,
             color=INK, edgecolor="white", linewidth=0.3, zorder=3,

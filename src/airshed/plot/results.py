@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from airshed.core.data import numbers
 from airshed.core.errors import DataError
-from airshed.grid.packing import Packing
+from airshed.grid.packing import Packing, Raster
 from airshed.grid.places import check_places
 from airshed.models.pasture.drought import DROUGHT, with_drought
 from airshed.plot.geography import Area
@@ -134,7 +134,7 @@ class Results:
     @property
     def is_land(self) -> bool:
         """Tell whether cells lie packed, as those of land do, and so have nothing above them."""
-        return self._packing is not None
+        return isinstance(self._packing, Packing)
 
     def lowest_height(self, name: str) -> float | None:
         """Return the height of a field's lowest cell centres [m above ground], None for a field without levels."""
@@ -235,14 +235,15 @@ class Results:
             raise DataError(f"{self.path}: {variable.name} cannot be read ({reason}); run the case again") from error
 
 
-def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], Packing | None]:
-    """Return the dimensions that cells lie along, and where those of one dimension lie on a grid."""
+def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], Packing | Raster | None]:
+    """Return the dimensions that cells lie along, and where cells lie on a map that are no rows and columns of it."""
     places = [dataset.coords[name] for name in ("lat", "lon") if name in dataset.coords]
     along = {each.dims for each in places}
-    if len(places) < 2 or len(along) > 1 or places[0].ndim != 1:
+    if len(places) < 2 or len(along) > 1:
         return ("lat", "lon"), None
     [cells] = along
-    return (str(cells[0]),), Packing.of(*(each.values for each in places))
+    kind = Packing.of if len(cells) == 1 else Raster.over
+    return tuple(map(str, cells)), kind(*(each.values for each in places))
 
 
 def edges(centres: Array) -> Array:

@@ -268,13 +268,13 @@ class Simulation:
 
         values = self.values(name)
         (spec,) = self._model.fields.select([name], where="field")
-        there = [each for each in self._model.domain.axes.coordinates if each.along in spec.dims]
+        there = [each for each in self._model.domain.axes.coordinates if set(each.dims) <= set(spec.dims)]
         return xr.DataArray(
             values,
             dims=spec.dims,
             name=name,
             attrs={"units": spec.unit, "long_name": spec.text},
-            coords={each.name: (each.along, each.values, each.attributes) for each in there} | {"time": self.time},
+            coords={each.name: (each.dims, each.values, each.attributes) for each in there} | {"time": self.time},
         )
 
     @by_one_thread

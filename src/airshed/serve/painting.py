@@ -8,6 +8,7 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.grid.land import within
+from airshed.grid.packing import Raster
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 
@@ -54,8 +55,11 @@ def _inside(simulation: Simulation, command: types.Paint) -> npt.NDArray[np.bool
     if (command.window is None) == (command.polygon is None):
         raise CaseError("paint a window or a polygon, one of both")
     lat, lon = places["lat"].values, places["lon"].values
-    packed = places["lat"].along == places["lon"].along
-    rows, columns = (np.unique(lat), np.unique(lon)) if packed else (lat, lon)
+    packed, raster = places["lat"].dims == places["lon"].dims, Raster.over(lat, lon) if lat.ndim == 2 else None
+    if raster is not None:
+        rows, columns = raster.lat, raster.lon
+    else:
+        rows, columns = (np.unique(lat), np.unique(lon)) if packed else (lat, lon)
     if command.window is not None:
         first, last, left, right = command.window
         mask = np.zeros((len(rows), len(columns)), np.bool_)
@@ -63,6 +67,8 @@ def _inside(simulation: Simulation, command: types.Paint) -> npt.NDArray[np.bool
     else:
         ring = np.array([*(command.polygon or []), (command.polygon or [])[0]], np.float64)
         mask = within([[ring]], rows, columns)
+    if raster is not None:
+        return np.isin(np.arange(lat.size), raster.cell[mask]).reshape(lat.shape)
     if not packed:
         return mask
     return np.asarray(mask[np.searchsorted(rows, lat), np.searchsorted(columns, lon)])

@@ -11,7 +11,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
 from airshed.grid.axes import Axes, Coordinate
-from airshed.grid.packing import Packing
+from airshed.grid.packing import Packing, Raster
 from airshed.serve import types
 
 Array = npt.NDArray[Any]
@@ -20,11 +20,15 @@ _MAP = ["lat", "lon"]
 
 @dataclass(frozen=True)
 class Shape:
-    """Variables, and the map; `packing` says where packed cells lie on it, `attributes` what all data must say."""
+    """Variables, and the map.
+
+    packing     where cells lie on it that are no rows and columns of it
+    attributes  of all data
+    """
 
     variables: Mapping[str, types.Variable]
     grid: types.GridInfo
-    packing: Packing | None
+    packing: Packing | Raster | None
     attributes: Mapping[str, str]
 
     @classmethod
@@ -44,7 +48,7 @@ class Shape:
         return self.variables[name]
 
     def on_map(self, variable: types.Variable, values: Array) -> Array:
-        """Return a field's values (..., lat, lon), of packed cells with NaN between them."""
+        """Return a field's values (..., lat, lon), with NaN where no cell is."""
         return values if self.packing is None or not variable.dims else self.packing.spread(values)
 
     def check(self, variable: types.Variable, level: int | None, window: types.Window | None) -> None:
@@ -59,17 +63,19 @@ class Shape:
             raise CaseError(f"window {window} lies not within {variable.name}, {rows} rows and {columns} columns")
 
 
-def _packing(axes: Axes) -> Packing | None:
+def _packing(axes: Axes) -> Packing | Raster | None:
     places = {each.name: each for each in axes.coordinates}
-    if not {"lat", "lon"} <= set(places) or places["lat"].along != places["lon"].along:
+    if not {"lat", "lon"} <= set(places) or places["lat"].dims != places["lon"].dims:
         return None
+    if len(places["lat"].dims) == 2:
+        return Raster.over(places["lat"].values, places["lon"].values)
     try:
         return Packing.of(places["lat"].values, places["lon"].values)
     except DataError:  # cells that lie on no grid have no map
         return None
 
 
-def _grid(axes: Axes, packing: Packing | None) -> types.GridInfo:
+def _grid(axes: Axes, packing: Packing | Raster | None) -> types.GridInfo:
     levels: list[float] = next((each.values.tolist() for each in axes.coordinates if each.name == "level"), [])
     if packing is not None:
         lat, lon = Coordinate("lat", packing.lat, _units("north")), Coordinate("lon", packing.lon, _units("east"))
@@ -91,16 +97,17 @@ def _units(towards: str) -> dict[str, str]:
 def _coordinate(each: Coordinate) -> types.Coordinate:
     bounds = None if each.bounds is None else [(float(low), float(high)) for low, high in each.bounds]
     return types.Coordinate(
-        name=each.name, dim=each.along, unit=each.attributes.get("units", "1"),
+        name=each.name, dim=each.dims[0], unit=each.attributes.get("units", "1"),
         text=each.attributes.get("long_name", each.name), values=np.asarray(each.values, np.float64).tolist(),
         bounds=bounds,
     )  # fmt: skip
 
 
-def _variable(spec: FieldSpec, axes: Axes, packing: Packing | None, group: str) -> types.Variable:
+def _variable(spec: FieldSpec, axes: Axes, packing: Packing | Raster | None, group: str) -> types.Variable:
     dims, shape = list(spec.dims), list(spec.shape(axes.sizes))
     if packing is not None and dims:
-        dims, shape = [*dims[:-1], *_MAP], [*shape[:-1], *packing.shape]
+        cells = len(axes.divided)
+        dims, shape = [*dims[:-cells], *_MAP], [*shape[:-cells], *packing.shape]
     valid = None if spec.valid is None else (_finite(spec.valid[0]), _finite(spec.valid[1]))
     return types.Variable(
         name=spec.name, unit=spec.unit, text=spec.text, dims=dims, shape=shape, valid=valid,

@@ -91,5 +91,5 @@ def _measured(case: Case) -> float:
 def _place(case: Case) -> tuple[int, int]:
     """The row and the column of the chimney."""
     grid: Any = case.make_grid()
-    row = int(abs(grid.lat - _LAT).argmin())
-    return row, int(abs(grid.lon - _LON).argmin())
+    row = int(abs(grid.y - _LAT).argmin())
+    return row, int(abs(grid.x - _LON).argmin())

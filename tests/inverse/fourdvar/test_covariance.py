@@ -4,23 +4,17 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.inverse.fourdvar.control import (
-    SHAPES,
-    Covariance,
-    axis_root,
-    correlation,
-    lat_root,
-    lon_root,
-    symmetric_root,
-)
+from airshed.grid import Grid
+from airshed.inverse.fourdvar.control import SHAPES, Covariance, axis_root, correlation, symmetric_root
 
 RANDOM = np.random.default_rng(11)
-LON, LAT, HEIGHT = np.arange(0.25, 5.0, 0.5), np.arange(45.25, 49.0, 0.5), np.array([10.0, 60.0, 250.0, 700.0])
+GRID = Grid.regular((0.0, 5.0), (45.0, 49.0), 0.5, [20.0, 100.0, 400.0, 1000.0])
 
 
 def covariance(shape: str = "exponential") -> Covariance:
-    roots = [axis_root(HEIGHT, 300.0, shape), lat_root(LAT, 100e3, shape), lon_root(LON, LAT, 100e3, shape)]
-    return Covariance(0.2 + RANDOM.random((HEIGHT.size, LAT.size, LON.size)), roots)
+    horizontal = GRID.mapping.correlation_places(GRID)
+    roots = [axis_root(places, 100e3, shape, period=period) for places, period in horizontal]
+    return Covariance(0.2 + RANDOM.random(GRID.shape), [axis_root(GRID.level, 300.0, shape), *roots])
 
 
 def dense(operator: Covariance) -> np.ndarray:
@@ -80,7 +74,9 @@ def test_around_a_circle_correlations_stay_positive_and_close(shape: str) -> Non
 
 
 def test_lon_correlations_go_by_the_middle_parallel() -> None:
-    root = lon_root(np.array([0.0, 1.0]), np.array([59.0, 61.0]), 100e3)
+    grid = Grid.regular((-0.5, 1.5), (58.0, 62.0), (1.0, 2.0), [20.0])
+    _, (places, period) = grid.mapping.correlation_places(grid)
+    root = axis_root(places, 100e3, period=period)
     km = np.pi / 180 * 6371e3 * np.cos(np.radians(60.0))
     assert (root @ root)[0, 1] == pytest.approx(np.exp(-km / 100e3), rel=1e-4)
 

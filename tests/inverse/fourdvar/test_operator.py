@@ -40,7 +40,7 @@ def linear(time: float, lon: np.ndarray, lat: np.ndarray) -> np.ndarray:
 def fields_of(values: object = linear) -> np.ndarray:
     fields = np.zeros((TIMES.size, 2, *GRID.shape))
     for k, time in enumerate(TIMES):
-        fields[k, 0, 0] = values(time, GRID.lon[None, :], GRID.lat[:, None])  # type: ignore[operator]
+        fields[k, 0, 0] = values(time, GRID.x[None, :], GRID.y[:, None])  # type: ignore[operator]
     return fields
 
 

@@ -70,7 +70,7 @@ def day_total(mean_temperature: float) -> float:
     source, land = BiogenicIsoprene(GRID, {"ISOPRE": 1.0}), land_fraction(GRID)
     total = 0.0
     for hour in range(24):
-        sun = cos_zenith(np.datetime64("2022-08-31T00", "h") + hour, GRID.lon, GRID.lat[:, None])
+        sun = cos_zenith(np.datetime64("2022-08-31T00", "h") + hour, GRID.x, GRID.y[:, None])
         temperature = mean_temperature + 5.0 * np.sin((hour - 9.0) * np.pi / 12.0)
         total += 3600.0 * float(source.rate(weather(temperature, 0.3), sun, land).sum())
     return total * 68.117e-3 / 1e6

@@ -213,7 +213,7 @@ def test_initial_state_broadcasts_and_transposes() -> None:
 
 def test_initial_latitudes_from_north_to_south() -> None:
     rows = np.array([0.3, 0.2, 0.1])
-    northern = dataset(rows, ("lat",)).assign_coords(lat=GRID.lat[::-1])
+    northern = dataset(rows, ("lat",)).assign_coords(lat=GRID.y[::-1])
     assert initial_from_dataset(northern, SPECIES, GRID, np.zeros(()))[1, 0, :, 0].tolist() == [0.1, 0.2, 0.3]
 
 
@@ -276,10 +276,10 @@ def test_an_initial_dataset_of_texts_is_refused() -> None:
 
 def test_initial_longitudes_may_begin_at_another_place() -> None:
     grid = Grid.regular((-180.0, 180.0), (45.0, 48.0), 60.0 / 20.0, [20.0])
-    lon = np.sort(grid.lon % 360.0)
+    lon = np.sort(grid.x % 360.0)
     data = xr.Dataset({"O3": (("lon",), 1e-9 * lon)}, {"lon": lon})
     found = initial_from_dataset(data, ["O3"], grid, np.zeros((1, *grid.shape)))
-    np.testing.assert_allclose(found[0, 0, 0], 1e-9 * (grid.lon % 360.0))
+    np.testing.assert_allclose(found[0, 0, 0], 1e-9 * (grid.x % 360.0))
 
 
 def output_of_a_run(**more: object) -> xr.Dataset:
@@ -291,7 +291,7 @@ def output_of_a_run(**more: object) -> xr.Dataset:
         "TRACER": (dims, values, {"units": "mol mol-1"}), "air_pressure": (dims, np.full(shape, 1e5)),
         "lat_bnds": (("lat", "bnds"), np.zeros((GRID.shape[1], 2))), **more,
     }  # fmt: skip
-    coords = {"time": times, "level": GRID.level, "lat": GRID.lat, "lon": GRID.lon}
+    coords = {"time": times, "level": GRID.level, "lat": GRID.y, "lon": GRID.x}
     return xr.Dataset(data, coords, {"airshed_case": "[time]"})
 
 

@@ -149,7 +149,7 @@ def test_a_nest_follows_the_larger_run(tmp_path: Path) -> None:
     large, case = hourly_state(of_area(tmp_path, LARGE)), of_area(tmp_path, SMALL)
     cells, grid = face_cells(case.make_grid()), case.make_grid()
     faces = large.interp(lat=cells.lat, lon=cells.lon, assume_sorted=True)
-    inside = large.sel(lat=grid.lat, lon=grid.lon, method="nearest", tolerance=1e-6)
+    inside = large.sel(lat=grid.y, lon=grid.x, method="nearest", tolerance=1e-6)
     first, expected = inside.isel(time=0, drop=True), inside.isel(time=-1, drop=True)
 
     def errors(**given: Any) -> dict[str, float]:

@@ -16,7 +16,7 @@ def western_europe() -> Grid:
 
 
 def at(grid: Grid, field: np.ndarray, lon: float, lat: float) -> float:
-    return float(field[np.argmin(abs(grid.lat - lat)), np.argmin(abs(grid.lon - lon))])
+    return float(field[np.argmin(abs(grid.y - lat)), np.argmin(abs(grid.x - lon))])
 
 
 @pytest.mark.parametrize(

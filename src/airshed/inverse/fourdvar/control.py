@@ -15,7 +15,6 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 
 Array = npt.NDArray[np.float64]
@@ -60,24 +59,8 @@ def symmetric_root(matrix: Array) -> Array:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
-def lon_root(lon: Array, lat: Array, length: float, shape: Shape = "exponential") -> Array:
-    """Return the root of correlations along longitude [degrees east], by chords of the middle parallel.
-
-    length  [m]. Separable correlations have one matrix for all rows: away from the middle latitude they reach
-            cos(lat)/cos(middle) as far.
-    """
-    radius = EARTH_RADIUS * float(np.cos(np.radians(0.5 * (lat[0] + lat[-1]))))
-    return symmetric_root(correlation(np.radians(lon) * radius, length, shape, period=2.0 * np.pi * radius))
-
-
-def lat_root(lat: Array, length: float, shape: Shape = "exponential") -> Array:
-    """Return the root of correlations along latitude [degrees north]; length [m]."""
-    places, around = np.radians(lat) * EARTH_RADIUS, 2.0 * np.pi * EARTH_RADIUS
-    return symmetric_root(correlation(places, length, shape, period=around))
-
-
 def axis_root(places: Array, length: float, shape: Shape = "exponential", *, period: float = np.inf) -> Array:
-    """Return the root of correlations along heights [m] or times [s]; see :func:`correlation`."""
+    """Return the root of correlations along heights, rows or columns [m], or times [s]; see :func:`correlation`."""
     return symmetric_root(correlation(places, length, shape, period=period))
 
 

@@ -147,16 +147,12 @@ def _withheld(study: Study, outcome: Outcome) -> dict[str, Cell]:
 def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
     """Return controls before and after, the departures of all observations, and the history of the cost.
 
-    Controls have dimensions of their own, `CONTROL_part_of_day` and `CONTROL_region`, beside level, lat and lon.
+    Controls have dimensions of their own, `CONTROL_part_of_day` and `CONTROL_region`, in addition to those of the grid.
     """
     import xarray as xr
 
     grid, analysis = study.air_model.whole, outcome.analysis
-    variables: Variables = {
-        "lat": ("lat", grid.lat, {"units": "degrees_north"}),
-        "lon": ("lon", grid.lon, {"units": "degrees_east"}),
-        "level": ("level", grid.level, {"units": "m", "long_name": "height above ground"}),
-    }
+    variables: Variables = {**grid.axes.dataset_coords()}
     variables |= _controls(study, outcome)
     variables |= _departures("", study.seen.observations, analysis.background, analysis.simulated, study.case.start)
     variables["accepted"] = ("observation", analysis.accepted.astype(np.int8), {"long_name": "passed the check"})
@@ -164,7 +160,7 @@ def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
     if study.seen.withheld is not None and before is not None and after is not None:
         variables |= _departures("withheld_", study.seen.withheld, before, after, study.case.start)
     variables |= _history(outcome)
-    names = {"lat", "lon", "level"} | {name for name in variables if name.endswith("_region")}
+    names = {each.name for each in grid.axes.coordinates} | {name for name in variables if name.endswith("_region")}
     data = {name: value for name, value in variables.items() if name not in names}
     attributes = {"title": study.case.title, "stopped_by": analysis.stopped, **study.air_model.parts.attributes}
     return xr.Dataset(data, {name: variables[name] for name in names}, attributes)

@@ -22,7 +22,7 @@ from airshed.core.files import read_text
 from airshed.core.report import Cell, Report, Table
 from airshed.grid import Grid
 from airshed.inverse.fourdvar.air_model import AirFieldModel
-from airshed.inverse.fourdvar.control import Block, Controls, ControlVector, Covariance, axis_root, lat_root, lon_root
+from airshed.inverse.fourdvar.control import Block, Controls, ControlVector, Covariance, axis_root
 from airshed.inverse.fourdvar.cost import Observed, Sampled
 from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, See, Stop
 from airshed.inverse.fourdvar.operator import Domain, Operator
@@ -44,8 +44,8 @@ from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
 
-AXES: Final = {"emission": ("part_of_day", "lat", "lon"), "initial": ("level", "lat", "lon")}
-"""The axes of a control of the two sorts; `per` is another than "cell" with fewer of them."""
+FIRST_AXIS: Final = {"emission": "part_of_day", "initial": "level"}
+"""The first axis of a control of the two sorts; those of the grid follow, unless `per` is another than "cell"."""
 
 
 def control_vector(case: Case, grid: Grid) -> ControlVector:
@@ -72,13 +72,14 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
         first: Array | None = axis_root(hours, section.time.value, correlation, period=SECONDS_PER_DAY)
     else:
         first = axis_root(grid.level, section.height.value, correlation)
-    dims = AXES[section.of]
+    dims = FIRST_AXIS[section.of], *grid.dims
     if section.per == "domain":
         return (dims[:1], [first], (parts,)) if emission else (("domain",), [None], (1,))
     if section.per == "region":
         return (dims[0], "region"), [first, None], (parts, len(section.regions))
     length = section.length.value
-    roots = [first, lat_root(grid.lat, length, correlation), lon_root(grid.lon, grid.lat, length, correlation)]
+    horizontal = grid.mapping.correlation_places(grid)
+    roots = [first, *(axis_root(places, length, correlation, period=period) for places, period in horizontal)]
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
 
 

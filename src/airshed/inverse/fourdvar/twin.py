@@ -125,8 +125,9 @@ def _places(case: Case, grid: Grid) -> Array:
     random, found = np.random.default_rng([twin.seed, 1]), []
     wanted = twin.stations + twin.withheld
     for _ in range(1000 * wanted):
-        lon, lat = (float(random.uniform(axis[0], axis[-1])) for axis in (grid.lon, grid.lat))
-        cell = int(np.abs(grid.lat - lat).argmin()), int(np.abs(grid.lon - lon).argmin())
+        x, y = (random.uniform(axis[0], axis[-1], 1) for axis in (grid.x, grid.y))
+        cell = int(np.abs(grid.y - y).argmin()), int(np.abs(grid.x - x).argmin())
+        lon, lat = (float(each[0]) for each in grid.mapping.to_lonlat(x, y))
         if land[cell] > 0.5:
             found.append((round(lon, 3), round(lat, 3)))
         if len(found) == wanted:

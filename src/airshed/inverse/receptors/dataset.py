@@ -162,9 +162,10 @@ def sensitivity_dataset(
     import xarray as xr
 
     start, (hours, emission) = model.case.start, per_hour(found.adjoints.sources, model.case.start)
-    sensitivities = _sensitivities(found, receptor, emission[:, :, 0]) | _of_faces(found, receptor)
-    variables = sensitivities | _shares(shares, receptor) | _per_tonne(emission[:, :, 0], receptor, model)
-    variables |= _in_time(passed, receptor)
+    horizontal = model.whole.dims
+    sensitivities = _sensitivities(found, receptor, emission[:, :, 0], horizontal) | _of_faces(found, receptor)
+    variables = sensitivities | _shares(shares, receptor, horizontal) | _per_tonne(emission[:, :, 0], receptor, model)
+    variables |= _in_time(passed, receptor, horizontal)
     data = {name: xr.DataArray(values, dims=dims, attrs={"units": units, "long_name": text})
             for name, (dims, values, units, text) in variables.items()}  # fmt: skip
     data |= read_variables(found, receptor, model)
@@ -196,10 +197,10 @@ def per_hour(sources: Mapping[float, Array], start: np.datetime64) -> tuple[list
     return hours, np.stack([np.asarray(totals[hour]) / _HOUR for hour in hours], axis=1)
 
 
-def _sensitivities(found: Gradient, receptor: Receptor, emission: Array) -> dict[str, Any]:
+def _sensitivities(found: Gradient, receptor: Receptor, emission: Array, horizontal: tuple[str, str]) -> dict[str, Any]:
     unit, adjoints = MEASURES[receptor.measure], found.adjoints
     per_ratio = "h" if unit.endswith("h") else "1"
-    place, by = ("species", "lat", "lon"), f"sensitivity of {receptor.title} by"
+    place, by = ("species", *horizontal), f"sensitivity of {receptor.title} by"
     by_rates = (("reaction",), adjoints.reactions, unit, f"{by} relative change of a rate constant")
     return {
         "value": ((), found.value, unit, receptor.title),
@@ -238,10 +239,10 @@ def _per_tonne(emission: Array, receptor: Receptor, model: AirModel) -> dict[str
     values = _PPB * emission.sum(axis=1) * (_HOUR / seconds) * moles[:, None, None]
     unit = "ppb h t-1" if MEASURES[receptor.measure].endswith("h") else "ppb t-1"
     text = f"sensitivity of {receptor.title} by a tonne released into the lowest layer of a cell evenly until then"
-    return {"per_tonne": (("species", "lat", "lon"), values, unit, text)}
+    return {"per_tonne": (("species", *model.whole.dims), values, unit, text)}
 
 
-def _shares(shares: Contributions, receptor: Receptor) -> dict[str, Any]:
+def _shares(shares: Contributions, receptor: Receptor, horizontal: tuple[str, str]) -> dict[str, Any]:
     unit, rows = MEASURES[receptor.measure], shares.rows
     words: dict[str, Any] = {
         f"source_{name}": (("source",), np.array([getattr(row, name) for row in rows], str), "", f"{name} of a source")
@@ -249,16 +250,16 @@ def _shares(shares: Contributions, receptor: Receptor) -> dict[str, Any]:
     }
     values, text = np.array([row.value for row in rows]), f"times the sensitivity of {receptor.title}"
     return words | {
-        "emitted": (("species", "lat", "lon"), shares.maps, unit, f"emission of the case {text}"),
+        "emitted": (("species", *horizontal), shares.maps, unit, f"emission of the case {text}"),
         "contribution": (("source",), values, unit, f"a source {text}"),
     }
 
 
-def _in_time(passed: Sequence[AdjointFields], receptor: Receptor) -> dict[str, Any]:
+def _in_time(passed: Sequence[AdjointFields], receptor: Receptor, horizontal: tuple[str, str]) -> dict[str, Any]:
     per_ratio = "h" if MEASURES[receptor.measure].endswith("h") else "1"
     return {
         f"adjoint_{name}": (
-            ("time", "level", "lat", "lon"), np.stack([each.fields[name] for each in passed]), per_ratio,
+            ("time", "level", *horizontal), np.stack([each.fields[name] for each in passed]), per_ratio,
             f"sensitivity of {receptor.title} by a jump of the mixing ratio of {name} at a time",
         )
         for name in (passed[0].fields if passed else ())
@@ -267,12 +268,9 @@ def _in_time(passed: Sequence[AdjointFields], receptor: Receptor) -> dict[str, A
 
 def _coordinates(model: AirModel, shares: Contributions, hours: Any, times: Any) -> dict[str, Any]:
     grid, network = model.whole, model.network
-    east = {"units": "degrees_east", "standard_name": "longitude"}
-    north = {"units": "degrees_north", "standard_name": "latitude"}
-    up = {"units": "m", "standard_name": "height", "positive": "up"}
     found: dict[str, Any] = {
         "species": list(network.names), "reaction": [reaction.label for reaction in network.reactions],
-        "level": ("level", grid.level, up), "lat": ("lat", grid.lat, north), "lon": ("lon", grid.lon, east),
+        **grid.axes.dataset_coords(),
         "hour": ("hour", hours, {"long_name": "beginning of an hour"}),
         "source": np.array([row.source for row in shares.rows], str),
         **{f"face_{name}": each.variable for name, each in face_cells(grid).coords.items()},
@@ -311,7 +309,8 @@ def read_variables(found: Gradient, receptor: Receptor, model: AirModel) -> "dic
 
 
 def _dimensions(operator: Operator, field: OperatorField, model: AirModel) -> tuple[list[str], dict[str, list[str]]]:
-    dims = ["level", "lat", "lon"] if field.shape == "cells" else ["lat", "lon"]
+    horizontal = model.whole.dims
+    dims = ["level", *horizontal] if field.shape == "cells" else [*horizontal]
     if not field.species:
         return dims, {}
     own = f"{field.name}_species"

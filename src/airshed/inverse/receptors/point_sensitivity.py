@@ -360,7 +360,7 @@ def _dataset(
     times = case.start + bounds.astype("timedelta64[s]")
     data["time_bounds"] = (("time", "bound"), np.stack([times[:-1], times[1:]], axis=1).astype("datetime64[ns]"))
     coordinates: dict[str, Any] = {
-        each.name: (each.along, each.values, dict(each.attributes)) for each in model.domain.axes.coordinates
+        each.name: (each.dims, each.values, dict(each.attributes)) for each in model.domain.axes.coordinates
     }
     text = {"standard_name": "time", "long_name": "beginning of a period of weather", "bounds": "time_bounds"}
     coordinates["time"] = ("time", times[:-1].astype("datetime64[ns]"), text)

@@ -22,13 +22,11 @@ import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.core.topojson import Polygon
 from airshed.core.units import to
 from airshed.grid import Grid
+from airshed.grid.coverage import box_around, box_shares, outline_shares
 from airshed.grid.world import Place, find_place
 from airshed.inverse.cost import Fields
-from airshed.models.air.emissions.coverage import Window, coverage
-from airshed.models.air.emissions.regrid import Regridder
 
 Array = npt.NDArray[np.float64]
 
@@ -92,11 +90,9 @@ class Receptor:
         """The share of each cell that is in the place (lat, lon)."""
         place = self.place
         if not place.outline:
-            lon = _turned(place.lon, grid)
-            across, along = _covered(grid.lat_faces, place.lat, "lat"), _covered(grid.lon_faces, lon, "lon")
-            return across[:, None] * along[None, :]
-        near = [each for each in place.outline if _meets(each, grid)]
-        shares = _share_of(near, grid) if near else np.zeros(grid.shape[1:])
+            return box_shares(place.lon, place.lat, grid, "receptor")
+        near = [each for each in place.outline if grid.meets(*box_around(each))]
+        shares = outline_shares(near, grid) if near else np.zeros(grid.shape[1:])
         if not shares.any():
             raise CaseError(f"receptor.place = {place.name!r} has no part within the case")
         return shares
@@ -153,28 +149,6 @@ def _place(asked: Mapping[str, Any]) -> Place:
     return Place(f"{north} N, {east} E", lon, lat)
 
 
-def _turned(lon: tuple[float, float], grid: Grid) -> tuple[float, float]:
-    """Return two longitudes by the turn that brings them into a grid, if one does."""
-    (west, east), (first, last) = lon, grid.lon_faces[[0, -1]]
-    turn = next((each for each in (0.0, 360.0, -360.0) if east + each >= first and west + each <= last), 0.0)
-    return west + turn, east + turn
-
-
-def _meets(polygon: Polygon, grid: Grid) -> bool:
-    west, south = polygon[0].min(axis=0)
-    east, north = polygon[0].max(axis=0)
-    west, east = _turned((float(west), float(east)), grid)
-    across = west < grid.lon_faces[-1] and east > grid.lon_faces[0]
-    return bool(across and south < grid.lat_faces[-1] and north > grid.lat_faces[0])
-
-
-def _share_of(outline: Sequence[Polygon], grid: Grid) -> Array:
-    """The share of each cell that an outline covers (lat, lon)."""
-    window = Window.around(outline, 0.0)
-    covered = coverage(outline, window) * window.area
-    return np.asarray(Regridder(window.lon_faces, window.lat_faces, grid)(covered) / grid.cell_area)
-
-
 def _ends(asked: Mapping[str, Any], key: str) -> tuple[float, float]:
     value = asked[key]
     pair = value if isinstance(value, Sequence) and not isinstance(value, str) else (value, value)
@@ -201,16 +175,3 @@ def _times(value: Any, end: float, measure: str) -> tuple[float, ...]:
     if measure == "mda8" and len(times) < _WINDOW:
         raise CaseError(f"receptor.time = {value!r} has {len(times)} hours; mda8 needs {_WINDOW} at least")
     return times
-
-
-def _covered(faces: Array, ends: tuple[float, float], name: str) -> Array:
-    """The share of each cell along an axis that lies between two ends; of a point all of the cell that holds it."""
-    first, last = ends
-    if first < faces[0] or last > faces[-1]:
-        raise CaseError(f"receptor.{name} = {list(ends)} is not within the case, {faces[0]:g} to {faces[-1]:g}")
-    if first == last:
-        shares = np.zeros(len(faces) - 1)
-        shares[min(int(np.searchsorted(faces, first, side="right")) - 1, len(shares) - 1)] = 1.0
-        return shares
-    inside = np.minimum(faces[1:], last) - np.maximum(faces[:-1], first)
-    return np.asarray(np.maximum(inside, 0.0) / np.diff(faces))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ class Derivatives:
 
     kernels         kernels of stages that apply a formula, by the keys of the stages
     chemistry       functions that return the chemistry of stages of cells, by the keys of the stages
-    density_factor  number density [molecules cm-3] of one mole of air in a cell, [lat][1][level][1]
+    density_factor  number density [molecules cm-3] of one mole of air in a cell, [lat][1 or block][level][W]
     shared          recomputation with the state and threads of the model, valid while it is open; None to make one
     """
 
@@ -196,7 +196,7 @@ def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
             f"a case whose processes have {', '.join(lacking)} cannot be recorded: it has no adjoint, tangent or "
             "gradient; leave these processes out"
         )
-    factor = number_per_mole(model.parts.grid).T[:, None, :, None]
+    factor: Array = replace(model.layout, dtype=np.float64).pack(number_per_mole(model.parts.grid))
     return Derivatives(
         program, {key: each.kernel for key, each in steppers.items()},
         {key: each.alike for key, each in cells.items()}, Area.of(model), model.constants, model.network, factor,

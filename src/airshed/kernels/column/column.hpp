@@ -59,10 +59,11 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
     t.g = splat(real(s.g));
     const pack* sun = (const pack*)(s.photolysis_sun + column * 2 * W);
     const dpack secant = to_double(sun[0]), light = to_double(sun[1]);
+    const dpack* density_factor = (const dpack*)(s.density_factor + row * s.density_row + block * s.density_block);
     value lower = value{};
     for (int z = 0; z < NZ; z++) {
         const pack per_air = t.g / f.air[z];
-        const dpack density = to_double(f.air[z]) * s.density_factor[row * NZ + z];
+        const dpack density = to_double(f.air[z]) * density_factor[z];
         t.density[z] = to_real(density);
         const dpack temperature = to_double(between(s.temperature.start, s.temperature.end, w, cell + z * W));
         const dpack water = to_double(between(s.water.start, s.water.end, w, cell + z * W));

@@ -197,7 +197,8 @@ class StepConstants:
     profile            boundary concentrations (species, level) [mol/mol], the same along all lateral faces, in steps
                       that are given none of their own
     top               mixing ratios (species,) above it
-    density_factor    (level, lat) relative air density per mole of air in a cell [1/mol]
+    density_factor    (level, lat, lon) relative air density per mole of air in a cell [1/mol]; (level, lat, 1)
+                      where a row has one
     vertical_weights  (level, 4) parabola weights of each upper face for upward and for downward flow
     thickness         [m] of the levels; None where no operator asks
     emitted           numbers of the species that are emitted

@@ -42,7 +42,7 @@ class Fields:
 class Box:
     """What stays the same from step to step; names as in :class:`airshed.kernels.backends.cpu.stepper.Stepper`.
 
-    order  species in the order of a sweep;  density_factor  (level, lat) [1/mol];  vertical_weights  (level, 4)
+    order  species in the order of a sweep;  density_factor  (level, lat, lon) [1/mol];  vertical_weights  (level, 4)
     numbers  values of the numbers of operators, each (species,) or (1,)
     factors  on the rates of reactions (reaction,)
     """
@@ -99,7 +99,7 @@ def step(
     content = w.c0 * fields.air * fields.q + w.c1 * fields.air_previous * fields.q_previous
     content = content + w.t0 * tendency + w.t1 * fields.tendency
     start = not_below_zero(w.s0 * fields.q + w.s1 * fields.q_previous)
-    relative_density = air * box.density_factor[:, :, None]
+    relative_density = air * box.density_factor
     k = rate_constants(box.network, column, relative_density, box.oxygen, box.nitrogen)
     k = k * np.reshape(box.factors, (-1, 1, 1, 1))
     cells = air_of_cells(

@@ -84,7 +84,8 @@ def random_trial(
     box = Box(
         kernel.network, kernel.schedule.order,
         BoundaryValues(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
-        random.uniform(0.2, 1.1, (levels, rows)) / CELL_AIR, _parabolas(random, levels),
+        random.uniform(0.2, 1.1, (levels, rows, 1)) / CELL_AIR * np.linspace(0.9, 1.0, shape[2]),
+        _parabolas(random, levels),
         random.uniform(20.0, 500.0, levels), emitted,
         kernel.shape.families, sweeps, 0.2095, 0.7808, kernel.shape.operators,
         kernel.shape.own_terms, random_numbers(random, kernel.shape.operators),
@@ -94,7 +95,7 @@ def random_trial(
     end = replace(_column(random, box, shape, CELL_AIR / weights.g), emission=start.emission, secant=start.secant,
                   light=start.light)  # fmt: skip
     sun = start.secant, start.light
-    cells = air_of_cells(start.temperature, start.water, air, air * box.density_factor[:, :, None], box.thickness, sun)
+    cells = air_of_cells(start.temperature, start.water, air, air * box.density_factor, box.thickness, sun)
     greatest = {kind: rate * sources / weights.g for kind, rate in _GREATEST.items()}
     first, last = random_fields(random, box.operators, Reading({}, box.numbers, cells), shape, greatest)
     explicit = {each.key for each in members(box.operators) if each.explicit}

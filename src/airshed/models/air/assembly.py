@@ -15,7 +15,6 @@ from airshed.core.errors import CaseError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
-from airshed.grid.grid import lonlat_axes
 from airshed.io.cf import own_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import StepKernel, backend
@@ -100,7 +99,7 @@ class Parts:
         species, own = self.network.species, (each.spec(VOLUME) for each in self.own_fields if not each.is_species)
         return air_registry(
             [(each.name, each.text) for each in species], {each.name: each.molar_mass for each in species},
-            [*settable, *own, *optional_weather(held)], self.phases,
+            [*settable, *own, *optional_weather(held)], self.phases, self.whole.dims,
         )  # fmt: skip
 
     def total(self, kernel: StepKernel) -> Callable[[Array], Array]:
@@ -153,7 +152,7 @@ def assemble(
     all_land = land_fraction(whole)
     land = np.ascontiguousarray(subdomain.window.of(all_land))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
-    light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=case.photolysis.cloud)
+    light = Light(grid.lon, grid.lat, case.time.start, clouds=case.photolysis.cloud)
     about = {
         "reactions": network.reactions, "deposition map": species_map.deposition,
         "inventory": inventory, "split": split, "emission map": species_map.emissions,
@@ -188,7 +187,7 @@ def _of_deposition(case: Case, species_map: SpeciesMap) -> list[str]:
 
 def _refuse_own_names(network: ReactionNetwork, whole: Grid) -> None:
     """Raise CaseError for species that output could not tell from its own coordinates."""
-    taken = [name for name in network.names if name in own_names(lonlat_axes(whole))]
+    taken = [name for name in network.names if name in own_names(whole.axes)]
     if taken:
         raise CaseError(
             f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "

@@ -233,9 +233,9 @@ class FaceBudget:
         found: dict[str, Any] = {}
         for number, name in enumerate(("inflow", "outflow")):
             found[f"{name}_faces"] = ("species", "level", "face"), np.tensordot(weights, lateral[number], 1)
-            found[f"{name}_top"] = ("species", "lat", "lon"), np.tensordot(weights, top[number], 1)
+            found[f"{name}_top"] = ("species", *grid.dims), np.tensordot(weights, top[number], 1)
         cells = {f"face_{name}": each.variable for name, each in face_cells(grid).coords.items()}
-        places = {"level": grid.level, "lat": grid.lat, "lon": grid.lon}
+        places = {name: (dims, values) for name, (dims, values, _) in grid.axes.dataset_coords().items()}
         return {name: (*each, {"units": "mol"}) for name, each in found.items()}, cells | places
 
     def _whole(self, amounts: Array) -> tuple[Array, Array]:

@@ -114,9 +114,13 @@ def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Ar
 def air_registry(
     species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None,
     settable: Iterable[FieldSpec] = (), phases: "Mapping[str, Phase] | None" = None,
+    horizontal: tuple[str, str] = SURFACE,
 ) -> FieldRegistry:  # fmt: skip
     """Return all fields of the air model with these species, and the numbers that may be changed while it runs.
 
-    Raises CaseError for two of the same name.
+    horizontal  names of the horizontal dimensions of the grid
+    raises      CaseError for two of the same name
     """
-    return FieldRegistry((*species_fields(species, molar_masses, phases), *WEATHER, *settable))
+    names = dict(zip(SURFACE, horizontal, strict=True))
+    fields = (*species_fields(species, molar_masses, phases), *WEATHER, *settable)
+    return FieldRegistry(replace(each, dims=tuple(names.get(dim, dim) for dim in each.dims)) for each in fields)

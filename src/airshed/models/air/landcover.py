@@ -5,8 +5,9 @@ from importlib.resources import as_file, files
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.constants import GRAVITY
+from airshed.core.constants import EARTH_RADIUS, GRAVITY
 from airshed.grid import Grid
+from airshed.grid.regrid import Regridder
 from airshed.grid.weights import Weights, apply
 from airshed.io.netcdf import plain_values
 
@@ -33,8 +34,11 @@ def land_fraction(grid: Grid) -> Array:
     source   Natural Earth 1:50m (public domain)
     """
     percent = _land_map()
-    rows = _shares(np.sin(np.radians(grid.lat_faces)), np.sin(np.radians(np.linspace(-90.0, 90.0, len(percent) + 1))))
-    columns = _shares(grid.lon_faces, np.linspace(-540.0, 900.0, 4 * percent.shape[1] + 1))
+    parallels = np.linspace(-90.0, 90.0, len(percent) + 1)
+    if not grid.mapping.separable:
+        return _by_outlines(percent, parallels, grid)
+    rows = _shares(np.sin(np.radians(grid.y_faces)), np.sin(np.radians(parallels)))
+    columns = _shares(grid.x_faces, np.linspace(-540.0, 900.0, 4 * percent.shape[1] + 1))
     near = columns.nodes
     around = percent[rows.nodes].take(np.arange(near.start, near.stop), axis=1, mode="wrap").astype(np.float64)
     fraction = apply(rows.beginning_at(rows.nodes.start), around, columns.beginning_at(near.start)) / 100.0
@@ -63,6 +67,18 @@ def roughness_length(land: Array, friction_velocity: Array) -> Array:
     """
     mean: Array = np.exp(land * np.log(LAND_ROUGHNESS) + (1.0 - land) * np.log(sea_roughness(friction_velocity)))
     return mean
+
+
+def _by_outlines(percent: NDArray[np.integer], parallels: Array, grid: Grid) -> Array:
+    """Return the fraction of land in cells of any outline, from the part of the map around the grid."""
+    _, _, south, north = grid.bounds
+    first, last = np.searchsorted(parallels, [south, north])
+    near = slice(max(int(first) - 1, 0), min(int(last) + 1, len(percent)))
+    parallels = parallels[near.start : near.stop + 1]
+    meridians = np.linspace(-180.0, 180.0, percent.shape[1] + 1)
+    areas = np.outer(np.diff(np.sin(np.radians(parallels))), np.radians(np.diff(meridians))) * EARTH_RADIUS**2
+    move = Regridder(meridians, parallels, grid)
+    return np.clip(move(0.01 * percent[near] * areas) / move.target_area, 0.0, 1.0)
 
 
 def _shares(cells: Array, map_cells: Array) -> Weights:

@@ -22,8 +22,8 @@ Array = npt.NDArray[np.float64]
 class Light:
     """Zenith angles at times counted from the start of the case [s].
 
-    lon, lat  [degrees] of places, of shapes that broadcast: (nlon,) and (nlat, 1) for a grid; the sine and cosine of
-              the latitude are kept, as every step asks for the sun
+    lon, lat  [degrees] of places, of shapes that broadcast; the sine and cosine of the latitude are stored, as every
+              step needs the sun
     """
 
     def __init__(self, lon: AnyArray, lat: AnyArray, start: datetime, *, clouds: bool) -> None:
@@ -53,7 +53,7 @@ class PackedLight:
 
         cos z = n . s,   n to the zenith of a place, s to the sun
 
-    kernel, layout  of the state;  lon (nlon,), lat (nlat,)  [degrees] of its columns
+    kernel, layout  of the state;  lon, lat (ny, nx)  [degrees] of its columns
     times           how many may be asked for at once
     """
 
@@ -62,7 +62,7 @@ class PackedLight:
         times: int = 1,
     ) -> None:  # fmt: skip
         self._clouds = clouds
-        east, north = np.meshgrid(np.radians(lon), np.radians(lat))
+        east, north = np.radians(lon), np.radians(lat)
         zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
         places = replace(layout, dtype=np.float64).pack(zenith)
         suns = layout.memory.zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)

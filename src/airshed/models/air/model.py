@@ -14,7 +14,6 @@ from airshed.core.fields import FieldView
 from airshed.core.report import Report
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.grid.grid import lonlat_axes
 from airshed.kernels.backend import StepKernel, backend
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import PackedView
@@ -121,7 +120,7 @@ class AirModel:
         subdomain = self.subdomain
         held = Box((subdomain.tile.rows, subdomain.tile.blocks))
         return Domain(
-            lonlat_axes(self.whole), subdomain.ranks, subdomain.window.box, held, self.parts.attributes,
+            self.whole.axes, subdomain.ranks, subdomain.window.box, held, self.parts.attributes,
             tiling=replace(self.layout, dtype=np.float64),
         )  # fmt: skip
 

@@ -79,7 +79,7 @@ def cos_zenith(when: np.datetime64 | ArrayLike, lon: ArrayLike, lat: ArrayLike) 
     cos(z) = sin(lat) sin(dec) + cos(lat) cos(dec) cos(hour angle)
 
     reads  when      UTC
-           lon, lat  [degrees], broadcast against each other: ``cos_zenith(when, lon, lat[:, None])`` for a grid
+           lon, lat  [degrees], broadcast against each other
     """
     phi = np.radians(np.asarray(lat, dtype=np.float64))
     delta, angle = declination(when), hour_angle(when, lon)

@@ -217,7 +217,7 @@ class GaussSeidelCells:
         self._constants = StepConstants(
             profile=np.zeros((species, 1)),
             top=np.zeros(species),
-            density_factor=np.array([[1.0]]),
+            density_factor=np.ones((1, 1, 1)),
             vertical_weights=np.zeros((1, 4)),
             emitted=list(self.forcing.emitted),
             sweeps=self.conditions.solver.sweeps,

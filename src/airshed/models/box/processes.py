@@ -327,9 +327,10 @@ def place_of(
     """
     location = environment.location
     top = _ANY_HEIGHT if environment.height is None else environment.height.value
-    grid = Grid(np.linspace(0.0, 1.0, columns + 1), np.array([-0.5, 0.5]), np.array([0.0, top]))
+    grid = Grid.lonlat(np.linspace(0.0, 1.0, columns + 1), (-0.5, 0.5), (0.0, top))
     lon, lat = (location.lon, location.lat) if location else (nan, nan)
-    vars(grid).update(lon=np.full(columns, lon), lat=np.full(1, lat), cell_area=np.ones((1, 1)))
+    lons, lats, areas = (np.broadcast_to(each, (1, columns)) for each in (lon, lat, 1.0))
+    grid = replace(grid, lon=lons, lat=lats, cell_area=areas)
     land = np.full((1, columns), nan if environment.land_fraction is None else environment.land_fraction)
     start = midnight(location) if location else np.datetime64("NaT", "s")
     masses = {species.name: species.molar_mass for species in network.species}

@@ -30,35 +30,17 @@ _WIDEST, _HIGHEST, _NARROWEST, _BAR = 8.4, 4.8, 6.4, 1.15
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells of a grid as a map shows them."""
+    """Cells of a grid as a map shows them, (ny, nx)."""
 
-    grid: Grid
+    area: Area
+    longitude: Array
+    latitude: Array
+    longitude_edges: Array
+    latitude_edges: Array
 
-    @property
-    def area(self) -> Area:
-        """The box that the cells cover."""
-        lon, lat = self.grid.lon_faces, self.grid.lat_faces
-        return Area(float(lon[0]), float(lon[-1]), float(lat[0]), float(lat[-1]))
-
-    @property
-    def longitude(self) -> Array:
-        """Longitudes of the centres [degrees]."""
-        return self.grid.lon
-
-    @property
-    def latitude(self) -> Array:
-        """Latitudes of the centres [degrees]."""
-        return self.grid.lat
-
-    @property
-    def longitude_edges(self) -> Array:
-        """Western and eastern edges [degrees]."""
-        return self.grid.lon_faces
-
-    @property
-    def latitude_edges(self) -> Array:
-        """Southern and northern edges [degrees]."""
-        return self.grid.lat_faces
+    @classmethod
+    def of(cls, grid: Grid) -> "_Cells":
+        return cls(Area(*grid.bounds), grid.lon, grid.lat, grid.corner_lon, grid.corner_lat)
 
 
 def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
@@ -66,7 +48,7 @@ def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
     maps = evaluation.maps
     if not maps or any(species not in each.fields for each in maps):
         return None
-    shape = shape_of(_Cells(maps[0].grid).area)
+    shape = shape_of(_Cells.of(maps[0].grid).area)
     width = min((_WIDEST - 0.25 * (len(evaluation.runs) - 1)) / len(evaluation.runs), _HIGHEST / shape)
     panels = Panels(len(evaluation.runs), len(evaluation.runs), width, width * shape, left=0.65, gap_across=0.25)
     across = max(panels.left + panels.across + _BAR, _NARROWEST)
@@ -76,7 +58,7 @@ def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
     for number, (run, of) in enumerate(zip(evaluation.runs, maps, strict=True)):
         axes = axes_at(figure, panels.left + number * (width + 0.25), BOTTOM, width, panels.height)
         axes.yaxis.set_visible(number == 0)
-        panel = MapPanel(axes, _Cells(of.grid), species, scale, names=False)
+        panel = MapPanel(axes, _Cells.of(of.grid), species, scale, names=False)
         panel.show(of.fields[species])
         panel.mesh.set_alpha(0.55)
         _dots(axes, evaluation, [each for each in _biases(evaluation, species) if each.run == run.label], norm)

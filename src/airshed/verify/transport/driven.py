@@ -35,8 +35,8 @@ class Driven:
         kernel = backend().compile_mechanism(network, levels)
         self.layout = kernel.layout(rows, columns)
         constants = StepConstants(
-            profile=np.repeat(boundary[:, None], levels, axis=1), top=boundary, density_factor=np.ones((levels, rows)),
-            vertical_weights=parabola_weights(thickness),
+            profile=np.repeat(boundary[:, None], levels, axis=1), top=boundary,
+            density_factor=np.ones((levels, rows, 1)), vertical_weights=parabola_weights(thickness),
         )  # fmt: skip
         self.stepper = kernel.stepper(self.layout, constants)
         state, zeros = self.stepper.state, self.layout.zeros
@@ -125,7 +125,7 @@ def squeezing_winds(grid: Grid) -> tuple[Array, Array]:
 
     u = -sin^2(lon/2) sin(2 lat) cos^2(lat),  v = sin(lon) cos^3(lat) / 2, each times cos(pi t / T), T = 5
     """
-    lon_faces, lat_faces, lon, lat = (np.radians(each) for each in (grid.lon_faces, grid.lat_faces, grid.lon, grid.lat))
+    lon_faces, lat_faces, lon, lat = (np.radians(each) for each in (grid.x_faces, grid.y_faces, grid.x, grid.y))
     dlon, dlat = lon_faces[1] - lon_faces[0], lat_faces[1] - lat_faces[0]
     u = -(np.sin(0.5 * lon_faces) ** 2) * (np.sin(2.0 * lat) * np.cos(lat) ** 2)[:, None]
     v = 0.5 * np.sin(lon) * (np.cos(lat_faces) ** 3)[:, None]
@@ -140,9 +140,9 @@ def squeeze(spacing: float, courant: float = 0.4) -> Squeezed:
     nothing flows, and nothing does at the poles, so that the exact density at the end is that of the start.
     """
     grid = Grid.regular((0.0, 360.0), (-90.0, 90.0), spacing, [1.0])
-    content = np.broadcast_to(np.diff(np.sin(np.radians(grid.lat_faces)))[:, None], grid.shape[1:])
+    content = np.broadcast_to(np.diff(np.sin(np.radians(grid.y_faces)))[:, None], grid.shape[1:])
     content = content * np.radians(spacing)
-    start = shapes(*np.meshgrid(np.radians(grid.lon), np.radians(grid.lat)), _CENTRES)
+    start = shapes(*np.meshgrid(np.radians(grid.x), np.radians(grid.y)), _CENTRES)
     driven = Driven(SPHERE, start[:, None], content[None], np.array(list(BACKGROUND.values())), np.ones(1))
     u, v = squeezing_winds(grid)
     fastest = max(outflow_rate(sign * u, sign * v, np.zeros(grid.shape), content).max() for sign in (1.0, -1.0))

@@ -55,14 +55,14 @@ def winds(stream: Callable[[Array, Array], Array], grid: Grid, factor: float = 1
     u = -d psi / dy, v = d psi / dx, as differences of psi between the corners of a cell: what flows into a cell flows
     out of it to round-off. On the sphere the length of a face is part of the difference.
     """
-    x, y = (faces - faces[0] for faces in (grid.lon_faces, grid.lat_faces))
+    x, y = (faces - faces[0] for faces in (grid.x_faces, grid.y_faces))
     return corner_winds(factor * stream(*np.meshgrid(x / x[-1], y / y[-1])), grid)
 
 
 def corner_winds(psi: Array, grid: Grid) -> xr.Dataset:
     """Return the winds at the cell faces of a stream function psi [m2/s] at their corners (lat_face, lon_face)."""
-    dlon, dlat = np.radians(np.diff(grid.lon_faces)), np.radians(np.diff(grid.lat_faces))
-    parallels = np.cos(np.radians(grid.lat_faces))[:, None]
+    dlon, dlat = np.radians(np.diff(grid.x_faces)), np.radians(np.diff(grid.y_faces))
+    parallels = np.cos(np.radians(grid.y_faces))[:, None]
     east = -np.diff(psi, axis=0) / (EARTH_RADIUS * dlat[:, None])
     north = np.diff(psi, axis=1) / (EARTH_RADIUS * parallels * dlon)
     return xr.Dataset({"eastward_wind": (("lat", "lon_face"), east), "northward_wind": (("lat_face", "lon"), north)})

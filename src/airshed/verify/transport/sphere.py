@@ -82,7 +82,7 @@ class SphereFlow:
 
     def winds(self, grid: Grid) -> xr.Dataset | Callable[[float], xr.Dataset]:
         """Return the winds at the faces of a grid: steady, or a function of the seconds."""
-        lon, lat = np.meshgrid(np.radians(grid.lon_faces), np.radians(grid.lat_faces))
+        lon, lat = np.meshgrid(np.radians(grid.x_faces), np.radians(grid.y_faces))
 
         def at(seconds: float) -> xr.Dataset:
             return corner_winds(self.stream(lon, lat, seconds / LENGTH), grid)
@@ -91,7 +91,7 @@ class SphereFlow:
 
     def exact(self, grid: Grid, turned: float = 1.0) -> Array:
         """Return the tracers at cell centres (tracer, lat, lon) at the start (turned = 0) or the end (1)."""
-        lon, lat = np.meshgrid(np.radians(grid.lon), np.radians(grid.lat))
+        lon, lat = np.meshgrid(np.radians(grid.x), np.radians(grid.y))
         if self.angle * turned != 0.0:
             x, y, z = rotated(unit_vector(lon, lat), self.axis, -self.angle * turned)
             back = np.arctan2(y, x)

@@ -87,7 +87,7 @@ def test_sources_lie_in_the_area_whatever_turn_their_longitude_has(area: tuple[f
     grid = Grid.regular(area, (46.0, 54.0), 1.0, [20.0])
     point = PointEmissions([PointSource("CO", lon, 50.5, 0.0, 2.0)], grid).rate(0.0)
     column = int(np.flatnonzero(point.sum(axis=(0, 1, 2)))[0])
-    assert (grid.lon_faces[column] - lon) % 360.0 == 0.0
+    assert (grid.x_faces[column] - lon) % 360.0 == 0.0
     box = AreaEmissions([AreaSource((lon - 1.5, lon + 1.5), (50.0, 51.0), {"CO": 1.0})], grid).rate(0.0)
     whole = AreaEmissions([AreaSource((lon - 1.5, lon + 1.5), (50.0, 51.0), {"CO": 1.0})],
                           Grid.regular((lon - 5.0, lon + 5.0), (46.0, 54.0), 1.0, [20.0])).rate(0.0)  # fmt: skip

@@ -3,7 +3,7 @@ import pytest
 
 from airshed.core.errors import DataError
 from airshed.core.files import resource
-from airshed.models.air.emissions.coverage import Window
+from airshed.grid.coverage import FineWindow
 from airshed.models.air.emissions.places import Cities, Plant, deduplicate, read_cities, read_fuels, read_plants
 from airshed.models.air.emissions.urban import CITY_DENSITY, spread
 
@@ -75,7 +75,7 @@ def test_districts_of_a_city_are_not_counted_again(tmp_path):
 
 
 def test_a_city_keeps_its_people_on_the_land_and_widens_with_their_number():
-    window = Window(0, 1000, 60, 60)
+    window = FineWindow(0, 1000, 60, 60)
     sea = np.ones((60, 60))
     sea[:, 31:] = 0.0
     cities = Cities(np.array([1.52, 0.81]), np.array([51.52, 50.5]), np.array([1.0e6, 2.0e4]))
@@ -91,7 +91,7 @@ def test_a_city_keeps_its_people_on_the_land_and_widens_with_their_number():
 
 def test_a_city_without_land_on_the_map_stays_where_it_is():
     cities = Cities(np.array([0.52, 9.0]), np.array([50.52, 50.0]), np.array([5e3, 7e3]))
-    field = spread(cities, Window(0, 1000, 60, 60), np.zeros((60, 60)))
+    field = spread(cities, FineWindow(0, 1000, 60, 60), np.zeros((60, 60)))
     assert field[10, 10] == 5e3
     assert field.sum() == 5e3  # the other one is outside the window
 

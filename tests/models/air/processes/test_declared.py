@@ -108,7 +108,7 @@ def test_diffusion_spreads_and_conserves(folder: Path) -> None:
         before = simulation.model.amounts()[-1]
         simulation.run()
         q, grid = simulation["HD"].values[0], simulation.model.grid
-        x = np.radians(grid.lon - grid.lon[4]) * 6.371e6 * np.cos(np.radians(grid.lat[2]))
+        x = np.radians(grid.x - grid.x[4]) * 6.371e6 * np.cos(np.radians(grid.y[2]))
         assert simulation.model.amounts()[-1] == pytest.approx(before, rel=1e-13)
         row = q[2] / q[2].sum()
         assert row @ x**2 == pytest.approx(2.0 * 1e5 * HOUR, rel=0.05)

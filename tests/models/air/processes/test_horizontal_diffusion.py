@@ -66,7 +66,7 @@ def test_a_wave_decays_as_it_should() -> None:
         grid = Grid.regular((0, 180), (-spacing / 2, spacing / 2), spacing, [100.0])
         density = np.full(grid.shape, 40.0)
         west, south = diffusion.face_exchange(grid, density, 1e4)
-        q = np.broadcast_to(np.cos(4.0 * np.radians(grid.lon)), grid.shape)
+        q = np.broadcast_to(np.cos(4.0 * np.radians(grid.x)), grid.shape)
         rate = -tendency(q, west, south) / (density * grid.cell_volume)
         exact = 1e4 * (4.0 / EARTH_RADIUS) ** 2
         errors.append(float(np.abs(rate / exact - q)[..., 5:-5].max()))
@@ -78,7 +78,7 @@ def test_calm_and_solid_turning_have_no_deformation() -> None:
     """u = omega R cos(lat) turns with the Earth's shape: D_S = cos d(u/cos)/dy = 0."""
     calm = diffusion.deformation(GRID, *on_faces(GRID, np.zeros((1, 1)), np.zeros((1, 1))))
     assert not calm.any()
-    solid = 10.0 * np.cos(np.radians(GRID.lat))[:, None]
+    solid = 10.0 * np.cos(np.radians(GRID.y))[:, None]
     assert diffusion.deformation(GRID, *on_faces(GRID, solid, np.zeros((1, 1)))).max() < 1e-18
     uniform = diffusion.deformation(GRID, *on_faces(GRID, np.full((1, 1), 10.0), np.zeros((1, 1))))
     assert uniform.max() == pytest.approx(10.0 * np.tan(np.radians(50.75)) / EARTH_RADIUS, rel=0.02), "it would be seen"
@@ -87,8 +87,8 @@ def test_calm_and_solid_turning_have_no_deformation() -> None:
 def test_shear_and_stretching_by_hand() -> None:
     """Near the equator: u = a y has D_S = a, v = b x too, u = a x and v = -a y have D_T = 2 a."""
     grid = Grid.regular((0, 1), (-0.5, 0.5), 0.1, [100.0])
-    x, y = (np.radians(each) * EARTH_RADIUS for each in (grid.lon, grid.lat))
-    x_faces, y_faces = (np.radians(each) * EARTH_RADIUS for each in (grid.lon_faces, grid.lat_faces))
+    x, y = (np.radians(each) * EARTH_RADIUS for each in (grid.x, grid.y))
+    x_faces, y_faces = (np.radians(each) * EARTH_RADIUS for each in (grid.x_faces, grid.y_faces))
     flows = {
         "shear of u": (1e-4 * y[:, None], np.zeros((1, 1)), 1e-4),
         "shear of v": (np.zeros((1, 1)), 2e-4 * x[None, :], 2e-4),
@@ -139,17 +139,17 @@ def in_a_tile(tile: Window, margin: int) -> tuple[Array, Array]:
     east, north = air_fluxes(GRID, DENSITY, *made_up_winds())
     given_here = (
         np.ascontiguousarray(wider.of(DENSITY)),
-        np.ascontiguousarray(wider.of_faces(east, "lon")),
-        np.ascontiguousarray(wider.of_faces(north, "lat")),
+        np.ascontiguousarray(wider.of_faces(east, "x")),
+        np.ascontiguousarray(wider.of_faces(north, "y")),
     )
     west, south = exchange_of(GRID.part(wider), *given_here)
     inner = tile.within(wider)
-    return inner.of_faces(west, "lon"), inner.of_faces(south, "lat")
+    return inner.of_faces(west, "x"), inner.of_faces(south, "y")
 
 
 def same_bits(tile: Window, margin: int) -> bool:
     west, south = exchange_of(GRID, DENSITY, *air_fluxes(GRID, DENSITY, *made_up_winds()))
-    whole = tile.of_faces(west, "lon"), tile.of_faces(south, "lat")
+    whole = tile.of_faces(west, "x"), tile.of_faces(south, "y")
     return all(
         np.ascontiguousarray(part).tobytes() == np.ascontiguousarray(of_whole).tobytes()
         for part, of_whole in zip(in_a_tile(tile, margin), whole, strict=True)

@@ -19,7 +19,7 @@ DEPTH, LARGEST = 1200.0, 80.0
 
 
 def light_over(grid: Grid) -> Light:
-    return Light(grid.lon, grid.lat[:, None], datetime(2022, 6, 21, tzinfo=UTC), clouds=False)
+    return Light(grid.x, grid.y[:, None], datetime(2022, 6, 21, tzinfo=UTC), clouds=False)
 
 
 def steady(grid: Grid) -> DailyMixing:

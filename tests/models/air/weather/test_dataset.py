@@ -15,7 +15,7 @@ NOON = np.datetime64("2022-08-31T12:00")
 
 def winds(east: float = 10.0, north: float = 0.0, **more: object) -> xr.Dataset:
     fields = {"eastward_wind": ((), east), "northward_wind": ((), north), **more}
-    return xr.Dataset(fields, coords={"lon": GRID.lon, "lat": GRID.lat})
+    return xr.Dataset(fields, coords={"lon": GRID.x, "lat": GRID.y})
 
 
 def state(dataset: xr.Dataset, start: np.datetime64 = START) -> MetState:
@@ -46,9 +46,9 @@ def test_the_air_flux_is_density_times_wind_times_area() -> None:
 
 def test_winds_at_the_faces_are_taken_as_they_are_and_stay_free_of_divergence() -> None:
     rng = np.random.default_rng(1)
-    stream = rng.normal(size=(GRID.lat_faces.size, GRID.lon_faces.size))
-    east = -np.diff(stream, axis=0) / GRID.meridional_face_length
-    north = np.diff(stream, axis=1) / GRID.zonal_face_length[:, None]
+    stream = rng.normal(size=(GRID.y_faces.size, GRID.x_faces.size))
+    east = -np.diff(stream, axis=0) / GRID.x_face_length
+    north = np.diff(stream, axis=1) / GRID.y_face_length
     dataset = xr.Dataset({"eastward_wind": (("lat", "lon_face"), east), "northward_wind": (("lat_face", "lon"), north)})
     found = state(dataset)
     divergence = np.diff(found.eastward_air_flux, axis=2) + np.diff(found.northward_air_flux, axis=1)
@@ -64,11 +64,11 @@ def test_winds_at_the_faces_are_taken_as_they_are_and_stay_free_of_divergence() 
 
 
 def test_winds_linear_in_longitude_and_latitude_reach_the_faces_exactly() -> None:
-    plane = 2.0 + 0.5 * GRID.lon - 0.3 * GRID.lat[:, None]
+    plane = 2.0 + 0.5 * GRID.x - 0.3 * GRID.y[:, None]
     found = state(winds(eastward_wind=(("lat", "lon"), plane), air_pressure=((), 1e5), air_temperature=((), 300.0)))
     density = 1e5 / (GAS_CONSTANT * 300.0)
-    wind = found.eastward_air_flux[0] / (density * 20.0 * GRID.meridional_face_length)
-    assert wind == pytest.approx(2.0 + 0.5 * GRID.lon_faces - 0.3 * GRID.lat[:, None])
+    wind = found.eastward_air_flux[0] / (density * 20.0 * GRID.x_face_length)
+    assert wind == pytest.approx(2.0 + 0.5 * GRID.x_faces - 0.3 * GRID.y[:, None])
 
 
 def test_a_larger_area_with_other_levels_and_falling_latitude_is_interpolated() -> None:
@@ -82,7 +82,7 @@ def test_a_larger_area_with_other_levels_and_falling_latitude_is_interpolated() 
         },
         coords={"lon": lon + 360.0, "lat": lat, "level": level},
     )
-    expected = 280.0 - 0.004 * GRID.level[:, None, None] + 0.5 * (GRID.lat[:, None] - 50.0) + 0.25 * GRID.lon
+    expected = 280.0 - 0.004 * GRID.level[:, None, None] + 0.5 * (GRID.y[:, None] - 50.0) + 0.25 * GRID.x
     assert state(dataset).temperature == pytest.approx(expected, abs=1e-9)
 
 
@@ -195,12 +195,12 @@ def test_a_dataset_that_does_not_fit_is_refused_with_advice(dataset: xr.Dataset,
 
 
 def test_coordinates_in_other_units_are_converted() -> None:
-    plane = ("lat", "lon"), 2.0 + GRID.lon + GRID.lat[:, None]
+    plane = ("lat", "lon"), 2.0 + GRID.x + GRID.y[:, None]
     plain = state(winds(eastward_wind=plane, air_temperature=("level", [290.0, 270.0])).assign_coords(level=[5.0, 5e3]))
     same = winds(eastward_wind=plane, air_temperature=("level", [290.0, 270.0])).assign_coords(
         level=("level", [0.005, 5.0], {"units": "km"}),
-        lat=("lat", np.radians(GRID.lat), {"units": "radians"}),
-        lon=("lon", np.radians(GRID.lon), {"units": "rad"}),
+        lat=("lat", np.radians(GRID.y), {"units": "radians"}),
+        lon=("lon", np.radians(GRID.x), {"units": "rad"}),
     )
     found = state(same)
     assert found.temperature == pytest.approx(plain.temperature, rel=1e-12)
@@ -220,10 +220,10 @@ TWO = ("level", np.array([290.0, 280.0]))
         ({"level": [100.0, np.nan]}, "coordinate level .* holds NaN"),
         ({"level": ["a", "b"]}, "coordinate level .* holds text, no numbers"),
         ({"level": [4000.0, 9000.0]}, "begins at 4000 m above ground, and nothing tells of the air below"),
-        ({"lat": ("lat", GRID.lat, {"units": "K"})}, "its lat is in 'K'; give it in deg"),
-        ({"lat": [*GRID.lat[:-1], 99.0]}, "its lat holds 99, outside -90 to 90"),
-        ({"lon": [*GRID.lon[:-1], GRID.lon[0]]}, "its lon has the value 0.25 more than once"),
-        ({"lon": [*GRID.lon[:-1], np.inf]}, "coordinate lon .* holds NaN or infinite"),
+        ({"lat": ("lat", GRID.y, {"units": "K"})}, "its lat is in 'K'; give it in deg"),
+        ({"lat": [*GRID.y[:-1], 99.0]}, "its lat holds 99, outside -90 to 90"),
+        ({"lon": [*GRID.x[:-1], GRID.x[0]]}, "its lon has the value 0.25 more than once"),
+        ({"lon": [*GRID.x[:-1], np.inf]}, "coordinate lon .* holds NaN or infinite"),
     ],
 )
 def test_coordinates_that_are_no_places_are_refused(coords: dict[str, object], words: str) -> None:
@@ -305,7 +305,7 @@ def test_the_state_of_an_instant_does_not_depend_on_where_one_began() -> None:
     ("dataset", "words"),
     [
         (
-            winds(eastward_wind=("lon", GRID.lon)).assign_coords(lon=GRID.lon.astype(str)),
+            winds(eastward_wind=("lon", GRID.x)).assign_coords(lon=GRID.x.astype(str)),
             "coordinate lon .* holds text",
         ),
         (
@@ -313,10 +313,10 @@ def test_the_state_of_an_instant_does_not_depend_on_where_one_began() -> None:
             "coordinate level .* holds text",
         ),
         (
-            winds(eastward_wind=("lat", GRID.lat)).assign_coords(lat=GRID.lat.astype("datetime64[s]")),
+            winds(eastward_wind=("lat", GRID.y)).assign_coords(lat=GRID.y.astype("datetime64[s]")),
             "coordinate lat .* holds dates",
         ),
-        (winds(eastward_wind=("lat", GRID.lat)).assign_coords(lat=GRID.lat * np.nan), "coordinate lat .* holds NaN"),
+        (winds(eastward_wind=("lat", GRID.y)).assign_coords(lat=GRID.y * np.nan), "coordinate lat .* holds NaN"),
         (
             winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(
                 time=[START.astype("datetime64[ns]"), np.datetime64("NaT")]
@@ -335,7 +335,7 @@ def test_texts_and_moments_that_are_none_are_refused(dataset: xr.Dataset, words:
 
 
 def test_a_value_that_cannot_be_is_told_with_its_place() -> None:
-    coords = {"time": [START, NOON], "lat": GRID.lat, "lon": GRID.lon}
+    coords = {"time": [START, NOON], "lat": GRID.y, "lon": GRID.x}
     for bad, words in (
         (np.nan, "holds NaN or infinite values, first at"),
         (-3e-5, "is -3e-05 to 3e-05, outside 0 to 1"),

@@ -82,12 +82,12 @@ def test_isothermal_air_has_its_barometric_density_and_linear_winds_stay_linear(
     density = (faces[:-1] - faces[1:]) / (GRAVITY * SMALL.thickness * 28.9647e-3)
     assert state.air_density[:, 1, 2] == pytest.approx(density, rel=1e-9)
     assert state.temperature == pytest.approx(np.full(SMALL.shape, 280.0))
-    area = SMALL.thickness[:, None, None] * SMALL.meridional_face_length
+    area = SMALL.thickness[:, None, None] * SMALL.x_face_length
     wind = state.eastward_air_flux / (density[:, None, None] * area)
-    assert wind == pytest.approx(np.broadcast_to(3.0 + SMALL.lon_faces - 0.2 * SMALL.lat[:, None], wind.shape))
-    area = SMALL.thickness[:, None, None] * SMALL.zonal_face_length[:, None]
+    assert wind == pytest.approx(np.broadcast_to(3.0 + SMALL.x_faces - 0.2 * SMALL.y[:, None], wind.shape))
+    area = SMALL.thickness[:, None, None] * SMALL.y_face_length
     wind = state.northward_air_flux / (density[:, None, None] * area)
-    assert wind == pytest.approx(np.broadcast_to(2.0 - SMALL.lon + 0.1 * SMALL.lat_faces[:, None], wind.shape))
+    assert wind == pytest.approx(np.broadcast_to(2.0 - SMALL.x + 0.1 * SMALL.y_faces[:, None], wind.shape))
 
 
 def test_the_mass_of_the_air_is_the_pressure_it_carries() -> None:
@@ -174,8 +174,8 @@ def test_a_circle_that_does_not_repeat_its_seam_is_closed(area: tuple[float, flo
     grid = Grid.regular(area, (45, 47), 10.0 / 5.0, [20.0, 100.0])
     found = Era5Meteorology(data, grid, START).at(0.0)
     flux = found.eastward_air_flux[0, 0]
-    np.testing.assert_allclose(flux / flux[0], np.interp(grid.lon_faces, lon, wave, period=360.0)
-                               / np.interp(grid.lon_faces[0], lon, wave, period=360.0), rtol=1e-6)  # fmt: skip
+    np.testing.assert_allclose(flux / flux[0], np.interp(grid.x_faces, lon, wave, period=360.0)
+                               / np.interp(grid.x_faces[0], lon, wave, period=360.0), rtol=1e-6)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ CLOUD, UP = CLOUD_WATER.cf_name, UPDRAUGHT.cf_name
 
 def weather(**more: object) -> xr.Dataset:
     fields = {"eastward_wind": ((), 5.0), "northward_wind": ((), 1.0), **more}
-    return xr.Dataset(fields, coords={"lon": GRID.lon, "lat": GRID.lat})
+    return xr.Dataset(fields, coords={"lon": GRID.x, "lat": GRID.y})
 
 
 def state(dataset: xr.Dataset, *extra: WeatherField) -> MetState:

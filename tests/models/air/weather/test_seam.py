@@ -19,7 +19,7 @@ def test_a_circle_that_does_not_repeat_its_seam_is_closed(area: tuple[float, flo
     lon = first + np.arange(0.0, 360.0, 10.0)
     wave = 20.0 + 10.0 * np.cos(np.radians(lon))
     data = xr.Dataset({"eastward_wind": ("lon", wave), "northward_wind": ((), 0.0)}, {"lon": lon})
-    expected = np.interp(grid.lon_faces, lon, wave, period=360.0)
+    expected = np.interp(grid.x_faces, lon, wave, period=360.0)
     for each in (
         data,
         xr.concat([data, data.isel(lon=[0]).assign_coords(lon=[first + 360.0])], "lon", data_vars="minimal"),

@@ -43,7 +43,7 @@ def is_the_part(part: MetState, whole: MetState, window: Window) -> None:
     """Assert that a state is the window's part of another one, bit for bit, in arrays of its own."""
     assert part.names == whole.names
     for name in part.names:
-        axis = {"eastward_air_flux": "lon", "northward_air_flux": "lat"}.get(name, "")
+        axis = {"eastward_air_flux": "x", "northward_air_flux": "y"}.get(name, "")
         found, expected = value_of(part, name), window.of_faces(value_of(whole, name), axis)
         assert found.flags.c_contiguous
         assert found.shape == expected.shape, name
@@ -166,7 +166,7 @@ def of_era5(kind: str, names: str, with_land: bool) -> Maker:
 def sky(seconds: float, faces: bool) -> xr.Dataset:
     """Winds, temperature and cloud on the grid's own cells or on other points, given in part on their own heights."""
     random = np.random.default_rng(int(seconds))
-    lat, lon = (GRID.lat, GRID.lon) if faces else (np.linspace(47.5, 51.5, 7), np.linspace(-0.5, 4.5, 6))
+    lat, lon = (GRID.y, GRID.x) if faces else (np.linspace(47.5, 51.5, 7), np.linspace(-0.5, 4.5, 6))
     level, flat = ("level", "lat", "lon"), ("lat", "lon")
     size = (4, lat.size, lon.size)
     fields: dict[str, object] = {

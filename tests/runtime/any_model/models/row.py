@@ -27,7 +27,7 @@ class Row(PlainModel):
     def __init__(self, case: RowCase, ranks: Communicator) -> None:
         super().__init__()
         pond = Coordinate("pond", np.arange(case.ponds, dtype=float), {"long_name": "number of the pond"})
-        west = Coordinate("lon", 5.0 + pond.values, {"units": "degrees_east"}, dim="pond")
+        west = Coordinate("lon", 5.0 + pond.values, {"units": "degrees_east"}, dims=("pond",))
         layer = Coordinate("layer", np.array([0.5, 1.5]), {"units": "m"}, bounds=np.array([[0.0, 1.0], [1.0, 2.0]]))
         self.domain = Domain.even(Axes((layer, pond, west), divided=("pond",)), ranks)
         water = FieldSpec("water", ("layer", "pond"), "m", "Water in a layer")

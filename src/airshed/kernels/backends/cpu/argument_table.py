@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -61,7 +62,7 @@ class ArgumentTable:
         self._kept = {
             "top": placed(constants.top, layout.dtype),
             "vertical_weights": placed(constants.vertical_weights, layout.dtype),
-            "density_factor": placed(constants.density_factor.T, np.float64),
+            "density_factor": replace(layout, dtype=np.float64).pack(constants.density_factor),
             "thickness": placed(thickness, np.float64),
             "emitted": placed(np.array(constants.emitted), np.int32),
         }
@@ -111,6 +112,8 @@ class ArgumentTable:
             setattr(step, side, (address(self._no_neighbour), 0, 0, 0, 1))
         for name, array in self._kept.items():
             setattr(step, name, address(array))
+        row, block = (stride // 8 for stride in self._kept["density_factor"].strides[:2])
+        step.density_row, step.density_block = row, block if constants.density_factor.shape[2] > 1 else 0
         step.emitted_count = len(constants.emitted)
         step.oxygen, step.nitrogen = constants.oxygen, constants.nitrogen
 

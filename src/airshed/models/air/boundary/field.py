@@ -45,12 +45,14 @@ def face_cells(area: "Grid | Case") -> "xr.Dataset":
     import xarray as xr
 
     grid = area if isinstance(area, Grid) else area.make_grid()
-    west, east = 2.0 * grid.lon_faces[[0, -1]] - grid.lon[[0, -1]]
-    south, north = 2.0 * grid.lat_faces[[0, -1]] - grid.lat[[0, -1]]
-    cells, rows, columns = FaceCells(*grid.shape[1:]), np.ones(grid.lat.size), np.ones(grid.lon.size)
+    west, east = 2.0 * grid.x_faces[[0, -1]] - grid.x[[0, -1]]
+    south, north = 2.0 * grid.y_faces[[0, -1]] - grid.y[[0, -1]]
+    cells, rows, columns = FaceCells(*grid.shape[1:]), np.ones(grid.y.size), np.ones(grid.x.size)
     sides = {side: np.repeat(side, place.stop - place.start) for side, place in cells.places.items()}
-    lat = {"west": grid.lat, "east": grid.lat, "south": south * columns, "north": north * columns}
-    lon = {"west": west * rows, "east": east * rows, "south": grid.lon, "north": grid.lon}
+    y = {"west": grid.y, "east": grid.y, "south": south * columns, "north": north * columns}
+    x = {"west": west * rows, "east": east * rows, "south": grid.x, "north": grid.x}
+    places = {side: grid.mapping.to_lonlat(x[side], y[side]) for side in SIDES}
+    lon, lat = ({side: places[side][which] for side in SIDES} for which in (0, 1))
     return xr.Dataset(coords={
         "side": ("face", np.concatenate(list(sides.values()))),
         "lat": ("face", cells.join({side: lat[side] for side in SIDES}), {"units": "degrees_north"}),

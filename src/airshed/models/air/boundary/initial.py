@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_DIMS = ("level", "lat", "lon")
 _OTHER_NAMES = {"lev": "level", "height": "level", "z": "level", "latitude": "lat", "longitude": "lon"}
 _SAME_PLACE = 1e-6
 
@@ -87,18 +86,19 @@ def _one_species(variable: "xr.DataArray", name: str, grid: Grid) -> Array:
     """Return one species (nz, nlat, nlon) [mol/mol]."""
     where = f"the initial dataset's {name}"
     variable = variable.rename({dim: _OTHER_NAMES[str(dim)] for dim in variable.dims if dim in _OTHER_NAMES})
-    size = dict(zip(_DIMS, grid.shape, strict=True))
+    dims = ("level", *grid.dims)
+    size = dict(zip(dims, grid.shape, strict=True))
     for dim in variable.dims:
         if dim not in size:
-            raise CaseError(f"{where} has the dimension {dim!r}; it may have {', '.join(_DIMS)} only")
+            raise CaseError(f"{where} has the dimension {dim!r}; it may have {', '.join(dims)} only")
         if variable.sizes[dim] != size[str(dim)]:
             raise CaseError(f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}")
     placed = _on_grid(variable, where, grid)
-    missing = [dim for dim in _DIMS if dim not in placed.dims]
-    values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS).to_numpy()
+    missing = [dim for dim in dims if dim not in placed.dims]
+    values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*dims).to_numpy()
 
     def place(level: int, row: int, column: int) -> str:
-        return f"layer {level} at {grid.lat[row]:g} N, {grid.lon[column]:g} E"
+        return f"layer {level} at {grid.lat[row, column]:g} N, {grid.lon[row, column]:g} E"
 
     return checked_ratio(values, str(variable.attrs.get("units", "1")), where, place)
 
@@ -127,13 +127,14 @@ def _on_grid(variable: "xr.DataArray", where: str, grid: Grid) -> "xr.DataArray"
 
     Raises CaseError where its places are not the grid's.
     """
-    if "lat" in variable.coords and "lat" in variable.dims:
-        variable = variable.sortby("lat")
+    for dim in grid.dims:
+        if dim != "lon" and dim in variable.coords and dim in variable.dims:
+            variable = variable.sortby(dim)
     if "lon" in variable.coords and "lon" in variable.dims:  # 350 is -10
         given = numbers(variable.coords["lon"].to_numpy(), f"{where}: its lon")
-        middle = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
+        middle = 0.5 * (grid.x_faces[0] + grid.x_faces[-1])
         variable = variable.assign_coords(lon=middle + (given - middle + 180.0) % 360.0 - 180.0).sortby("lon")
-    for dim, places in zip(_DIMS, (grid.level, grid.lat, grid.lon), strict=True):
+    for dim, places in zip(("level", *grid.dims), (grid.level, grid.y, grid.x), strict=True):
         if dim in variable.dims and dim in variable.coords:
             given = numbers(variable.coords[dim].to_numpy(), f"{where}: its {dim}")
             counted = np.arange(given.size, dtype=np.float64) if dim == "level" else places

@@ -17,7 +17,6 @@ from airshed.core.errors import CaseError, UnknownMechanismError
 from airshed.core.settings import Section, refuse, setting
 from airshed.core.text import nearest, shown, suggestion
 from airshed.grid import Grid
-from airshed.grid.places import turned_into
 from airshed.mechanism import inspect_mechanism, load_mechanism
 from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
@@ -74,13 +73,12 @@ class _FixedCase(RunCase):
                 raise refuse(
                     f"output.{index}.levels = {list(output.levels)}: the layers are numbered 0 to {layers - 1}"
                 )
-        (west, east), (south, north) = self.grid.area.lon, self.grid.area.lat
+        grid = self.make_grid()
         for index, point in enumerate(self.emissions.point):
-            if not (turned_into(point.lon, west, east) <= east and south <= point.lat <= north):
+            if not grid.contains(point.lon, point.lat):
                 raise refuse(f"emissions.point.{index} at {point.lon:g} E, {point.lat:g} N lies outside grid.area")
         for index, box in enumerate(self.emissions.area):
-            across = any(box.lon[1] + turn > west and box.lon[0] + turn < east for turn in range(-1080, 1081, 360))
-            if not across or box.lat[1] <= south or box.lat[0] >= north:
+            if not grid.meets(box.lon, box.lat):
                 raise refuse(f"emissions.area.{index} lies outside grid.area")
         return self
 

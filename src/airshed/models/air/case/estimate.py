@@ -3,7 +3,6 @@
 import math
 from typing import Final
 
-from airshed.core.constants import EARTH_RADIUS
 from airshed.core.report import Cell, Report, Table
 from airshed.core.settings import Section
 from airshed.kernels.cells import method
@@ -138,10 +137,9 @@ def step_estimate(case: Case) -> float:
 
 def courant_step(case: Case) -> float:
     """Return the longest step of transport [s] in a strong wind, in the narrowest cells."""
-    spacing, (south, north) = case.grid.spacing, case.grid.area.lat
-    narrowing = math.cos(math.radians(max(abs(south), abs(north)) - 0.5 * spacing.lat.value))
-    widths = [math.radians(spacing.lon.value) * narrowing, math.radians(spacing.lat.value)]
-    return case.time.courant * EARTH_RADIUS / STRONG_WIND / math.hypot(*(1.0 / width for width in widths))
+    grid = case.make_grid()
+    widths = float(grid.x_width.min()), float(grid.y_width.min())
+    return case.time.courant / STRONG_WIND / math.hypot(*(1.0 / width for width in widths))
 
 
 _OF_UNIFORM: Final = (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.models.air.emissions.regrid import Regridder
+from airshed.grid.regrid import area_in_box
 from airshed.models.air.emissions.source import SteadyEmissions
 
 Array = NDArray[np.float64]
@@ -74,10 +74,7 @@ class AreaEmissions(SteadyEmissions):
 
 def _covered(source: AreaSource, grid: Grid) -> Array:
     """Return the area of each cell that a box covers [m2], (lat, lon)."""
-    covered = Regridder(np.array(source.lon), np.array(source.lat), grid)(np.full((1, 1), source.area))
+    covered, _ = area_in_box(source.lon, source.lat, grid)
     if not covered.any():
-        raise CaseError(
-            f"{source} lies outside the grid: {grid.lon_faces[0]:g} to {grid.lon_faces[-1]:g} E, "
-            f"{grid.lat_faces[0]:g} to {grid.lat_faces[-1]:g} N"
-        )
+        raise CaseError(f"{source} lies outside the grid: {grid}")
     return covered

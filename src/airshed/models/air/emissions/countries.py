@@ -23,14 +23,6 @@ class Country:
     zone: ZoneInfo
     polygons: list[Polygon] = field(default_factory=list)
 
-    def may_touch(self, west: float, south: float, east: float, north: float) -> bool:
-        """Whether the box around any of its polygons meets the given box [degrees]."""
-        for outer, *_ in self.polygons:
-            (left, bottom), (right, top) = outer.min(axis=0), outer.max(axis=0)
-            if left < east and right > west and bottom < north and top > south:
-                return True
-        return False
-
 
 def read_countries(table: Path, outlines: Path) -> dict[str, Country]:
     """Countries by code; the table may give one several polygons of the map, a line for each. Raises DataError."""

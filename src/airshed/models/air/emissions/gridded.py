@@ -15,10 +15,10 @@ from airshed.core.text import listed, suggestion
 from airshed.core.units import quantity
 from airshed.grid import Grid
 from airshed.grid.places import in_degrees, once_around
+from airshed.grid.regrid import Regridder
 from airshed.grid.window import Window
 from airshed.io.netcdf import load_netcdf
 from airshed.models.air.emissions.periods import read_periods
-from airshed.models.air.emissions.regrid import Regridder
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -121,16 +121,17 @@ class GriddedEmissions:
 
     def _regrid(self, dataset: "xr.Dataset", grid: Grid) -> Array:
         """All fields in mol/s on the grid, shape (times, species, levels, lat, lon)."""
-        middle = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
+        west, east, *_ = grid.bounds
+        middle = 0.5 * (west + east)
         dataset = dataset.assign_coords(lon=(dataset.lon - middle + 180.0) % 360.0 - 180.0 + middle)
         dataset = dataset.sortby(["lat", "lon"])
         dataset = dataset.isel(lon=once_around(dataset.lon.values))
-        lon_faces, lat_faces = (_faces(dataset[axis].values.astype(np.float64)) for axis in ("lon", "lat"))
-        lat_faces = np.clip(lat_faces, -90.0, 90.0)
-        strips = EARTH_RADIUS**2 * np.diff(np.sin(np.radians(lat_faces)))
-        area = np.outer(strips, np.radians(np.diff(lon_faces)))
-        move = Regridder(lon_faces, lat_faces, grid)
-        share = self._covered(move(area), grid, dataset)
+        meridians, parallels = (_faces(dataset[axis].values.astype(np.float64)) for axis in ("lon", "lat"))
+        parallels = np.clip(parallels, -90.0, 90.0)
+        strips = EARTH_RADIUS**2 * np.diff(np.sin(np.radians(parallels)))
+        area = np.outer(strips, np.radians(np.diff(meridians)))
+        move = Regridder(meridians, parallels, grid)
+        share = self._covered(float(move(area).sum() / move.target_area.sum()), grid, dataset)
         self._check_levels(dataset)
         levels = dataset.sizes.get("level", 1)
         if levels > grid.shape[0]:
@@ -156,12 +157,11 @@ class GriddedEmissions:
                 "of the layers, 0, 1 ... from the lowest one on"
             )
 
-    def _covered(self, area: Array, grid: Grid, dataset: "xr.Dataset") -> float:
+    def _covered(self, share: float, grid: Grid, dataset: "xr.Dataset") -> float:
         """Return the share of the grid's area that the dataset covers; raises DataError where it is none."""
-        share = float(area.sum() / (grid.cell_area * np.ones(grid.shape[1:])).sum())
-        own, asked = extent(dataset.lon.values, dataset.lat.values), extent(grid.lon_faces, grid.lat_faces)
+        own, asked = extent(dataset.lon.values, dataset.lat.values), str(grid)
         if share < _LEAST_SHARE:
-            exchanged = _meet(dataset.lat.values, grid.lon_faces) and _meet(dataset.lon.values, grid.lat_faces)
+            exchanged = _meet(dataset.lat.values, grid.corner_lon) and _meet(dataset.lon.values, grid.corner_lat)
             hint = "; are its lat and lon exchanged?" if exchanged else ""
             raise DataError(f"{self._place} lies outside the area: it covers {own}, the area is {asked}{hint}")
         if share < 1.0 - 1e-6:

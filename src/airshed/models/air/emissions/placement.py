@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
 from airshed.core.files import plain_file
-from airshed.core.topojson import Polygon
 from airshed.grid import Grid
+from airshed.grid.coverage import FineWindow, box_around, coverage
 from airshed.grid.places import in_degrees
 from airshed.io.netcdf import load_netcdf
 from airshed.io.tables import MISSING
 from airshed.models.air.emissions.countries import Country
-from airshed.models.air.emissions.coverage import Window, coverage
 from airshed.models.air.emissions.places import read_cities, read_fuels, read_plants
 from airshed.models.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised
-from airshed.models.air.emissions.regrid import Regridder
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +33,7 @@ _MOST_METHANE = 1.0
 class Footprint:
     """A country on the fine grid: its window, and its own and any country's part of each cell [1], (nlat, nlon)."""
 
-    window: Window
+    window: FineWindow
     share: Array
     land: Array
 
@@ -56,17 +54,14 @@ class Placed:
 
 def footprints(countries: Mapping[str, Country], grid: Grid) -> dict[str, Footprint]:
     """The countries that have land inside the grid, on windows that hold all of their land."""
-    turn = 360.0 * np.round(np.mean(grid.lon_faces) / 360.0)
-    west, east = grid.lon_faces[[0, -1]] - turn
-    south, north = grid.lat_faces[[0, -1]]
-    everybody = [_Boxed.of(polygon) for country in countries.values() for polygon in country.polygons]
     found = {}
     for iso2, country in countries.items():
-        if country.may_touch(west, south, east, north):
-            window = Window.around(country.polygons, MARGIN)
+        if any(grid.meets(*box_around(polygon)) for polygon in country.polygons):
+            window = FineWindow.around(country.polygons, MARGIN)
             share = coverage(country.polygons, window)
-            if Regridder(window.lon_faces, window.lat_faces, grid)(share).any():
-                found[iso2] = Footprint(window, share, coverage(_near(everybody, window), window))
+            if window.regridder(grid)(share).any():
+                near = [each for other in countries.values() for each in other.polygons if window.meets(each)]
+                found[iso2] = Footprint(window, share, coverage(near, window))
     return found
 
 
@@ -94,7 +89,7 @@ class Placer:
             tuple(self._plants[country]),
             self._methane,
         )
-        regrid = Regridder(footprint.window.lon_faces, footprint.window.lat_faces, self._grid)
+        regrid = footprint.window.regridder(self._grid)
         placed = Placed({}, {}, {})
         for name in proxies:
             for index, pollutant in enumerate(self._pollutants):
@@ -138,27 +133,3 @@ def _uniform(path: Path, axis: str, flux: "xr.DataArray") -> Array:
     if np.any(np.abs(steps - steps[0]) > 0.01 * np.abs(steps[0])):
         raise DataError(f"{path}: the points of {axis} do not lie equally far apart; get a fresh copy of the file")
     return places
-
-
-@dataclass(frozen=True)
-class _Boxed:
-    """A polygon with the corners of the box around it."""
-
-    polygon: Polygon
-    low: Array
-    high: Array
-
-    @classmethod
-    def of(cls, polygon: Polygon) -> "_Boxed":
-        return cls(polygon, polygon[0].min(axis=0), polygon[0].max(axis=0))
-
-
-def _near(polygons: Iterable[_Boxed], window: Window) -> list[Polygon]:
-    """The polygons whose boxes meet the window; the others cannot cover any of it."""
-    west, east = window.lon_faces[[0, -1]]
-    south, north = window.lat_faces[[0, -1]]
-    return [
-        each.polygon
-        for each in polygons
-        if each.high[0] > west and each.high[1] > south and each.low[0] < east and each.low[1] < north
-    ]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.grid.places import turned_into
 from airshed.grid.window import Window
 from airshed.models.air.emissions.source import SteadyEmissions
 
@@ -53,22 +52,15 @@ class PointEmissions(SteadyEmissions):
 
 def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
     """The layer, row and column that hold a source; a face belongs to the cell above, north or east of it."""
-    lon = turned_into(source.lon, float(grid.lon_faces[0]), float(grid.lon_faces[-1]))
-    position = (source.height, source.lat, lon)
-    found = []
-    for value, faces in zip(position, (grid.layer_faces, grid.lat_faces, grid.lon_faces), strict=True):
-        index = int(np.searchsorted(faces, value, side="right")) - 1
-        if value == faces[-1]:
-            index -= 1
-        if not 0 <= index < faces.size - 1:
-            raise CaseError(
-                f"point source of {source.species} at {source.lon:g} E, {source.lat:g} N, {source.height:g} m is "
-                f"outside the grid: {grid.lon_faces[0]:g} to {grid.lon_faces[-1]:g} E, {grid.lat_faces[0]:g} to "
-                f"{grid.lat_faces[-1]:g} N, up to {grid.layer_faces[-1]:g} m"
-            )
-        found.append(index)
-    level, row, column = found
-    return level, row, column
+    inside = grid.contains(source.lon, source.lat) and source.height <= grid.layer_faces[-1]
+    if not inside:
+        raise CaseError(
+            f"point source of {source.species} at {source.lon:g} E, {source.lat:g} N, {source.height:g} m is "
+            f"outside the grid: {grid}, up to {grid.layer_faces[-1]:g} m"
+        )
+    row, column = grid.cells_at(source.lon, source.lat)
+    level = min(int(np.searchsorted(grid.layer_faces, source.height, side="right")), grid.shape[0]) - 1
+    return level, int(row), int(column)
 
 
 class TimedEmissions:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
+from airshed.grid.regrid import overlap_fractions
 from airshed.io.tables import header, read_table, unique
-from airshed.models.air.emissions.regrid import overlap_fractions
 
 Array = NDArray[np.float64]
 

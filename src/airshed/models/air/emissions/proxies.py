@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
+from airshed.grid.coverage import FineWindow
 from airshed.io.tables import Row, read_table, unique
-from airshed.models.air.emissions.coverage import Window
 from airshed.models.air.emissions.neighbours import smoothed, within
 from airshed.models.air.emissions.places import UNKNOWN_CAPACITY, Cities, Plant
 from airshed.models.air.emissions.urban import spread
@@ -50,10 +50,9 @@ class MethaneGrid:
     lat: Array
     flux: Array
 
-    def on(self, window: Window) -> Array:
+    def on(self, window: FineWindow) -> Array:
         """The flux [mol m-2 s-1] at the centres of the window's cells, nearest neighbour; zero outside the grid."""
-        lon = 0.5 * (window.lon_faces[1:] + window.lon_faces[:-1])
-        lat = 0.5 * (window.lat_faces[1:] + window.lat_faces[:-1])
+        lon, lat = window.centres
         columns = np.rint((lon - self.lon[0]) / (self.lon[1] - self.lon[0])).astype(int)
         rows = np.rint((lat - self.lat[0]) / (self.lat[1] - self.lat[0])).astype(int)
         inside = np.outer((rows >= 0) & (rows < self.lat.size), (columns >= 0) & (columns < self.lon.size))
@@ -69,7 +68,7 @@ class CountryFields:
     land    [1]  part of each cell that is any country's, (nlat, nlon)
     """
 
-    window: Window
+    window: FineWindow
     share: Array
     land: Array
     cities: Cities

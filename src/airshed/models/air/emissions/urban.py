@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.models.air.emissions.coverage import SPACING, Window
+from airshed.grid.coverage import SPACING, FineWindow
 from airshed.models.air.emissions.places import Cities
 
 Array = NDArray[np.float64]
@@ -15,7 +15,7 @@ CITY_DENSITY: Final = 4000.0
 """Inhabitants per km2 in the middle of a city; with the population it sets how wide the city is."""
 
 
-def spread(cities: Cities, window: Window, share: Array) -> Array:
+def spread(cities: Cities, window: FineWindow, share: Array) -> Array:
     """Inhabitants per cell of the country's land, each city a Gaussian with 4000 inhabitants per km2 in its middle.
 
     The width follows from the population P: sigma = sqrt(P / (2 pi 4000 km-2)); a cell receives the integral over its
@@ -32,7 +32,7 @@ def spread(cities: Cities, window: Window, share: Array) -> Array:
     return field
 
 
-def _add(field: Array, cities: Cities, sigma: Array, half: int, window: Window, share: Array) -> None:
+def _add(field: Array, cities: Cities, sigma: Array, half: int, window: FineWindow, share: Array) -> None:
     rows, columns = window.cells(cities.lon, cities.lat)
     present = (rows >= 0) & (rows < window.nlat) & (columns >= 0) & (columns < window.nlon)
     rows, columns = rows[present], columns[present]

@@ -7,7 +7,10 @@ layer, the length L of the face and the distance d of the cell centres [m]: seco
 Nothing passes the edges of the area. K is constant, or follows the deformation of the wind (Smagorinsky 1963):
 
     K = (c l)^2 |def|,  between bounds;   l^2 = area of the cell
-    def^2 = D_T^2 + D_S^2,   D_T = du/dx - cos(lat) d(v / cos(lat))/dy,   D_S = dv/dx + cos(lat) d(u / cos(lat))/dy
+    def^2 = D_T^2 + D_S^2,   D_T = h d(u / h)/dx - w d(v / w)/dy,   D_S = h d(v / h)/dx + w d(u / w)/dy
+
+with the width w and the height h of the cells, which change over a curved grid (w as cos(lat), h constant on longitude
+and latitude).
 
 A rank needs the weather of its columns with a margin, LOOKS columns wide, for the faces of its own: differences are
 one-sided at the edges of what it is given, and faces of the columns within have the bits of the whole area's.
@@ -18,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
 from airshed.process import Process, at_instant, choice_or_quantity, quantity
 from airshed.process import face_exchange as acts_through_faces
@@ -35,7 +37,6 @@ SMAGORINSKY: Final = 0.28
 LEAST, MOST = 10.0, 1e5
 """Bounds of K [m2/s]; source: as in LOTOS-EUROS, after Liu & Durran 1977."""
 
-_POLE: Final = 1e-6
 _NO_FACE: Final = 1e-12
 
 
@@ -46,10 +47,9 @@ def face_winds(grid: Grid, density: Array, eastward_flux: Array, northward_flux:
              (nz, nlat + 1, nlon) [mol/s]
     returns  (u, v) of the shapes of the fluxes; 0 across a pole, where a face has no length
     """
-    area = grid.thickness[:, None, None] * grid.meridional_face_length
-    u = eastward_flux / (_face_means(density, 2) * area)
-    north = grid.thickness[:, None, None] * grid.zonal_face_length[:, None]
-    v = northward_flux / (_face_means(density, 1) * np.maximum(north, _NO_FACE))
+    thickness = grid.thickness[:, None, None]
+    u = eastward_flux / (_face_means(density, 2) * np.maximum(thickness * grid.x_face_length, _NO_FACE))
+    v = northward_flux / (_face_means(density, 1) * np.maximum(thickness * grid.y_face_length, _NO_FACE))
     return u, v
 
 
@@ -61,13 +61,12 @@ def deformation(grid: Grid, u: Array, v: Array) -> Array:
     reads  u (nz, nlat, nlon + 1), v (nz, nlat + 1, nlon) [m/s] across the faces
     source  Smagorinsky 1963, Mon. Weather Rev. 91, 99-164
     """
-    cosine, cosine_faces = (np.cos(np.radians(lat))[:, None] for lat in (grid.lat, grid.lat_faces))
-    dlon, dlat = grid.steps
-    east, north = EARTH_RADIUS * cosine * dlon, EARTH_RADIUS * dlat
-    turning = v / np.maximum(cosine_faces, _POLE)
-    tension = (u[..., 1:] - u[..., :-1]) / east - cosine * (turning[:, 1:] - turning[:, :-1]) / north
+    width, height = grid.x_width, grid.y_width
+    # winds over the length of the faces that they cross: turning as a solid deforms nothing on a curved grid either
+    by_x, by_y = u / np.maximum(grid.x_face_length, _NO_FACE), v / np.maximum(grid.y_face_length, _NO_FACE)
+    tension = height / width * (by_x[..., 1:] - by_x[..., :-1]) - width / height * (by_y[:, 1:] - by_y[:, :-1])
     centred_u, centred_v = 0.5 * (u[..., 1:] + u[..., :-1]), 0.5 * (v[:, 1:] + v[:, :-1])
-    shear = _slope(centred_v, 2) / east + cosine * _slope(centred_u / cosine, 1) / north
+    shear = height / width * _slope(centred_v / height, 2) + width / height * _slope(centred_u / width, 1)
     return np.asarray(np.sqrt(tension * tension + shear * shear))
 
 
@@ -89,12 +88,10 @@ def face_exchange(grid: Grid, density: Array, diffusivity: Array | float) -> tup
              faces of the last cells; 0 at the edges
     """
     everywhere = np.broadcast_to(np.asarray(diffusivity, np.float64), density.shape)
-    dlon, dlat = grid.steps
-    distance = EARTH_RADIUS * np.cos(np.radians(grid.lat))[:, None] * dlon
     thickness = grid.thickness[:, None, None]
-    west = _face_means(density, 2) * _face_means(everywhere, 2) * thickness * (grid.meridional_face_length / distance)
-    length = grid.zonal_face_length[:, None] / (EARTH_RADIUS * dlat)
-    south = _face_means(density, 1) * _face_means(everywhere, 1) * thickness * length
+    per_distance = grid.x_face_length / _face_means(grid.x_width, 1), grid.y_face_length / _face_means(grid.y_width, 0)
+    west = _face_means(density, 2) * _face_means(everywhere, 2) * thickness * per_distance[0]
+    south = _face_means(density, 1) * _face_means(everywhere, 1) * thickness * per_distance[1]
     west[..., 0] = west[..., -1] = 0.0
     south[:, 0] = south[:, -1] = 0.0
     return west, south
@@ -167,7 +164,7 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
         if self._known is None or self._known[0] != seconds:
             west, south = face_exchange(self.place.around, met.air_density, self._diffusivity(met))
             inside = self.place.inside
-            self._known = seconds, (inside.of_faces(west, "lon"), inside.of_faces(south, "lat"))
+            self._known = seconds, (inside.of_faces(west, "x"), inside.of_faces(south, "y"))
         return self._known[1]
 
     def _diffusivity(self, met: "MetState") -> Array | float:

@@ -47,7 +47,8 @@ class CellsRunner(StageRunner):
         self._species = len(stepper.kernel.network.species)
         self._total = context.parts.subdomain.total
         self._in_use = used_lanes(stepper.layout)
-        self.density_factor = number_per_mole(context.parts.grid).T[:, None, :, None]  # [molecules cm-3] by mole
+        in_double = replace(stepper.layout, dtype=np.float64)
+        self.density_factor = in_double.pack(number_per_mole(context.parts.grid))  # [molecules cm-3] by mole
         self._earlier_counts = CellCounts().to_array()
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:

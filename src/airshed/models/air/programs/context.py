@@ -237,12 +237,15 @@ def _make_balance(parts: Parts) -> Balance | None:
 def words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:
     """Return where a cell is, for messages."""
     return (
-        f"the cell at lon {grid.lon[column]:.6g}, lat {grid.lat[row]:.6g}, level {level} "
+        f"the cell at lon {grid.lon[row, column]:.6g}, lat {grid.lat[row, column]:.6g}, level {level} "
         f"({grid.layer_faces[level]:g} to {grid.layer_faces[level + 1]:g} m)"
     )
 
 
 def number_per_mole(grid: Grid) -> Array:
-    """Return the number density of air for each mole of it in a cell [molecules cm-3 mol-1], (level, lat)."""
-    factor = AVOGADRO / _CUBIC_CENTIMETRES / grid.cell_volume[:, :, 0]
-    return np.broadcast_to(factor, grid.shape[:2])
+    """Return the number density of air for each mole of it in a cell [molecules cm-3 mol-1], (level, lat, lon).
+
+    (level, lat, 1) where all cells of a row have one volume.
+    """
+    volume = grid.cell_volume
+    return np.asarray(AVOGADRO / _CUBIC_CENTIMETRES / (volume[:, :, :1] if volume.strides[2] == 0 else volume))

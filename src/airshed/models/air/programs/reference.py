@@ -205,7 +205,7 @@ class _CellsRunner:
     def run(self, number: int, stage: Stage, given: CellsRecord) -> CellsRecord:
         state, done, method = self._executor.state, given.integrated, self._chemistry
         seconds, network, species = done.end - done.begin, method.network, len(state.q)
-        density = state.air * (REFERENCE_DENSITY * self._box.density_factor)[:, :, None]
+        density = state.air * (REFERENCE_DENSITY * self._box.density_factor)
         k, first = self._rate_constants(given, density), self._first(given)
         longest, q = method.limits[done.slot] * seconds, state.q.copy()
 

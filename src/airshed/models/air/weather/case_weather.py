@@ -56,19 +56,12 @@ def uniform_meteorology(
     The middle is that of the whole ``grid``, also where only the states of a ``window`` of it are made. Raises
     CaseError for a wind faster than any.
     """
-    eastward, northward = (
-        np.full(grid.lat.size, settings.eastward.value),
-        np.full(grid.lon.size, settings.northward.value),
-    )
-    wind_east = np.repeat(eastward[:, None], grid.lon.size + 1, axis=1)
-    # a wind towards the pole converges with the meridians; so scaled its flux through every circle is the same
-    middle = np.radians(0.5 * (grid.lat_faces[0] + grid.lat_faces[-1]))
-    narrowing = np.cos(middle) / np.maximum(np.cos(np.radians(grid.lat_faces)), 1e-3)
-    wind_north = narrowing[:, None] * northward
-    if settings.rotation is not None:
-        turning_east, turning_north = _rotation(grid, settings.rotation.value)
-        wind_east, wind_north = wind_east + turning_east, wind_north + turning_north
-    fastest = max(float(np.abs(wind_east).max()), float(np.abs(wind_north).max()))
+    lon, lat = grid.middle
+    (at_x, at_y), (turn_x, turn_y) = grid.face_places, grid.wind_rotation
+    of_x, of_y = (_winds(settings, *np.radians(places), *np.radians([lon, lat])) for places in (at_x, at_y))
+    wind_x = np.cos(turn_x) * of_x[0] + np.sin(turn_x) * of_x[1]
+    wind_y = np.cos(turn_y) * of_y[1] - np.sin(turn_y) * of_y[0]
+    fastest = max(float(np.abs(wind_x).max()), float(np.abs(wind_y).max()))
     if not fastest <= MOST_WIND:
         raise CaseError(
             f"meteorology.eastward, northward and rotation make a wind of {fastest:.3g} m/s, and {MOST_WIND:g} m/s is "
@@ -78,9 +71,10 @@ def uniform_meteorology(
     pressure = settings.pressure.value * np.exp(-GRAVITY * MOLAR_MASS_DRY_AIR * height / (GAS_CONSTANT * temperature))
     ratio = settings.water_vapour.value
     humidity = ratio * MOLAR_MASS_WATER / (ratio * MOLAR_MASS_WATER + (1.0 - ratio) * MOLAR_MASS_DRY_AIR)
+    y, x = grid.dims
     data: dict[str, PlacedField] = {
-        "eastward_wind": PlacedField(("lat", "lon_face"), wind_east),
-        "northward_wind": PlacedField(("lat_face", "lon"), wind_north),
+        "eastward_wind": PlacedField((y, f"{x}_face"), wind_x),
+        "northward_wind": PlacedField((f"{y}_face", x), wind_y),
         "air_temperature": PlacedField(("level",), np.full(height.size, temperature)),
         "air_pressure": PlacedField(("level",), pressure),
         "specific_humidity": PlacedField(("level",), np.full(height.size, humidity)),
@@ -101,15 +95,18 @@ def uniform_meteorology(
     return DatasetMeteorology(data, grid, start, land_fraction=land, window=window, extra=extra)
 
 
-def _rotation(grid: Grid, period: float) -> tuple[Array, Array]:
-    """Return the winds at the east-west faces (lat, lon_face) and the north-south faces (lat_face, lon)."""
-    lon, lat, lat_faces = np.radians(grid.lon), np.radians(grid.lat), np.radians(grid.lat_faces)
-    middle_lon, middle_lat = 0.5 * (lon[0] + lon[-1]), 0.5 * (lat_faces[0] + lat_faces[-1])
-    speed = 2.0 * np.pi / period * EARTH_RADIUS
-    eastward = -speed * np.cos(lat) * (np.sin(lat) - np.sin(middle_lat)) / np.cos(middle_lat) ** 2
-    east = np.repeat(eastward[:, None], grid.lon.size + 1, axis=1)
-    narrowing = np.cos(middle_lat) ** 2 / np.maximum(np.cos(lat_faces), 1e-3)
-    north = speed * narrowing[:, None] * (lon - middle_lon)[None, :]
+def _winds(
+    settings: MeteorologySection, lon: Array, lat: Array, middle_lon: float, middle_lat: float
+) -> tuple[Array, Array]:
+    """Return the eastward and northward wind [m/s] at places [rad]."""
+    # a wind towards the pole converges with the meridians; so scaled its flux through every circle is the same
+    narrowing = np.cos(middle_lat) / np.maximum(np.cos(lat), 1e-3)
+    east, north = np.full(lat.shape, settings.eastward.value), narrowing * settings.northward.value
+    if settings.rotation is not None:
+        speed = 2.0 * np.pi / settings.rotation.value * EARTH_RADIUS
+        away = np.mod(lon - middle_lon + np.pi, 2.0 * np.pi) - np.pi
+        east += -speed * np.cos(lat) * (np.sin(lat) - np.sin(middle_lat)) / np.cos(middle_lat) ** 2
+        north += speed * np.cos(middle_lat) * narrowing * away
     return east, north
 
 
@@ -234,7 +231,7 @@ def _with_daily_mixing(case: Case, grid: Grid, steady: Meteorology) -> Meteorolo
     settings = case.meteorology
     if settings.daily_mixing.value == 0.0:
         return steady
-    light = Light(grid.lon, grid.lat[:, None], case.time.start, clouds=False)
+    light = Light(grid.lon, grid.lat, case.time.start, clouds=False)
     last = max(case.time.length.value, SECONDS_PER_DAY if case.time.spinup.value > 0.0 else 0.0)
     depth, largest = settings.mixed_layer.value, settings.daily_mixing.value
     return DailyMixing(steady, grid, light, depth=depth, largest=largest, last=last)

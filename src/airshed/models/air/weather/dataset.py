@@ -219,7 +219,7 @@ def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, allowed:
             if not np.all(np.isfinite(numbers(field[dim].values, what))):
                 raise DataError(f"{what} holds NaN or infinite values; give it as finite numbers")
     field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field), allowed[2]), grid)
-    for dim, faces in (("lon_face", grid.lon_faces), ("lat_face", grid.lat_faces)):
+    for dim, faces in zip((f"{each}_face" for each in grid.dims), (grid.y_faces, grid.x_faces), strict=True):
         if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
             field = field.sortby(dim)
             away = (field[dim].values - faces + 180.0) % 360.0 - 180.0
@@ -238,16 +238,16 @@ def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
     """Return a field whose longitudes run through the grid's, where they jump from 360 to 0 or from 180 to -180."""
     if "lon" not in field.dims or "lon" not in field.coords:
         return field
-    lon, middle = field["lon"].values.astype(np.float64), float(grid.lon_faces.mean())
+    lon, middle = field["lon"].values.astype(np.float64), float(grid.x_faces.mean())
     turns = 360.0 * np.round((middle - lon.mean()) / 360.0)
-    if _covers(lon + turns, grid.lon_faces) or (lon.size == grid.lon.size and _covers(lon + turns, grid.lon)):
+    if _covers(lon + turns, grid.x_faces) or (lon.size == grid.x.size and _covers(lon + turns, grid.x)):
         return field
     wrapped = field.assign_coords(lon=middle + (lon - middle + 180.0) % 360.0 - 180.0).sortby("lon")
     wrapped = wrapped.isel(lon=once_around(wrapped["lon"].values))
     circle = closed_circle(wrapped["lon"].values)
     if circle is not None:
         return wrapped.isel(lon=circle[0]).assign_coords(lon=circle[1])
-    return field if _covers(lon + turns, grid.lon) else wrapped
+    return field if _covers(lon + turns, grid.x) else wrapped
 
 
 def _covers(lon: Array, places: Array) -> bool:

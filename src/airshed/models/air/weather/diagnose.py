@@ -183,7 +183,7 @@ class Diagnosis:
             return instant.sensible_heat
         incoming = instant.shortwave
         if incoming is None:
-            sun = cos_zenith(when, self._grid.lon, self._grid.lat[:, None])
+            sun = cos_zenith(when, self._grid.lon, self._grid.lat)
             incoming = boundary_layer.shortwave(sun, covers).mean(axis=0)
         net = boundary_layer.net_radiation(incoming, temperature, covers.mean(axis=0))
         latent = None if instant.evaporation is None else boundary_layer.LATENT_HEAT * instant.evaporation
@@ -193,7 +193,7 @@ class Diagnosis:
         """Return the height of the boundary layer: given, from the stability, or from the heat since the morning."""
         if instant.boundary_layer_height is not None:
             return np.maximum(instant.boundary_layer_height, 10.0)
-        lat = self._grid.lat[:, None]
+        lat = self._grid.lat
         if instant.temperature_is_read:
             thermal = self._richardson(instant, ground)
             mechanical = boundary_layer.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
@@ -235,7 +235,7 @@ class Diagnosis:
 
     def _heat_before_start(self, flux: Array) -> Array:
         """Return the heat [K m] at the first instant: its flux, as the sun went since sunrise, or since sunset."""
-        when, lon, lat = self._when(0), self._grid.lon, self._grid.lat[:, None]
+        when, lon, lat = self._when(0), self._grid.lon, self._grid.lat
         hours = np.arange(0.0, 16.0, 0.5)
         past = [np.maximum(cos_zenith(when - np.timedelta64(int(h * 3600), "s"), lon, lat), 0.0) for h in hours]
         up = np.cumprod([angle > 0.0 for angle in past], axis=0)
@@ -287,9 +287,8 @@ def air_fluxes(grid: Grid, density: Array, eastward_wind: Array, northward_wind:
            northward_wind  [m/s]     (nz, nlat + 1, nlon)
     """
     thickness = grid.thickness[:, None, None]
-    length = grid.meridional_face_length, grid.zonal_face_length[:, None]
-    east = _air_flux(*_both_sides(density, 2), eastward_wind, thickness, length[0])
-    return east, _air_flux(*_both_sides(density, 1), northward_wind, thickness, length[1])
+    east = _air_flux(*_both_sides(density, 2), eastward_wind, thickness, grid.x_face_length)
+    return east, _air_flux(*_both_sides(density, 1), northward_wind, thickness, grid.y_face_length)
 
 
 @one_pass

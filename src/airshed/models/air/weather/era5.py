@@ -112,8 +112,8 @@ class Era5Columns:
         density = atmosphere.hydrostatic_density(face_pressure, water_vapour, self._grid.thickness)
         layer_temperature = self._points.cells(means.temperature)
         return Instant(
-            eastward_wind=self._points.east_faces(means.east),
-            northward_wind=self._points.north_faces(means.north),
+            eastward_wind=self._points.wind_through_x_faces(means.east, means.north),
+            northward_wind=self._points.wind_through_y_faces(means.east, means.north),
             temperature=layer_temperature,
             pressure=density * GAS_CONSTANT * layer_temperature,
             water_vapour=water_vapour,

@@ -131,13 +131,14 @@ def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
 def onto(area: Area, name: str, field: PlacedField, where: str) -> Array:
     """Return a field (level, lat, lon) at the points that ``where`` names, of the part of the grid in use."""
     values: Array = field.values
-    for position, dims in enumerate((("level", "level_face"), ("lat", "lat_face"), ("lon", "lon_face"))):
-        if not any(dim in field.dims for dim in dims):
-            values = np.expand_dims(values, position)
     grid, window = area.whole, area.window
-    lat = _weights(_Axis("lat", grid.lat, grid.lat_faces, where == "north"), name, field, window.rows)
-    lon = _weights(_Axis("lon", grid.lon, grid.lon_faces, where == "east"), name, field, window.columns)
-    values = apply(lat, values, lon)
+    for position, dim in enumerate(("level", *grid.dims)):
+        if not {dim, f"{dim}_face"} & set(field.dims):
+            values = np.expand_dims(values, position)
+    y, x = grid.dims
+    rows = _weights(_Axis(y, grid.y, grid.y_faces, where == "north"), name, field, window.rows)
+    columns = _weights(_Axis(x, grid.x, grid.x_faces, where == "east"), name, field, window.columns)
+    values = apply(rows, values, columns)
     if where == "surface":
         if values.shape[0] != 1:
             raise DataError(f"the meteorology's {name} has levels; give it on lat and lon alone")

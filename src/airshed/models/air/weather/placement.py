@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.places import check_gaps, closed_circle
-from airshed.grid.weights import Weights, apply
+from airshed.grid.weights import PointWeights, Weights, apply
 from airshed.grid.window import Window
 from airshed.kernels.arrays import weighted
 from airshed.models.air.weather.state import MetState
@@ -117,37 +117,58 @@ class _Axis:
 
 
 class Points:
-    """The data's points that a part of the model grid needs."""
+    """The data's points that a part of the model grid needs.
+
+    Where the grid separates, means over cells and faces; else values at their middles, with winds turned to x and y.
+    """
 
     def __init__(self, lat: Array, lon: Array, area: Area) -> None:
         """``lat`` and ``lon`` are the points around the whole grid, of which the area is a part."""
-        self._area = area
-        self._by_lat = _Axis.of(lat, area.whole.lat_faces, area.window.rows)
-        self._by_lon = _Axis.of(lon, area.whole.lon_faces, area.window.columns)
-        self.lat, self.lon = self._by_lat.nodes, self._by_lon.nodes
-        self.places = {"latitude": self._by_lat.needed, "longitude": self._by_lon.needed}
+        self._area, whole = area, area.whole
+        if whole.mapping.separable:
+            self._by_lat = _Axis.of(lat, whole.y_faces, area.window.rows)
+            self._by_lon = _Axis.of(lon, whole.x_faces, area.window.columns)
+            self.lat, self.lon = self._by_lat.nodes, self._by_lon.nodes
+            self.places = {"latitude": self._by_lat.needed, "longitude": self._by_lon.needed}
+        else:
+            self.lat, self.lon, self.places = lat, lon, {"latitude": slice(lat.size), "longitude": slice(lon.size)}
+            window, (at_x, at_y) = area.window, whole.face_places
+            self._at_cells = PointWeights.of(lat, lon, window.of(whole.lat), window.of(whole.lon))
+            self._at_x_faces = PointWeights.of(lat, lon, *(window.of_faces(each, "x") for each in at_x[::-1]))
+            self._at_y_faces = PointWeights.of(lat, lon, *(window.of_faces(each, "y") for each in at_y[::-1]))
 
     def of(self, field: Array) -> Array:
         """Return the points' part of a field (..., lat, lon) at the points around the whole grid."""
-        return field[..., self._by_lat.needed, self._by_lon.needed]
+        return field[..., self.places["latitude"], self.places["longitude"]]
 
     def cells(self, field: Array) -> Array:
         """Return the means over the model's cells."""
-        return weighted(self._by_lat.means, field, self._by_lon.means)
+        if self._area.whole.mapping.separable:
+            return weighted(self._by_lat.means, field, self._by_lon.means)
+        return self._at_cells(field)
 
-    def east_faces(self, field: Array) -> Array:
-        """Return the means over the model's west and east faces."""
-        return weighted(self._by_lat.means, field, self._by_lon.faces)
+    def wind_through_x_faces(self, east: Array, north: Array) -> Array:
+        """Return the wind along x at the x faces, from its eastward and northward components at the points."""
+        if self._area.whole.mapping.separable:
+            return weighted(self._by_lat.means, east, self._by_lon.faces)
+        angle = self._area.window.of_faces(self._area.whole.wind_rotation[0], "x")
+        return np.cos(angle) * self._at_x_faces(east) + np.sin(angle) * self._at_x_faces(north)
 
-    def north_faces(self, field: Array) -> Array:
-        """Return the means over the model's south and north faces."""
-        return weighted(self._by_lat.faces, field, self._by_lon.means)
+    def wind_through_y_faces(self, east: Array, north: Array) -> Array:
+        """Return the wind along y at the y faces, from its eastward and northward components at the points."""
+        if self._area.whole.mapping.separable:
+            return weighted(self._by_lat.faces, north, self._by_lon.means)
+        angle = self._area.window.of_faces(self._area.whole.wind_rotation[1], "y")
+        return np.cos(angle) * self._at_y_faces(north) - np.sin(angle) * self._at_y_faces(east)
 
     def from_cells(self, field: Array) -> Array:
         """Return the values at the points of a field (lat, lon) of the whole's cells; beyond them the last ones."""
         whole = self._area.whole
+        if not whole.mapping.separable:
+            rows, columns = whole.cells_at(self.lon, self.lat[:, None])
+            return field[rows, columns]
         lat, lon = (
-            Weights.of(clamped_matrix(cells, nodes)) for cells, nodes in ((whole.lat, self.lat), (whole.lon, self.lon))
+            Weights.of(clamped_matrix(cells, nodes)) for cells, nodes in ((whole.y, self.lat), (whole.x, self.lon))
         )
         return apply(lat, field, lon)
 
@@ -157,27 +178,28 @@ def covering(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
 
     raises  DataError where the data does not cover the grid
     """
-    centre = 0.5 * (grid.lon_faces[0] + grid.lon_faces[-1])
+    west, east, south, north = grid.bounds
+    centre = 0.5 * (west + east)
     lon = dataset["longitude"].values
     turned = dataset.assign_coords(longitude=lon + 360.0 * np.round((centre - lon) / 360.0)).sortby("longitude")
     twice = np.diff(turned["longitude"].values, prepend=-np.inf) < _TOLERANCE  # 0 and 360 of a whole circle
     if twice.any():
         turned = turned.isel(longitude=np.flatnonzero(~twice))
     nodes = turned["longitude"].values
-    if nodes[0] > grid.lon_faces[0] + _TOLERANCE or nodes[-1] < grid.lon_faces[-1] - _TOLERANCE:
+    if nodes[0] > west + _TOLERANCE or nodes[-1] < east - _TOLERANCE:
         circle = closed_circle(nodes)
         if circle is not None:
             turned = turned.isel(longitude=circle[0]).assign_coords(longitude=circle[1])
     pieces = {}
-    for name, faces in (("latitude", grid.lat_faces), ("longitude", grid.lon_faces)):
+    for name, low, high in (("latitude", south, north), ("longitude", west, east)):
         nodes = turned[name].values
-        if nodes[0] > faces[0] + _TOLERANCE or nodes[-1] < faces[-1] - _TOLERANCE:
+        if nodes[0] > low + _TOLERANCE or nodes[-1] < high - _TOLERANCE:
             raise DataError(
-                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {faces[0]:g} to "
-                f"{faces[-1]:g} ({dataset['u'].attrs['file']}); take a smaller area or download more"
+                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {low:g} to "
+                f"{high:g} ({dataset['u'].attrs['file']}); take a smaller area or download more"
             )
-        first = max(int(np.searchsorted(nodes, faces[0] + _TOLERANCE)) - 1, 0)
-        last = min(int(np.searchsorted(nodes, faces[-1] - _TOLERANCE)), nodes.size - 1)
+        first = max(int(np.searchsorted(nodes, low + _TOLERANCE)) - 1, 0)
+        last = min(int(np.searchsorted(nodes, high - _TOLERANCE)), nodes.size - 1)
         check_gaps(name, nodes[first : last + 1], f"the data of {dataset['u'].attrs['file']}")
         pieces[name] = slice(first, last + 1)
     return turned.isel(pieces)

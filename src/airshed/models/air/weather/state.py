@@ -50,7 +50,7 @@ class MetState:
 
     def part(self, window: Window) -> "MetState":
         """Return the state of a window's columns with their faces, each field contiguous."""
-        known, axes = by_name(), {"east_faces": "lon", "north_faces": "lat"}
+        known, axes = by_name(), {"east_faces": "x", "north_faces": "y"}
         places = {name: known[name].place if name in known else "cells" for name in self.names}
         return MetState(**{
             name: np.ascontiguousarray(window.of_faces(getattr(self, name), axes.get(place, "")))
@@ -148,17 +148,17 @@ def winds(state: MetState, grid: Grid) -> dict[str, Array]:
     """Return both components of the wind at cell centres [m s-1] (level, lat, lon), for those who look at it.
 
     u = (F_west + F_east) / (2 n A), with the fluxes F [mol s-1] through both faces, the density n [mol m-3] of the cell
-    between them, and the area A [m2] of a face in its middle. A cell's own density stands for those of its faces: the
-    error is that of a difference between neighbours, less than a percent.
+    between them, and the area A [m2] of a face in its middle; turned from the grid's x and y to east and north. A
+    cell's own density stands for those of its faces: the error is that of a difference between neighbours, less than a
+    percent.
     """
-    east = 0.5 * (state.eastward_air_flux[..., 1:] + state.eastward_air_flux[..., :-1])
-    north = 0.5 * (state.northward_air_flux[:, 1:] + state.northward_air_flux[:, :-1])
-    zonal = 0.5 * (grid.zonal_face_length[1:] + grid.zonal_face_length[:-1])
+    x_flux = 0.5 * (state.eastward_air_flux[..., 1:] + state.eastward_air_flux[..., :-1])
+    y_flux = 0.5 * (state.northward_air_flux[:, 1:] + state.northward_air_flux[:, :-1])
     per_length = state.air_density * grid.thickness[:, None, None]
-    return {
-        "eastward_wind": east / (per_length * grid.meridional_face_length),
-        "northward_wind": north / (per_length * zonal[:, None]),
-    }
+    along_x = x_flux / (per_length * (0.5 * (grid.x_face_length[:, 1:] + grid.x_face_length[:, :-1])))
+    along_y = y_flux / (per_length * (0.5 * (grid.y_face_length[1:] + grid.y_face_length[:-1])))
+    cosine, sine = np.cos(grid.rotation), np.sin(grid.rotation)
+    return {"eastward_wind": cosine * along_x - sine * along_y, "northward_wind": sine * along_x + cosine * along_y}
 
 
 class Meteorology(Protocol):

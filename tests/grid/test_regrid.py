@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.grid import Grid
-from airshed.models.air.emissions.regrid import Regridder, overlap_fractions
+from airshed.grid.regrid import Regridder, overlap_fractions
 
 widths = st.lists(st.floats(0.01, 1.0), min_size=2, max_size=12)
 
@@ -25,7 +25,7 @@ def test_an_even_density_stays_even_and_the_edge_cuts():
     lon_faces, lat_faces = np.linspace(-1.03, 2.51, 31), np.linspace(48.7, 53.1, 23)
     amount = np.outer(np.diff(np.sin(np.radians(lat_faces))), np.diff(lon_faces))
     moved = Regridder(lon_faces, lat_faces, target)(amount)
-    expected = np.outer(np.diff(np.sin(np.radians(target.lat_faces))), np.diff(target.lon_faces))
+    expected = np.outer(np.diff(np.sin(np.radians(target.y_faces))), np.diff(target.x_faces))
     assert np.allclose(moved, expected, rtol=1e-12)
     assert moved.sum() < 0.5 * amount.sum()
 

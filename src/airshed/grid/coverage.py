@@ -1,6 +1,6 @@
-"""The fine grid on which national totals are spread out, and the exact share of a country in each of its cells."""
+"""Outlines on a fine longitude-latitude grid: the exact share of each cell that polygons cover."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.constants import EARTH_RADIUS
+from airshed.core.errors import CaseError
 from airshed.core.topojson import Polygon, Ring
+from airshed.grid.grid import Grid
+from airshed.grid.regrid import Regridder, area_in_box
 
 Array = NDArray[np.float64]
 
@@ -18,7 +21,7 @@ SPACING = 0.05
 
 
 @dataclass(frozen=True)
-class Window:
+class FineWindow:
     """A box of the fine grid, in whole cells counted from 0 E, 0 N."""
 
     west: int
@@ -56,6 +59,22 @@ class Window:
         north = EARTH_RADIUS * 1e-3 * np.radians(SPACING)
         return float(north * np.cos(np.radians(self.lat_faces.mean()))), float(north)
 
+    @property
+    def centres(self) -> tuple[Array, Array]:
+        """Longitudes (nlon,) and latitudes (nlat,) of the cells [degrees]."""
+        lon, lat = self.lon_faces, self.lat_faces
+        return 0.5 * (lon[1:] + lon[:-1]), 0.5 * (lat[1:] + lat[:-1])
+
+    def regridder(self, grid: Grid) -> Regridder:
+        """Return what moves amounts per cell onto a grid."""
+        return Regridder(self.lon_faces, self.lat_faces, grid)
+
+    def meets(self, polygon: Polygon) -> bool:
+        """Return whether the box around a polygon meets the window."""
+        (left, right), (bottom, top) = box_around(polygon)
+        lon, lat = self.lon_faces, self.lat_faces
+        return bool(right > lon[0] and top > lat[0] and left < lon[-1] and bottom < lat[-1])
+
     def cells(self, lon: Array, lat: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Row and column of the cells that hold the points; they may lie outside the window."""
         rows = np.floor(lat / SPACING).astype(np.int64) - self.south
@@ -63,7 +82,7 @@ class Window:
         return rows, columns
 
 
-def coverage(polygons: Iterable[Polygon], window: Window) -> Array:
+def coverage(polygons: Iterable[Polygon], window: FineWindow) -> Array:
     """The exact share [0..1] of each cell that the polygons cover, shape (nlat, nlon), in the lon-lat plane.
 
     Green's theorem, cell by cell: a piece of border that climbs by dv at the mean position u within column i covers
@@ -86,6 +105,55 @@ def coverage(polygons: Iterable[Polygon], window: Window) -> Array:
     share = np.cumsum(cover.reshape(window.nlat, width), axis=1)[:, :-1]
     share[share < 1e-9] = 0.0  # round-off of the sums
     return np.minimum(share, 1.0)
+
+
+def box_around(polygon: Polygon) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the least and greatest longitude and latitude of a polygon [degrees]."""
+    (west, south), (east, north) = polygon[0].min(axis=0).tolist(), polygon[0].max(axis=0).tolist()
+    return (west, east), (south, north)
+
+
+def outline_shares(polygons: Sequence[Polygon], grid: Grid) -> Array:
+    """Return the share of each cell of a grid that an outline covers (ny, nx)."""
+    window = FineWindow.around(polygons, 0.0)
+    move = window.regridder(grid)
+    return np.asarray(move(coverage(polygons, window) * window.area) / move.target_area)
+
+
+def box_shares(lon: tuple[float, float], lat: tuple[float, float], grid: Grid, key: str) -> Array:
+    """Return the share of each cell (ny, nx) between two longitudes and two latitudes [degrees].
+
+    Of a point, or a line along an axis, all of the cells that hold it. Raises CaseError, with the key of the setting,
+    for a box that leaves the grid.
+    """
+    if not grid.mapping.separable:
+        corners = grid.contains(np.array([lon[0], lon[1], lon[0], lon[1]]), np.array([lat[0], lat[0], lat[1], lat[1]]))
+        if not corners.all():
+            raise CaseError(f"{key}.lon = {list(lon)}, {key}.lat = {list(lat)} is not within the case, {grid}")
+        if lon[0] < lon[1] and lat[0] < lat[1]:
+            inside, whole = area_in_box(lon, lat, grid)
+            return inside / whole
+        shares = np.zeros(grid.shape[1:])
+        along = np.linspace(0.0, 1.0, 2 * sum(grid.shape[1:]))
+        shares[grid.cells_at(lon[0] + along * (lon[1] - lon[0]), lat[0] + along * (lat[1] - lat[0]))] = 1.0
+        return shares
+    (west, east), (first, last) = lon, grid.x_faces[[0, -1]]
+    turn = next((each for each in (0.0, 360.0, -360.0) if east + each >= first and west + each <= last), 0.0)
+    across = _shares_between(grid.y_faces, lat, f"{key}.lat")
+    return across[:, None] * _shares_between(grid.x_faces, (west + turn, east + turn), f"{key}.lon")[None, :]
+
+
+def _shares_between(faces: Array, ends: tuple[float, float], key: str) -> Array:
+    """Return the share of each cell along an axis between two ends; of a point all of the cell that holds it."""
+    first, last = ends
+    if first < faces[0] or last > faces[-1]:
+        raise CaseError(f"{key} = {list(ends)} is not within the case, {faces[0]:g} to {faces[-1]:g}")
+    if first == last:
+        shares = np.zeros(len(faces) - 1)
+        shares[min(int(np.searchsorted(faces, first, side="right")) - 1, len(shares) - 1)] = 1.0
+        return shares
+    inside = np.minimum(faces[1:], last) - np.maximum(faces[:-1], first)
+    return np.asarray(np.maximum(inside, 0.0) / np.diff(faces))
 
 
 def _oriented(ring: Ring, *, clockwise: bool) -> Ring:

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.core.files import resource
+from airshed.grid.coverage import SPACING, FineWindow, coverage
 from airshed.models.air.emissions.countries import read_countries
-from airshed.models.air.emissions.coverage import SPACING, Window, coverage
 
-WINDOW = Window(west=100, south=1000, nlon=12, nlat=9)
+WINDOW = FineWindow(west=100, south=1000, nlon=12, nlat=9)
 
 
 def shapely_coverage(rings, window):
@@ -48,7 +48,7 @@ def test_countries_fill_the_land_without_gap_or_overlap():
     folder = resource("cases/west-europe/emissions")
     countries = read_countries(folder / "countries.csv", folder / "countries.topo.json")
     luxembourg = countries["LU"].polygons
-    window = Window.around(luxembourg, 0.1)
+    window = FineWindow.around(luxembourg, 0.1)
     neighbours = [coverage(countries[iso2].polygons, window) for iso2 in ("LU", "BE", "FR", "DE")]
     assert np.allclose(sum(neighbours), 1.0, atol=1e-8)
     area = (coverage(luxembourg, window) * window.area).sum() * 1e-6
@@ -56,7 +56,7 @@ def test_countries_fill_the_land_without_gap_or_overlap():
 
 
 def test_window_holds_the_polygons_and_its_margin():
-    window = Window.around([[star((5.0, 50.0), [0.3] * 6)]], 0.1)
+    window = FineWindow.around([[star((5.0, 50.0), [0.3] * 6)]], 0.1)
     assert window.lon_faces[0] <= 4.6 + 1e-9
     assert window.lon_faces[-1] >= 5.4 - 1e-9
     assert window.lat_faces.size == window.nlat + 1

@@ -1,0 +1,204 @@
+"""Horizontal coordinates of a grid: how its x and y become longitude and latitude, and the metrics that follow.
+
+A projected grid is one class here: ``to_lonlat``, ``from_lonlat`` and the CF attributes of x and y. The metrics follow
+from the corners of the cells on the sphere; a class may give them in closed form, as :class:`LonLat` does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.constants import EARTH_RADIUS
+from airshed.grid.axes import Coordinate
+
+Array = NDArray[np.float64]
+
+_LAT: Final = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
+_LON: Final = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
+
+
+@dataclass(frozen=True, eq=False)
+class Metrics:
+    """Places and sizes of the cells of a grid (ny, nx); x faces are the west and east ones, y faces the others.
+
+    lon, lat                    of the centres [degrees], (ny, nx)
+    corner_lon, corner_lat      [degrees], (ny + 1, nx + 1)
+    cell_area                   [m2], (ny, nx)
+    x_face_length               of the faces that air moving along x crosses [m], (ny, nx + 1)
+    y_face_length               of the faces that air moving along y crosses [m], (ny + 1, nx)
+    x_width, y_width            of the cells through their centres [m], (ny, nx)
+    rotation                    angle from east to the direction of x, counterclockwise [rad], (ny, nx)
+    """
+
+    lon: Array
+    lat: Array
+    corner_lon: Array
+    corner_lat: Array
+    cell_area: Array
+    x_face_length: Array
+    y_face_length: Array
+    x_width: Array
+    y_width: Array
+    rotation: Array
+
+
+class GridMapping:
+    """Horizontal coordinates x and y.
+
+    dims       names of the dimensions of a field, y and x
+    period     of x, in its unit; infinite where x does not run around the globe
+    unit       of x and y, for messages
+    separable  whether a row has one latitude and a column one longitude, so that weights on both axes are a product
+    """
+
+    dims: ClassVar[tuple[str, str]] = ("y", "x")
+    period: ClassVar[float] = np.inf
+    unit: ClassVar[str] = "m"
+    separable: ClassVar[bool] = False
+    radius: float = EARTH_RADIUS
+
+    def to_lonlat(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Return longitude and latitude [degrees] of places."""
+        raise NotImplementedError
+
+    def from_lonlat(self, lon: Array, lat: Array) -> tuple[Array, Array]:
+        """Return x and y of places given in degrees."""
+        raise NotImplementedError
+
+    def attributes(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return the CF attributes of y and x."""
+        raise NotImplementedError
+
+    def metrics(self, x_faces: Array, y_faces: Array) -> Metrics:
+        """Return the metrics of the cells between faces, from great circles between their corners."""
+        x, y = 0.5 * (x_faces[1:] + x_faces[:-1]), 0.5 * (y_faces[1:] + y_faces[:-1])
+        lon, lat = self.to_lonlat(*np.meshgrid(x, y))
+        corner_lon, corner_lat = self.to_lonlat(*np.meshgrid(x_faces, y_faces))
+        corners = _directions(corner_lon, corner_lat)
+        across_x = _directions(*self.to_lonlat(*np.meshgrid(x_faces, y)))
+        across_y = _directions(*self.to_lonlat(*np.meshgrid(x, y_faces)))
+        eastward, northward = np.diff(across_x, axis=1), _north(lon, lat)
+        east = np.stack([-np.sin(np.radians(lon)), np.cos(np.radians(lon)), np.zeros_like(lon)], axis=-1)
+        return Metrics(
+            lon, lat, corner_lon, corner_lat,
+            cell_area=self.radius**2 * _solid_angle(corners),
+            x_face_length=self.radius * _angle(corners[1:], corners[:-1]),
+            y_face_length=self.radius * _angle(corners[:, 1:], corners[:, :-1]),
+            x_width=self.radius * _angle(across_x[:, 1:], across_x[:, :-1]),
+            y_width=self.radius * _angle(across_y[1:], across_y[:-1]),
+            rotation=np.arctan2(np.sum(eastward * northward, axis=-1), np.sum(eastward * east, axis=-1)),
+        )  # fmt: skip
+
+    def correlation_places(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
+        """Return for y and for x the places of the cell centres along the axis [m], and its period [m]."""
+        widths = metrics.y_width.mean(axis=1), metrics.x_width.mean(axis=0)
+        along_y, along_x = (np.cumsum(each) - 0.5 * each for each in widths)
+        return (along_y, np.inf), (along_x, np.inf)
+
+    def coordinates(self, metrics: Metrics, x_faces: Array, y_faces: Array) -> tuple[Coordinate, ...]:
+        """Return the coordinates of results: y, x, and the longitude and latitude of each cell."""
+        of_y, of_x = self.attributes()
+        return (
+            Coordinate(self.dims[0], 0.5 * (y_faces[1:] + y_faces[:-1]), of_y, pairs(y_faces)),
+            Coordinate(self.dims[1], 0.5 * (x_faces[1:] + x_faces[:-1]), of_x, pairs(x_faces)),
+            Coordinate("lat", metrics.lat, _LAT, dims=self.dims),
+            Coordinate("lon", metrics.lon, _LON, dims=self.dims),
+        )
+
+
+class LonLat(GridMapping):
+    """Longitude and latitude themselves [degrees]: x runs east, y north."""
+
+    dims = ("lat", "lon")
+    period = 360.0
+    unit = "degrees"
+    separable = True
+
+    def to_lonlat(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Return both as they are."""
+        return x, y
+
+    def from_lonlat(self, lon: Array, lat: Array) -> tuple[Array, Array]:
+        """Return both as they are."""
+        return lon, lat
+
+    def metrics(self, x_faces: Array, y_faces: Array) -> Metrics:
+        """Return R^2 dlon (sin lat_n - sin lat_s), R dlat, R cos(lat) dlon: exact, one value for each row or column."""
+        rows, columns = y_faces.size - 1, x_faces.size - 1
+        dlon, dlat = (float(np.radians(each[-1] - each[0])) / (each.size - 1) for each in (x_faces, y_faces))
+        lon, lat = 0.5 * (x_faces[1:] + x_faces[:-1]), 0.5 * (y_faces[1:] + y_faces[:-1])
+        # at a pole the face has no length: the cosine's round-off must not become a flux
+        cosine = np.where(np.abs(y_faces) == 90.0, 0.0, np.cos(np.radians(y_faces)))
+        of_cells, of_corners = (rows, columns), (rows + 1, columns + 1)
+        return Metrics(
+            np.broadcast_to(lon, of_cells), np.broadcast_to(lat[:, None], of_cells),
+            np.broadcast_to(x_faces, of_corners), np.broadcast_to(y_faces[:, None], of_corners),
+            cell_area=_by_row(self.radius**2 * dlon * np.diff(np.sin(np.radians(y_faces))), columns),
+            x_face_length=np.broadcast_to(self.radius * dlat, (rows, columns + 1)),
+            y_face_length=_by_row(self.radius * dlon * cosine, columns),
+            x_width=_by_row(self.radius * np.cos(np.radians(lat)) * dlon, columns),
+            y_width=np.broadcast_to(self.radius * dlat, of_cells),
+            rotation=np.broadcast_to(0.0, of_cells),
+        )  # fmt: skip
+
+    def correlation_places(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
+        """Return places along meridians, and along the middle parallel for all rows: the axes separate.
+
+        Away from the middle latitude correlations reach cos(lat)/cos(middle) as far.
+        """
+        lat, lon = metrics.lat[:, 0], metrics.lon[0]
+        radius = self.radius * float(np.cos(np.radians(0.5 * (lat[0] + lat[-1]))))
+        along_y, along_x = np.radians(lat) * self.radius, np.radians(lon) * radius
+        return (along_y, 2.0 * np.pi * self.radius), (along_x, 2.0 * np.pi * radius)
+
+    def coordinates(self, metrics: Metrics, x_faces: Array, y_faces: Array) -> tuple[Coordinate, ...]:
+        """Return latitude and longitude."""
+        return (
+            Coordinate("lat", metrics.lat[:, 0], {**_LAT, "axis": "Y"}, pairs(y_faces)),
+            Coordinate("lon", metrics.lon[0], {**_LON, "axis": "X"}, pairs(x_faces)),
+        )
+
+
+def pairs(faces: Array) -> Array:
+    """Return the bounds (cells, 2) of cells between faces."""
+    return np.stack([faces[:-1], faces[1:]], axis=1)
+
+
+def _by_row(values: Array, columns: int) -> Array:
+    return np.broadcast_to(values[:, None], (values.size, columns))
+
+
+def _directions(lon: Array, lat: Array) -> Array:
+    """Return the unit vectors from the centre of the sphere (..., 3)."""
+    east, north = np.radians(lon), np.radians(lat)
+    return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
+
+
+def _north(lon: Array, lat: Array) -> Array:
+    """Return the unit vectors northward (..., 3)."""
+    east, north = np.radians(lon), np.radians(lat)
+    return np.stack([-np.sin(north) * np.cos(east), -np.sin(north) * np.sin(east), np.cos(north)], axis=-1)
+
+
+def _angle(first: Array, second: Array) -> Array:
+    """Return the angle between unit vectors [rad], exact for small ones."""
+    return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(first - second, axis=-1), 1.0)))
+
+
+def _solid_angle(corners: Array) -> Array:
+    """Return the solid angle of the cells between corners (ny + 1, nx + 1, 3): that of two triangles each.
+
+    tan(E / 2) = a . (b x c) / (1 + a.b + b.c + c.a); source: van Oosterom & Strackee 1983, IEEE Trans. Biomed. Eng. 30
+    """
+    a, b, c, d = corners[:-1, :-1], corners[:-1, 1:], corners[1:, 1:], corners[1:, :-1]
+
+    def triangle(p: Array, q: Array, r: Array) -> Array:
+        # differences of near vectors: no digits are lost in small cells
+        volume = np.sum(p * np.cross(q - p, r - p), axis=-1)
+        scale = 1.0 + np.sum(p * q, axis=-1) + np.sum(q * r, axis=-1) + np.sum(r * p, axis=-1)
+        return np.asarray(2.0 * np.arctan2(volume, scale))
+
+    return triangle(a, b, c) + triangle(a, c, d)
