@@ -85,7 +85,7 @@ def test_compiled_light_is_that_of_its_twin(precision: str, clouds: bool) -> Non
     lon, lat = np.linspace(-179.0, 180.0, 19), np.linspace(-89.0, 89.0, 7)
     layout = Layout(7, 19, kernel.shape.width, kernel.dtype)
     start = datetime(2022, 3, 1, 5, tzinfo=UTC)
-    packed = PackedLight(kernel, layout, lon, lat, start, clouds=clouds)
+    packed = PackedLight(kernel, layout, *np.meshgrid(lon, lat), start, clouds=clouds)
     twin = Light(lon, lat[:, None], start, clouds=clouds)
     first, last = random.uniform(-0.1, 1.1, (2, 7, 19))
     ends, exact = (layout.pack(first), layout.pack(last)), 1e-12 if precision == "double" else 3e-6
@@ -104,7 +104,7 @@ def test_the_sun_of_several_times_is_that_of_each(clouds: bool) -> None:
     kernel = compile_mechanism(load_mechanism("tracer"), 2)
     layout = Layout(2, 3, kernel.shape.width, kernel.dtype)
     start, lon, lat = datetime(2022, 6, 1, 8, tzinfo=UTC), np.arange(3.0), np.array([45.0, 46.0])
-    packed = PackedLight(kernel, layout, lon, lat, start, clouds=clouds, times=4)
+    packed = PackedLight(kernel, layout, *np.meshgrid(lon, lat), start, clouds=clouds, times=4)
     random, times, weights = np.random.default_rng(0), [0.0, 600.0, 1200.0], [0.0, 0.4, 1.0]
     cover = layout.pack(random.random((2, 3))), layout.pack(random.random((2, 3)))
     suns = [each.copy() for each in packed.at(times, cover, weights)]

@@ -196,7 +196,8 @@ def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
             f"a case whose processes have {', '.join(lacking)} cannot be recorded: it has no adjoint, tangent or "
             "gradient; leave these processes out"
         )
-    factor: Array = replace(model.layout, dtype=np.float64).pack(number_per_mole(model.parts.grid))
+    packed = replace(model.layout, dtype=np.float64).pack(number_per_mole(model.parts.grid))
+    factor = np.asarray(packed, np.float64)
     return Derivatives(
         program, {key: each.kernel for key, each in steppers.items()},
         {key: each.alike for key, each in cells.items()}, Area.of(model), model.constants, model.network, factor,

@@ -125,11 +125,11 @@ def squeezing_winds(grid: Grid) -> tuple[Array, Array]:
 
     u = -sin^2(lon/2) sin(2 lat) cos^2(lat),  v = sin(lon) cos^3(lat) / 2, each times cos(pi t / T), T = 5
     """
-    lon_faces, lat_faces, lon, lat = (np.radians(each) for each in (grid.x_faces, grid.y_faces, grid.x, grid.y))
-    dlon, dlat = lon_faces[1] - lon_faces[0], lat_faces[1] - lat_faces[0]
-    u = -(np.sin(0.5 * lon_faces) ** 2) * (np.sin(2.0 * lat) * np.cos(lat) ** 2)[:, None]
-    v = 0.5 * np.sin(lon) * (np.cos(lat_faces) ** 3)[:, None]
-    return (u * dlat)[None], (v * (np.cos(lat_faces) * dlon)[:, None])[None]
+    meridians, parallels, lon, lat = (np.radians(each) for each in (grid.x_faces, grid.y_faces, grid.x, grid.y))
+    dlon, dlat = meridians[1] - meridians[0], parallels[1] - parallels[0]
+    u = -(np.sin(0.5 * meridians) ** 2) * (np.sin(2.0 * lat) * np.cos(lat) ** 2)[:, None]
+    v = 0.5 * np.sin(lon) * (np.cos(parallels) ** 3)[:, None]
+    return (u * dlat)[None], (v * (np.cos(parallels) * dlon)[:, None])[None]
 
 
 def squeeze(spacing: float, courant: float = 0.4) -> Squeezed:
