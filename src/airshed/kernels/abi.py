@@ -91,7 +91,7 @@ struct Step {
     Ends water;                            // [mol/mol] water vapour
     Ends parameters;                       // what the mechanism leaves open, [lat][block][parameter][level][W]
     double column_weight;
-    const double* density_factor;          // [1/mol] relative air density per mole of air in a cell, [lat][1 or block][level][W]
+    const double* density_factor;          // [1/mol] relative air density by air in a cell, [lat][1 or block][level][W]
     int64_t density_row, density_block;    // between rows and blocks, 0 where all cells of a row have one volume
     const double* thickness;               // [m] [level]
     const real* photolysis_sun;            // [lat][block][2][W]: secant of the zenith angle, light factor (0 at night)
