@@ -1,6 +1,7 @@
 """The fields of the air model: weather as the chemistry sees it, and a mixing ratio for each species."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
