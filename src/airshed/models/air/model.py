@@ -255,7 +255,7 @@ class AirModel:
             f"state.{name}": array for name, array in vars(self.stepper.state).items()
         }
         runners = self.executor.save()
-        tiled |= runners.held
+        tiled |= runners.tiled
         whole: dict[str, npt.NDArray[Any]] = {f"budget.{name}": array for name, array in self.budget.save().items()}
         whole |= {f"baseline.{name}": getattr(self.baseline, name) for name in _OF_BASELINE}
         whole |= runners.whole
@@ -263,7 +263,7 @@ class AirModel:
             whole |= {f"vegetation.{name}": array for name, array in source.save().items()}
         metadata = {
             "steps": self.steps, "seconds": self.seconds, "baseline_seconds": self.baseline.seconds,
-            "settable": self.settable.changed, **runners.numbers,
+            "settable": self.settable.changed, **runners.metadata,
         }  # fmt: skip
         return Snapshot(tiled, whole, metadata)
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid.box import Box
-from airshed.kernels.host import AnyArray, aligned_copy
+from airshed.kernels.host import aligned_copy
 from airshed.models.air.programs.cell_chemistry import (
     Air,
     CellChemistry,
@@ -18,15 +18,14 @@ from airshed.models.air.programs.cell_chemistry import (
 )
 from airshed.models.air.programs.context import (
     AirContext,
-    RunnerState,
     Span,
     StageRunner,
-    StoredRunnerState,
     number_per_mole,
 )
 from airshed.models.air.programs.one_step import sums_of, used_lanes
 from airshed.models.air.programs.records import CellsRecord, CellWeather, StageRecord
 from airshed.program.stage import Program, Stage
+from airshed.runtime.model import Saved, Snapshot
 
 Array = npt.NDArray[np.float64]
 
@@ -100,12 +99,12 @@ class CellsRunner(StageRunner):
         """Discard the stored first steps, which belong to another state."""
         self.chemistry.first[...] = 0.0
 
-    def save(self) -> RunnerState:
+    def save(self) -> Snapshot:
         """Return the first steps to try, [lat][block][stage][level][W], and the counts of cells."""
-        held: dict[str, AnyArray] = {"chemistry.first": np.moveaxis(self._first(), 0, 2)}
-        return RunnerState(held, {"chemistry.counts": self._counts()})
+        first = np.moveaxis(self._first(), 0, 2)
+        return Snapshot({"chemistry.first": first}, {"chemistry.counts": self._counts()}, {})
 
-    def restore(self, stored: StoredRunnerState, held: Box) -> None:
+    def restore(self, stored: Saved, held: Box) -> None:
         """Restore the first steps and the counts."""
         self._first()[...] = np.moveaxis(stored.part("chemistry.first", held), 2, 0)
         self._earlier_counts, self.chemistry.counts = stored.whole["chemistry.counts"].copy(), CellCounts()

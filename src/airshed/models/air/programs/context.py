@@ -1,10 +1,9 @@
 """Base class of the runners of stages, and the data that runners share."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,6 @@ from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.cells import Tolerances, method
-from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
@@ -33,6 +31,7 @@ from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.halo import Halo
 from airshed.process.vertical import parabola_weights
 from airshed.program.stage import CELLS, Program, Stage
+from airshed.runtime.model import Saved, Snapshot
 
 Array = npt.NDArray[np.float64]
 
@@ -79,37 +78,6 @@ class AirContext:
         )
 
 
-@dataclass
-class RunnerState:
-    """Saved state of runners, in addition to the state of the model.
-
-    held      arrays [lat][block]... of the columns of this rank;  whole  arrays that are the same on all ranks
-    numbers   plain values
-    """
-
-    held: dict[str, AnyArray] = field(default_factory=dict)
-    whole: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
-    numbers: dict[str, Any] = field(default_factory=dict)
-
-
-class StoredRunnerState(Protocol):
-    """A :class:`RunnerState` as a restart returns it."""
-
-    @property
-    def whole(self) -> Mapping[str, npt.NDArray[Any]]:
-        """Arrays that are the same on all ranks."""
-        ...
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The plain values."""
-        ...
-
-    def part(self, name: str, box: Box) -> npt.NDArray[Any]:
-        """Return the part of an array of columns."""
-        ...
-
-
 class StageRunner:
     """Base class of the runners of one kernel; the defaults are those of a stage without history and step limit.
 
@@ -138,11 +106,11 @@ class StageRunner:
         if self.stepper is not None:
             self.stepper.set_boundary(profile, top)
 
-    def save(self) -> RunnerState:
-        """Return the state for :meth:`restore`; all ranks together."""
-        return RunnerState()
+    def save(self) -> Snapshot:
+        """Return the state for :meth:`restore`, in addition to that of the model; all ranks together."""
+        return Snapshot({}, {}, {})
 
-    def restore(self, stored: StoredRunnerState, held: Box) -> None:
+    def restore(self, stored: Saved, held: Box) -> None:
         """Restore a state that any number of ranks saved; all ranks together."""
 
     def wall(self) -> dict[str, float]:

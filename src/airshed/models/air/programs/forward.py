@@ -17,9 +17,7 @@ from airshed.models.air.programs.cell_chemistry import CellCounts
 from airshed.models.air.programs.cells import CellsRunner
 from airshed.models.air.programs.context import (
     AirContext,
-    RunnerState,
     StageRunner,
-    StoredRunnerState,
     make_chemistry,
     step_constants,
 )
@@ -32,6 +30,7 @@ from airshed.program.check import check
 from airshed.program.execute import walk_forwards
 from airshed.program.integrators import UPDATES
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, TRANSPORT, TRANSPORT_AND_COLUMN, Kernel, Program
+from airshed.runtime.model import Saved, Snapshot
 
 Array = npt.NDArray[np.float64]
 
@@ -150,17 +149,19 @@ class ForwardExecutor:
         for each in self.runners.values():
             each.restart()
 
-    def save(self) -> RunnerState:
+    def save(self) -> Snapshot:
         """Return the state for :meth:`restore`; all ranks together."""
-        found = RunnerState()
+        tiled: dict[str, AnyArray] = {}
+        whole: dict[str, AnyArray] = {}
+        metadata: dict[str, Any] = {}
         for each in self.runners.values():
             state = each.save()
-            found.held |= state.held
-            found.whole |= state.whole
-            found.numbers |= state.numbers
-        return found
+            tiled |= state.tiled
+            whole |= state.whole
+            metadata |= state.metadata
+        return Snapshot(tiled, whole, metadata)
 
-    def restore(self, stored: StoredRunnerState, held: Box) -> None:
+    def restore(self, stored: Saved, held: Box) -> None:
         """Restore a state that any number of ranks saved; all ranks together."""
         for each in self.runners.values():
             each.restore(stored, held)

@@ -6,14 +6,17 @@ exact.
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.report import Table
+from airshed.io.timeline import together
 from airshed.kernels.backend import backend
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import of_some_species
 from airshed.kernels.step.data import StepConstants
@@ -21,13 +24,13 @@ from airshed.models.air.assembly import Parts, assemble
 from airshed.models.air.budget import FAMILIES, Budget
 from airshed.models.air.case import Case
 from airshed.models.air.emissions.source import CombinedEmissions
-from airshed.models.air.forcing import StepNeeds
+from airshed.models.air.forcing import Forcing, Instant, Interval, StepNeeds
 from airshed.models.air.light import PackedLight
 from airshed.models.air.programs.context import AirContext, Span, StageRunner, step_constants
 from airshed.models.air.programs.forward import ELSEWHERE, ForwardExecutor, PackedValues
-from airshed.models.air.programs.gathered import GatheredFields, GatheredForcing, GatheredSources
 from airshed.models.air.programs.one_step import OneStepRunner, without_reactions
 from airshed.models.air.programs.records import FormulaStep, StageRecord
+from airshed.models.air.sources import Emission, PackedSources
 from airshed.models.air.weather.case_weather import Given
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.groups import Allgather, Exchange, Groups, Planes, Wanted
@@ -36,6 +39,81 @@ from airshed.process.processes import LIGHT, WEATHER, Processes
 from airshed.program.execute import walk_forwards
 from airshed.program.placement import CHEMISTRY_RANKS, TRANSPORT_RANKS
 from airshed.program.stage import Stage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class GatheredFields:
+    """Fields of a forcing that are gathered, with the levels or species of each.
+
+    fluxes  packed fields of an instant, by name;  fields  fields of processes;  upward  upward air flux, None without
+    """
+
+    fluxes: Mapping[str, Wanted]
+    fields: Mapping[str, Wanted]
+    upward: Wanted | None
+
+    def of(self, end: Instant) -> Iterator[tuple[AnyArray, Wanted]]:
+        """Yield the fields of an instant."""
+        for name, wanted in self.fluxes.items():
+            yield getattr(end, name), wanted
+        for name, wanted in self.fields.items():
+            yield end.fields[name], wanted
+
+
+class GatheredForcing(Forcing):
+    """Forcing whose gathered fields cover the whole area; the others cover a tile, and are not read."""
+
+    def __init__(self, gathering: Allgather, wanted: GatheredFields, *forcing: Any) -> None:
+        self._gathering, self._wanted = gathering, wanted
+        self._gathered: dict[float, Instant] = {}
+        super().__init__(*forcing)
+
+    def _complete(self, make: Callable[[], Interval]) -> Interval:
+        """Return an interval with the gathered fields; an instant of the interval before is not sent again."""
+        # this rank's tile
+        part = _on_all(self._gathering, make)
+        ends = {end.seconds: end for end in (part.start, part.end)}
+        new = {seconds: end for seconds, end in ends.items() if seconds not in self._gathered}
+
+        # all tiles
+        sent = [each for end in new.values() for each in self._wanted.of(end)]
+        upward = [] if self._wanted.upward is None else [(flux, self._wanted.upward) for flux in part.flux_z]
+        whole = iter(self._gathering.whole([*sent, *upward]))
+        for seconds, end in new.items():
+            fluxes: dict[str, Any] = {name: next(whole) for name in self._wanted.fluxes}
+            fields = {name: next(whole) for name in self._wanted.fields}
+            self._gathered[seconds] = replace(end, **fluxes, fields=fields)
+
+        # the interval between both instants
+        self._gathered = {seconds: self._gathered[seconds] for seconds in ends}
+        flux_z = (next(whole), next(whole)) if upward else part.flux_z
+        start, end = self._gathered[part.start.seconds], self._gathered[part.end.seconds]
+        return replace(part, start=start, end=end, flux_z=flux_z)
+
+
+class GatheredSources(PackedSources):
+    """Emission whose packed rates cover the whole area.
+
+    emitted  numbers of the wanted species among those of the sources
+    """
+
+    def __init__(self, gathering: Allgather, emitted: list[int], *sources: Any) -> None:
+        self._gathering, self._emitted = gathering, emitted
+        super().__init__(*sources)
+
+    def _complete(self, make: Callable[[], Emission]) -> Emission:
+        part = _on_all(self._gathering, make)
+        return replace(part, packed=self._gathering.whole([(part.packed, self._emitted)])[0])
+
+
+def _on_all(gathering: Allgather, make: Callable[[], T]) -> T:
+    """Return the result of a function that all ranks call; an error on one rank is raised on all."""
+    with together(gathering.ranks):
+        part = make()
+    return part
+
 
 Array = npt.NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper
 from airshed.kernels.host import AnyArray
 from airshed.kernels.step.data import ColumnForcing, StepForcing
-from airshed.models.air.programs.context import AirContext, RunnerState, Span, StageRunner, StoredRunnerState
+from airshed.models.air.programs.context import AirContext, Span, StageRunner
 from airshed.models.air.programs.records import FormulaStep, MoveRecord, StageRecord
 from airshed.program.stage import Stage
 from airshed.program.weights import (
@@ -23,6 +23,7 @@ from airshed.program.weights import (
     two_step_weights,
     weight_of_jump,
 )
+from airshed.runtime.model import Saved, Snapshot
 
 Array = npt.NDArray[np.float64]
 
@@ -144,11 +145,11 @@ class TwoStepRunner(StageRunner):
             for weight, emission, sun in zip(weights, emissions, suns, strict=True)
         ]
 
-    def save(self) -> RunnerState:
+    def save(self) -> Snapshot:
         """Return the length of the last step, and the number of further Euler steps."""
-        return RunnerState(numbers={"previous_step": self._previous, "euler_steps": self._euler_steps})
+        return Snapshot({}, {}, {"previous_step": self._previous, "euler_steps": self._euler_steps})
 
-    def restore(self, stored: StoredRunnerState, held: Box) -> None:
+    def restore(self, stored: Saved, held: Box) -> None:
         """Restore the length of the last step and the number of Euler steps; a state of other formulas has none."""
         self._previous = stored.metadata.get("previous_step")
         self._euler_steps = stored.metadata.get("euler_steps", 0)

@@ -10,11 +10,12 @@ from airshed.core.errors import NumericalError
 from airshed.grid.box import Box
 from airshed.kernels.cells.formulas import CellFormulas
 from airshed.kernels.host import AnyArray
-from airshed.models.air.programs.context import AirContext, RunnerState, Span, StageRunner, StoredRunnerState
+from airshed.models.air.programs.context import AirContext, Span, StageRunner
 from airshed.models.air.programs.one_step import sums_of, used_lanes
 from airshed.models.air.programs.records import StageRecord, UpdatesRecord
 from airshed.process.cell_updates import TIME_STEP, VOLUME, WEIGHT, CellUpdate, ends
 from airshed.program.stage import Stage
+from airshed.runtime.model import Saved, Snapshot
 
 Array = npt.NDArray[np.float64]
 
@@ -139,13 +140,11 @@ class UpdatesRunner(StageRunner):
             )
         return np.split(sums, np.cumsum([each.shape[2] for each in species]))[: len(species)]
 
-    def save(self) -> RunnerState:
+    def save(self) -> Snapshot:
         """Return the own fields that the air does not transport."""
-        return RunnerState(
-            {_FIELD + name: array for name, array in self.fields.items()}, numbers={"own": [*self.fields]}
-        )
+        return Snapshot({_FIELD + name: array for name, array in self.fields.items()}, {}, {"own": [*self.fields]})
 
-    def restore(self, stored: StoredRunnerState, held: Box) -> None:
+    def restore(self, stored: Saved, held: Box) -> None:
         """Restore own fields; a field of a process that the stored run did not have keeps its start value."""
         for name in stored.metadata.get("own", ()):
             if name in self.fields:
