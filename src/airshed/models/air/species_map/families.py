@@ -219,35 +219,8 @@ def _own_map(names: Iterable[str]) -> tuple[SpeciesMap, bool]:
     for each in shipped_maps():
         mapped = {name.casefold() for name in (*each.boundary.zero, *each.boundary.profile, *each.boundary.uniform)}
         if len(mapped) > 10 and len(mapped & known.keys()) > _FITS * len(mapped):
-            return _spelled(each, known), not mapped <= known.keys()
+            return each.renamed(lambda _, name: known.get(name.casefold())), not mapped <= known.keys()
     return SpeciesMap(), False
-
-
-def _spelled(own: SpeciesMap, known: Mapping[str, str]) -> SpeciesMap:
-    """Return a map with the names that a mechanism has for its species, without those that it lacks."""
-
-    def spelled(entries: Mapping[str, Any]) -> dict[str, Any]:
-        return {known[name.casefold()]: value for name, value in entries.items() if name.casefold() in known}
-
-    boundary, deposition, becomes = own.boundary, own.deposition, own.emissions.becomes
-    emitted = {
-        compound: spelled(amounts) for compound, amounts in becomes.items() if len(spelled(amounts)) == len(amounts)
-    }
-    return replace(
-        own,
-        emissions=replace(own.emissions, becomes=emitted, carbon=spelled(own.emissions.carbon)),
-        boundary=replace(
-            boundary,
-            zero=frozenset(spelled(dict.fromkeys(boundary.zero))),
-            uniform=spelled(boundary.uniform),
-            profile=spelled(boundary.profile),
-        ),
-        deposition=replace(
-            deposition,
-            none=frozenset(spelled(dict.fromkeys(deposition.none))),
-            surrogate=spelled(deposition.surrogate),
-        ),
-    )
 
 
 @cache

@@ -12,10 +12,7 @@ from airshed.mechanism.file_air import air_of_file, code_notes, named_as_air, ow
 from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.models.air.species_map.parts import (
-    Amounts,
-    BoundaryMap,
     DepositionMap,
-    EmissionMap,
     SpeciesMap,
     depositing_species,
 )
@@ -45,7 +42,7 @@ def fit(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs, mechani
 
     Raises CaseError for all names that are no species, and for all that is missing, section by section.
     """
-    spelled = _Spelling(species_map, network).apply()
+    spelled = _spelled(species_map, network)
     missing = _missing(spelled, network, needs)
     if missing:
         what = f"{species_map.source} lacks" if species_map.source else "there is no species map, and the case needs"
@@ -100,63 +97,24 @@ def without_air(network: ReactionNetwork, species_map: SpeciesMap) -> ReactionNe
     )
 
 
-class _Spelling:
-    """Gives names of species the mechanism's spelling, and collects those that are none."""
+def _spelled(given: SpeciesMap, network: ReactionNetwork) -> SpeciesMap:
+    """Return the map in the mechanism's spelling; raises CaseError that lists all that is no species of it."""
+    known = {name.casefold(): name for name in network.names}
+    fixed = {species.name.casefold() for species in network.fixed}
+    unknown: dict[str, str] = {}
 
-    def __init__(self, species_map: SpeciesMap, network: ReactionNetwork) -> None:
-        self._map, self._network = species_map, network
-        self._known = {name.casefold(): name for name in network.names}
-        self._fixed = {species.name.casefold() for species in network.fixed}
-        self._unknown: dict[str, tuple[str, str]] = {}
+    def spell(section: str, name: str) -> str:
+        own = known.get(name.casefold())
+        if own is None:
+            why = f"is no species; {suggestion(name, known.values())}"
+            why = "is fixed, and needs no entry" if name.casefold() in fixed else why
+            unknown.setdefault(name, f"{shown(name)} under [{section}] {why}")
+        return own or name
 
-    def apply(self) -> SpeciesMap:
-        """Return the map in the mechanism's spelling; raises CaseError that lists all that is no species of it."""
-        given = self._map
-        spelled = replace(
-            given,
-            emissions=self._emissions(given.emissions),
-            boundary=self._boundary(given.boundary),
-            deposition=self._deposition(given.deposition),
-            names={name: self._one("names", species) for name, species in given.names.items()},
-        )
-        if self._unknown:
-            raise CaseError(
-                f"{given.source} does not fit mechanism {self._network.name}: "
-                + "; ".join(f"{shown(name)} under [{section}] {why}" for name, (section, why) in self._unknown.items())
-            )
-        return spelled
-
-    def _one(self, section: str, name: str) -> str:
-        known = self._known.get(name.casefold())
-        if known is None and name:
-            fixed = name.casefold() in self._fixed
-            why = (
-                "is fixed, and needs no entry" if fixed else f"is no species; {suggestion(name, self._known.values())}"
-            )
-            self._unknown.setdefault(name, (section, why))
-        return known or name
-
-    def _names(self, section: str, names: Iterable[str]) -> frozenset[str]:
-        return frozenset(self._one(section, name) for name in sorted(names))  # messages keep one order
-
-    def _emissions(self, given: EmissionMap) -> EmissionMap:
-        becomes: dict[str, Amounts] = {}
-        for compound, amounts in given.becomes.items():
-            becomes[compound] = {self._one("emissions", name): factor for name, factor in amounts.items()}
-        carbon = {self._one("carbon", name): atoms for name, atoms in given.carbon.items()}
-        return replace(given, becomes=becomes, carbon=carbon)
-
-    def _boundary(self, given: BoundaryMap) -> BoundaryMap:
-        return replace(
-            given,
-            zero=self._names("boundary", given.zero),
-            uniform={self._one("boundary", name): value for name, value in given.uniform.items()},
-            profile={self._one("boundary", name): parts for name, parts in given.profile.items()},
-        )
-
-    def _deposition(self, given: DepositionMap) -> DepositionMap:
-        surrogate = {self._one("deposition", name): substance for name, substance in given.surrogate.items()}
-        return replace(given, surrogate=surrogate, none=self._names("deposition", given.none))
+    spelled = given.renamed(spell)
+    if unknown:
+        raise CaseError(f"{given.source} does not fit mechanism {network.name}: {'; '.join(unknown.values())}")
+    return spelled
 
 
 def bind_rates(network: ReactionNetwork, rates: Mapping[str, str | float], source: str) -> ReactionNetwork:

@@ -1,17 +1,19 @@
 """A species map as data: what the rest of the model hands over, in the species of one mechanism."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 ISOPRENE: Final = "isoprene"
 """The compound that vegetation emits."""
 
 OPTIONAL: Final = ("NH3",)
 """Compounds that most mechanisms of ozone do without."""
+
+Value = TypeVar("Value")
 
 Amounts = Mapping[str, float]
 """Species (or column) -> factor [mol/mol]."""
@@ -170,4 +172,37 @@ class SpeciesMap:
         return replace(
             self, boundary=replace(boundary, zero=boundary.zero | zero),
             deposition=replace(deposition, none=deposition.none | stay),
+        )  # fmt: skip
+
+    def renamed(self, rename: Callable[[str, str], str | None]) -> Self:
+        """Return the map with other names of species.
+
+        rename  takes a section and a name; None leaves the entry out, and a compound that becomes this species, too
+        """
+
+        def entries(section: str, given: Mapping[str, Value]) -> dict[str, Value]:
+            names = ((rename(section, name), value) for name, value in given.items())
+            return {name: value for name, value in names if name is not None}
+
+        def names(section: str, given: Iterable[str]) -> frozenset[str]:
+            return frozenset(entries(section, dict.fromkeys(sorted(given))))  # messages keep one order
+
+        emissions, boundary, deposition = self.emissions, self.boundary, self.deposition
+        becomes = {
+            compound: amounts
+            for compound, given in emissions.becomes.items()
+            if len(amounts := entries("emissions", given)) == len({name.casefold() for name in given})
+        }
+        return replace(
+            self,
+            emissions=replace(emissions, becomes=becomes, carbon=entries("carbon", emissions.carbon)),
+            boundary=replace(
+                boundary, zero=names("boundary", boundary.zero), uniform=entries("boundary", boundary.uniform),
+                profile=entries("boundary", boundary.profile),
+            ),
+            deposition=replace(
+                deposition, surrogate=entries("deposition", deposition.surrogate),
+                none=names("deposition", deposition.none),
+            ),
+            names={name: rename("names", own) or "" if own else "" for name, own in self.names.items()},
         )  # fmt: skip
