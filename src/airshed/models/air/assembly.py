@@ -219,7 +219,7 @@ def _inventory_of(case: Case) -> InventorySettings | None:
 def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = None) -> Array:
     """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, the case's, then `given`."""
     case, names = parts.case, parts.network.names
-    state = parts.boundary.initial(pressure)
+    state = parts.boundary.at(pressure)
     for each in parts.own_fields:
         if each.is_species:
             state[names.index(each.name)] = each.field.start
@@ -270,7 +270,7 @@ def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
 def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> BoundaryProfiles:
     settings = case.boundary
     return BoundaryProfiles(
-        names, profile=_name_or_path(case, settings.profiles), species_map=species_map.boundary,
+        names, species_map.boundary, profile=_name_or_path(case, settings.profiles),
         scale=settings.scale, values={name: value.value for name, value in settings.values.items()},
     )  # fmt: skip
 

@@ -1,15 +1,14 @@
-"""What a run has to say at its end: budgets of species and families, extremes, emission, where input came from."""
+"""Report of a run: budgets of species and families, extremes, emission, and the origin of its input."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.report import Cell, Report, Table
 from airshed.mechanism.structure import atom_counts
-from airshed.models.air.assembly import Parts
-from airshed.models.air.budget import FAMILIES, Baseline, Budget
+from airshed.models.air.budget import FAMILIES
 from airshed.models.air.case import case_notices
 from airshed.models.air.emissions.inventory import SectorAmount
 from airshed.models.air.emissions.report import (
@@ -19,49 +18,21 @@ from airshed.models.air.emissions.report import (
     sector_matrix,
     sector_table,
 )
-from airshed.models.air.programs.cell_chemistry import CellCounts
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from airshed.models.air.model import AirModel
+
 MORE_THAN_AIR: Final = "more than all air"
-"""The fact that tells of species beyond all bounds."""
+"""The fact that names species of which there is more than of all air."""
 
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _EXTREMES: Final = "Extremes at the end [ppb]"
-_MILLION: Final = 1e-6
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-4
 _ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
-
-
-class Reported(Protocol):
-    """What a report asks of a model: its parts, its budget, where it is, and its fields."""
-
-    parts: Parts
-    families: tuple[str, ...]
-    baseline: Baseline
-    seconds: float
-    steps: int
-
-    @property
-    def budget(self) -> Budget:
-        """What each process did to each species so far."""
-        ...
-
-    @property
-    def cell_counts(self) -> CellCounts | None:
-        """What became of cells whose chemistry has its own steps; None where none has."""
-        ...
-
-    def amounts(self) -> NDArray[np.float64]:
-        """The amount of each species [mol], (species,)."""
-        ...
-
-    def value(self, name: str) -> NDArray[np.float64]:
-        """A field by its registered name, in its registered unit."""
-        ...
 
 
 class BudgetTable(NamedTuple):
@@ -79,7 +50,7 @@ class BudgetTable(NamedTuple):
         return self.terms[term][[self.labels.index(label) for label in labels]]
 
 
-def budget_dataset(model: Reported) -> "xr.Dataset":
+def budget_dataset(model: "AirModel") -> "xr.Dataset":
     """Return amounts [mol] by process, for each species and for the atoms of each family, since budgets began.
 
     residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped, and so on for further processes
@@ -103,7 +74,7 @@ def budget_dataset(model: Reported) -> "xr.Dataset":
     return xr.Dataset(data, coordinates)
 
 
-def budget_table(model: Reported) -> BudgetTable:
+def budget_table(model: "AirModel") -> BudgetTable:
     """Return what :func:`budget_dataset` returns, as plain arrays."""
     base, names, weights = model.baseline, list(model.parts.network.names), _weights(model)
     now, parts = model.amounts(), model.budget.amounts - base.processes
@@ -117,23 +88,25 @@ def budget_table(model: Reported) -> BudgetTable:
     return BudgetTable((*names, *(FAMILIES[element] for element in model.families)), table)
 
 
-def _weights(model: Reported) -> NDArray[np.float64]:
+def _weights(model: "AirModel") -> NDArray[np.float64]:
     """Return the sums of species that have a budget (row, species): each species, and the atoms of each family."""
     network, count = model.parts.network, len(model.parts.network.names)
     families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, count)
     return np.vstack([np.eye(count), families])
 
 
-def summary(model: Reported, *, brief: bool = False) -> Report:
-    """Return budgets, extremes, emission and input: all there is, or what fits a screen or two."""
-    budget, emitted = budget_table(model), _emitted(model)
+def summary(model: "AirModel", *, brief: bool = False) -> Report:
+    """Return budgets, extremes, emission and input: in full, or what fits a screen or two."""
+    budget, parts = budget_table(model), model.parts
+    begin = min(model.baseline.seconds, model.seconds)  # in the spin-up, its beginning
+    emitted = emission_rows(parts.sources, parts.network, begin, model.seconds, parts.start)
     tables = _brief_tables(model, budget, emitted) if brief else _all_tables(model, budget, emitted)
     facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
     shown = [table for table in tables if table.rows]
-    return Report(model.parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
+    return Report(parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
 
 
-def _all_tables(model: Reported, budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
+def _all_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
     names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
     *processes, _, clipped = model.budget.signs
     columns = (*model.budget.signs, "change", "residual")
@@ -151,23 +124,12 @@ def _all_tables(model: Reported, budget: BudgetTable, emitted: Sequence[SectorAm
     ]  # fmt: skip
 
 
-def _brief_tables(model: Reported, budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
+def _brief_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
     names = _species_of_output(model)
-    return [
-        _brief_budgets(model, budget, names),
-        _extremes(model, names),
-        sector_matrix(emitted),
-        _brief_input(model),
-    ]
+    return [_brief_budgets(model, budget, names), _extremes(model, names), sector_matrix(emitted), _brief_input(model)]
 
 
-def _emitted(model: Reported) -> list[SectorAmount]:
-    """What was emitted since budgets began; in the spin-up, since its beginning."""
-    first = min(model.baseline.seconds, model.seconds)
-    return emission_rows(model.parts.sources, model.parts.network, first, model.seconds, model.parts.start)
-
-
-def _facts(model: Reported) -> dict[str, Cell]:
+def _facts(model: "AirModel") -> dict[str, Cell]:
     network, begin, end = model.parts.network, model.parts.begin / 3600.0, model.seconds / 3600.0
     period = f"{max(end, 0.0):g} h from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
     spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
@@ -182,7 +144,7 @@ def _facts(model: Reported) -> dict[str, Cell]:
     }
 
 
-def _closing_facts(model: Reported, budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
+def _closing_facts(model: "AirModel", budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
     """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
     labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
     labels = labels or list(model.parts.network.names)  # of a run that writes the weather alone
@@ -203,21 +165,21 @@ def _closing_facts(model: Reported, budget: BudgetTable, sources: Sequence[Secto
 
 
 def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
-    """How closely the amounts that steps emitted are the integrals of the sources' rates, which know of no steps."""
-    told: dict[str, float] = {}
+    """Return how closely the amounts that steps emitted are the integrals of the rates of sources."""
+    integrals: dict[str, float] = {}
     for row in sources:
-        told[row.species] = told.get(row.species, 0.0) + row.moles
-    apart = {}
-    for name in names:
-        done, moles = budget.value("emitted", name), told.get(name, 0.0)
-        apart[name] = abs(done - moles) / max(abs(done), moles) if done != moles else 0.0
-    if not told:
+        integrals[row.species] = integrals.get(row.species, 0.0) + row.moles
+    if not integrals:
         return {}
-    worst = max(apart, key=lambda name: apart[name])
-    return {"emitted as the sources say to": f"{apart[worst]:.0e} ({worst})"}
+    differences = {}
+    for name in names:
+        done, moles = budget.value("emitted", name), integrals.get(name, 0.0)
+        differences[name] = abs(done - moles) / max(abs(done), moles) if done != moles else 0.0
+    worst = max(differences, key=lambda name: differences[name])
+    return {"emitted as the sources say to": f"{differences[worst]:.0e} ({worst})"}
 
 
-def _advice(model: Reported, budget: BudgetTable) -> str:
+def _advice(model: "AirModel", budget: BudgetTable) -> str:
     """What to set otherwise where the iteration drifts or clipping adds mass; nothing where neither does much.
 
     Much is a drift of 0.5 % of what was emitted of a family, and clipping of 1e-4 of what there is of a family, or of
@@ -247,7 +209,7 @@ def _largest_share(budget: BudgetTable, term: str, wholes: Mapping[str, float], 
     return f"{100.0 * share:.2g} % of the {name}" if share > limit else ""
 
 
-def _species_of_output(model: Reported) -> list[str]:
+def _species_of_output(model: "AirModel") -> list[str]:
     """The species that some output holds, at most as many as a screen takes."""
     chosen = [model.parts.network.names if each.fields == "all" else each.fields for each in model.parts.case.output]
     names = dict.fromkeys(name for fields in chosen for name in fields)
@@ -259,13 +221,13 @@ def _rows(budget: BudgetTable, labels: list[str], columns: Sequence[str]) -> lis
     return list(zip(labels, *values, strict=True))
 
 
-def _brief_budgets(model: Reported, budget: BudgetTable, names: list[str]) -> Table:
+def _brief_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> Table:
     families = [FAMILIES[element] for element in model.families]
     labels = [*names, *families]
     relative = _relative_residual(budget, labels)
     columns = [*(name for name in model.budget.signs if name != "clipped"), "change"]
     rows = [
-        (*(_rounded(value, _MILLION) for value in row), float(f"{closing:.0e}"))
+        (row[0], *(float(f"{1e-6 * float(value):.3g}") for value in row[1:]), float(f"{closing:.0e}"))
         for row, closing in zip(_rows(budget, labels, columns), relative, strict=True)
     ]
     note = "since the start; residual: as part of all that was there and moved; all species: summary.txt"
@@ -283,7 +245,7 @@ def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
     return {MORE_THAN_AIR: f"{', '.join(found)} mol/mol at most; lower what is emitted"} if found else {}
 
 
-def _extremes(model: Reported, names: Sequence[str]) -> Table:
+def _extremes(model: "AirModel", names: Sequence[str]) -> Table:
     """All ranks compare and add up once for all species, not for each."""
     subdomain = model.parts.subdomain
     values = [_PPB * model.value(name) for name in names]
@@ -298,7 +260,7 @@ def _extremes(model: Reported, names: Sequence[str]) -> Table:
     return Table(_EXTREMES, ("species", "least", "greatest", "mean at the ground"), rows)
 
 
-def _input(model: Reported) -> Table:
+def _input(model: "AirModel") -> Table:
     parts = model.parts
     rows = [("meteorology", name, origin) for name, origin in parts.meteorology.provenance.items()]
     rows += [("boundary", name, origin) for name, origin in parts.boundary.provenance.items()]
@@ -310,7 +272,7 @@ def _input(model: Reported) -> Table:
     return Table("Input: read, given or diagnosed", ("part", "field", "origin"), rows)
 
 
-def _brief_input(model: Reported) -> Table:
+def _brief_input(model: "AirModel") -> Table:
     parts = model.parts
     rows = [("meteorology", origin, ", ".join(names)) for origin, names in _by_origin(parts.meteorology.provenance)]
     for part, provenance in [("boundary", parts.boundary.provenance), *parts.processes.provenance.items()]:
@@ -326,8 +288,3 @@ def _by_origin(provenance: Mapping[str, str]) -> list[tuple[str, list[str]]]:
         kind = next((kind for kind in _ORIGINS if origin.startswith(kind)), origin)
         groups.setdefault(kind, []).append(name.replace("_", " "))
     return [(kind, names) for kind, names in groups.items() if names]
-
-
-def _rounded(value: str | float, factor: float) -> str | float:
-    """A number with three digits; words stay."""
-    return value if isinstance(value, str) else float(f"{factor * value:.3g}")

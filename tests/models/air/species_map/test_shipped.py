@@ -101,10 +101,10 @@ def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> Non
     by_text = dict(zip((each.text for each in bound.reactions), rates(bound, noon), strict=True))
     assert [value for text, value in by_text.items() if text.startswith("NO2 = NO + O")] == [pytest.approx(1.01e-2)]
     assert np.all(rates(bound, noon | {"SUN": 0.0, "daylight": 0.0}) >= 0.0)
-    profiles = BoundaryProfiles(network.names, species_map=fitted.boundary).at(np.geomspace(2e4, 1e5, 20))
+    profiles = BoundaryProfiles(network.names, fitted.boundary).at(np.geomspace(2e4, 1e5, 20))
     assert np.all((profiles >= 0.0) & (profiles < 1e-3))
     row = network.names.index
-    emep = BoundaryProfiles(["O3", "CO"]).at(np.geomspace(2e4, 1e5, 20))
+    emep = BoundaryProfiles(["O3", "CO"], shipped_species_map("emep").boundary).at(np.geomspace(2e4, 1e5, 20))
     np.testing.assert_array_equal(profiles[[row("O3"), row("CO")]], emep)
     deposited = DepositionVelocities(network.names, fitted.deposition.surrogate).species
     assert {"O3", "NO2", "HNO3", "PAN", "H2O2"} < set(deposited)

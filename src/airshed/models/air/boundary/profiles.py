@@ -1,4 +1,4 @@
-"""What the air is before the run and beyond the model's edges: profiles of clean air, as the model's species.
+"""Profiles of clean air in the species of a mechanism: the initial state and the boundary concentrations.
 
 q_s(p) = scale_s * sum over columns c of factor_sc * profile_c(p)
 
@@ -6,12 +6,10 @@ q_s(p) = scale_s * sum over columns c of factor_sc * profile_c(p)
 """
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +17,7 @@ from numpy.typing import NDArray
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
 from airshed.core.text import shown, suggestion
-from airshed.core.units import to
-from airshed.models.air.species_map import BoundaryMap, shipped_species_map
+from airshed.models.air.species_map import BoundaryMap
 
 Array = NDArray[np.float64]
 
@@ -104,22 +101,6 @@ def _shipped_or_given(choice: str | Path) -> Path:
         return shipped if shipped.is_file() else Path(choice)
 
 
-def mixing_ratio(value: str | float, where: str) -> float:
-    """Return a mixing ratio [mol/mol] from a number in it or a text such as "10 ppb"; raises CaseError below 0."""
-    return _not_negative(to(value, "mol/mol", where=where) if isinstance(value, str) else float(value), where)
-
-
-def factor(value: float, where: str) -> float:
-    """Return a factor [1]; raises CaseError below 0."""
-    return _not_negative(float(value), where)
-
-
-def _not_negative(number: float, where: str) -> float:
-    if not isfinite(number) or number < 0.0:
-        raise CaseError(f"{where} = {number:g}: give a number that is not negative")
-    return number
-
-
 ZERO = "zero"
 """The profile that needs no file: every species without a given value is 0."""
 
@@ -130,54 +111,52 @@ class BoundaryProfiles:
     """Mixing ratios of the model's species by pressure: the initial state, and what flows in at the sides and the top.
 
     Between the pressures of the profile linear in ln p, beyond them the outermost value.
-    ``provenance`` tells for each species where its profile comes from.
+
+    provenance  where each species has its profile from
     """
 
     def __init__(
-        self,
-        species: Sequence[str],
-        *,
-        profile: str | Path = "clean-air",
-        species_map: BoundaryMap | None = None,
-        scale: Mapping[str, float] | None = None,
-        values: Mapping[str, str | float] | None = None,
-    ) -> None:
+        self, species: Sequence[str], species_map: BoundaryMap, *, profile: str | Path = "clean-air",
+        scale: Mapping[str, float] | None = None, values: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
         """Prepare the profiles of ``species``.
 
+        species_map  how they are made of the profile's columns; of no effect for the profile "zero"
         profile      "clean-air", "zero", or the path of a profile file
-        species_map  how they are made of the profile's columns, by default those of the EMEP mechanism; of no effect
-                     for the profile "zero"
         scale        {species: factor} [1]
-        values       {species: mixing ratio}, uniform, in place of the profile: [mol/mol], or text such as "10 ppb"
-        raises       CaseError for unknown species and negative numbers, and for species that nothing defines (all of
-                     them in one message); DataError for a file that cannot be read
+        values       {species: mixing ratio} [mol/mol], uniform, in place of the profile
+        raises       CaseError for species that nothing defines (all of them in one message), and for more than all air;
+                     DataError for a file that cannot be read
         """
-        self.species = tuple(species)
-        scales = _checked(scale or {}, self.species, "boundary.scale", factor)
-        given = _checked(values or {}, self.species, "boundary.values", mixing_ratio)
-        wanted = [name for name in self.species if name not in given]
+        scale, values = scale or {}, values or {}
+        wanted = [name for name in species if name not in values]
         if profile == ZERO or not wanted:
-            table, species_made = _NOTHING, BoundaryMap(ZERO, frozenset(wanted))
+            table, made = _NOTHING, BoundaryMap(ZERO, frozenset(wanted))
         else:
             try:
-                table = read_profile(profile)
+                table, made = read_profile(profile), species_map
             except DataError as error:
                 raise DataError(f"boundary.profiles: {error}") from None
-            species_made = shipped_species_map("emep").boundary if species_map is None else species_map
-        _check_complete(wanted, species_made)
+        missing = [name for name in wanted if name not in made]
+        if missing:
+            raise CaseError(
+                f"no initial and boundary value for {', '.join(missing)}, not in the species map {made.name}; give "
+                f'values in boundary.values, such as {missing[0]} = "0 ppb", a species map that has them, or '
+                'boundary.profiles = "zero"'
+            )
         self._log_pressure = table.log_pressure
-        self._ratios = np.zeros((len(self.species), table.log_pressure.size))
+        self._ratios = np.zeros((len(species), table.log_pressure.size))
         self.provenance: dict[str, str] = {}
-        for row, name in enumerate(self.species):
-            ratios, origin = _one_species(name, given, species_made, table)
-            self._ratios[row] = ratios * scales.get(name, 1.0)
+        for row, name in enumerate(species):
+            ratios, origin = _one_species(name, values, made, table)
+            self._ratios[row] = ratios * scale.get(name, 1.0)
             if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:  # but for round-off
-                by = f", by {species_made.name}" if name in species_made.profile else ""
+                by = f", by {made.name}" if name in made.profile else ""
                 raise CaseError(
                     f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than all air; check "
                     f"boundary.scale and where it is from: {origin}{by}"
                 )
-            self.provenance[name] = origin + (f", times {scales[name]:g}" if name in scales else "")
+            self.provenance[name] = origin + (f", times {scale[name]:g}" if name in scale else "")
 
     def at(self, pressure: Array) -> Array:
         """Return mixing ratios [mol/mol] at pressures [Pa] of any shape: (species, *shape of pressure)."""
@@ -187,58 +166,23 @@ class BoundaryProfiles:
         weight = np.clip((log_pressure - nodes[upper - 1]) / (nodes[upper] - nodes[upper - 1]), 0.0, 1.0)
         return np.asarray(self._ratios[:, upper - 1] * (1.0 - weight) + self._ratios[:, upper] * weight)
 
-    def initial(self, pressure: Array) -> Array:
-        """Return the initial state (species, nz, nlat, nlon) [mol/mol] for pressures (nz, nlat, nlon) [Pa]."""
-        return self.at(pressure)
-
-    def lateral_of(self, mean_pressure: Array) -> Array:
-        """Return what flows in at the sides, (species, nz) [mol/mol], for the mean pressures (nz,) [Pa] of the layers.
-
-        For those who hold a part of the area: the mean is that of the whole.
-        """
-        return self.at(mean_pressure)
-
-    def top(self, pressure: float) -> Array:
-        """Return what flows in through the model's top, (species,) [mol/mol], at a pressure [Pa]."""
-        return self.at(np.asarray(pressure))
-
 
 def _one_species(
-    name: str, given: Mapping[str, float], species_made: BoundaryMap, table: ProfileTable
+    name: str, given: Mapping[str, float], made: BoundaryMap, table: ProfileTable
 ) -> tuple[Array | float, str]:
     """Return the mixing ratios of a species at the table's pressures, or one number, and where they come from."""
     if name in given:
         return given[name], f"given: {given[name]:g} mol/mol"
-    if name in species_made.uniform:
-        return species_made.uniform[name], f"{species_made.uniform[name]:g} mol/mol ({species_made.name})"
-    if name not in species_made.profile:
-        return 0.0, f"0 ({species_made.name})"
-    parts = species_made.profile[name]
+    if name in made.uniform:
+        return made.uniform[name], f"{made.uniform[name]:g} mol/mol ({made.name})"
+    if name not in made.profile:
+        return 0.0, f"0 ({made.name})"
+    parts = made.profile[name]
     for column in parts:
         if column not in table.columns:
             raise CaseError(
-                f"{species_made.name} makes {name} of {shown(column)}, which {table.name} lacks: "
+                f"{made.name} makes {name} of {shown(column)}, which {table.name} lacks: "
                 f"{suggestion(column, table.columns)}"
             )
     total: Array = sum((share * table.columns[column] for column, share in parts.items()), np.zeros(()))
     return total, f"{table.name}: " + " + ".join(f"{share:g} {column}" for column, share in parts.items())
-
-
-def _check_complete(wanted: Sequence[str], species_made: BoundaryMap) -> None:
-    missing = [name for name in wanted if name not in species_made]
-    if missing:
-        raise CaseError(
-            f"no initial and boundary value for {', '.join(missing)}, not in the species map {species_made.name}; "
-            f'give values in boundary.values, such as {missing[0]} = "0 ppb", a species map that has them, or '
-            'boundary.profiles = "zero"'
-        )
-
-
-def _checked(
-    numbers: Mapping[str, Any], species: Sequence[str], where: str, check: Callable[[Any, str], float]
-) -> dict[str, float]:
-    """Return the numbers of known species, each checked; raises CaseError for a species that is not there."""
-    for name in numbers:
-        if name not in species:
-            raise CaseError(f"{where}: {name!r} is no species of the mechanism; {suggestion(name, species)}")
-    return {name: check(number, f"{where}.{name}") for name, number in numbers.items()}

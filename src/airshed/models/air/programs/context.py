@@ -142,7 +142,7 @@ def step_constants(parts: Parts, emitted: Sequence[str]) -> StepConstants:
     grid, start = parts.grid, parts.meteorology.at(parts.begin)
     pressure = parts.subdomain.mean_over_columns(start.pressure)
     return StepConstants(
-        profile=parts.boundary.lateral_of(pressure), top=parts.boundary.top(float(pressure[-1])),
+        profile=parts.boundary.at(pressure), top=parts.boundary.at(pressure[-1]),
         density_factor=number_per_mole(grid) / REFERENCE_DENSITY,
         vertical_weights=parabola_weights(grid.thickness), thickness=grid.thickness,
         emitted=[parts.network.index(name) for name in emitted],
