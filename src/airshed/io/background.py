@@ -1,4 +1,4 @@
-"""A thread that writes behind the computation, in the order of submission, and the copies of fields that it makes.
+"""Work beside the computation: values that are read ahead, a thread that writes behind, and the copies that it makes.
 
 A copy is made by the writer thread beside the next step, or by the computation before a step that changes the original.
 """
@@ -6,10 +6,44 @@ A copy is made by the writer thread beside the next step, or by the computation 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class ReadAhead(Generic[K, T]):
+    """Values by key that a worker thread makes before they are requested.
+
+    make  returns the value of a key, on a thread of the pool; it raises its error where the value is requested
+    """
+
+    def __init__(self, make: Callable[[K], T]) -> None:
+        self._make, self._futures = make, dict[K, Future[T]]()
+
+    def prepare(self, keys: Iterable[K], pool: Executor) -> None:
+        """Have the values of these keys made, in this order; what was prepared of others is dropped."""
+        self._futures = {key: self._futures.get(key) or pool.submit(self._make, key) for key in keys}
+
+    def take(self, key: K, make: Callable[[K], T] | None = None) -> T:
+        """Return the value of a key; one that was not prepared is made now, on the calling thread, by `make` if given.
+
+        What was prepared of other keys stays prepared.
+        """
+        future = self._futures.pop(key, None)
+        return (make or self._make)(key) if future is None else future.result()
+
+    def wait(self) -> None:
+        """Return when no value is being made."""
+        wait(self._futures.values())
+
+    def clear(self) -> None:
+        """Drop what was prepared."""
+        self._futures = {}
 
 
 class Copy:

@@ -10,7 +10,7 @@ the thread that reads ahead uses files alone. Its errors are raised on all ranks
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from math import inf, nextafter
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
+from airshed.io.background import ReadAhead
 from airshed.io.channel import sendable
 from airshed.parallel.communicator import Communicator
 
@@ -75,9 +76,9 @@ class Timeline(Generic[T]):
         self, spans: Spans, make: Callable[[float], Any], *, ahead: Callable[[float], Any] | None = None,
         finish: Callable[[Callable[[], Any]], T] = lambda make: make(), keep: int = 2,
     ) -> None:  # fmt: skip
-        self._spans, self._make, self._make_ahead, self._finish, self._keep = spans, make, ahead or make, finish, keep
+        self._spans, self._make, self._finish, self._keep = spans, make, finish, keep
         self._kept: dict[float, T] = {}
-        self._ahead: tuple[float, Future[Any]] | None = None
+        self._ahead = ReadAhead[float, Any](ahead or make)
         self._seen: float | None = None
         self.backwards = False
 
@@ -91,9 +92,9 @@ class Timeline(Generic[T]):
 
     def clear(self) -> None:
         """Give up all that was made, since what it is made of has changed."""
-        if self._ahead is not None:
-            wait([self._ahead[1]])
-        self._ahead, self._kept = None, {}
+        self._ahead.wait()
+        self._ahead.clear()
+        self._kept = {}
 
     def at(self, seconds: float) -> Between[T]:
         """Return the values at the instants around a time; beyond the first or the last one that one, twice."""
@@ -128,18 +129,14 @@ class Timeline(Generic[T]):
         behind = [each for each in self._kept if each != begin and (each > begin) == self.backwards]
         for each in behind:
             del self._kept[each]
-        if pool is None or following is None or following in self._kept:
-            return
-        if self._ahead is None or self._ahead[0] != following:
-            self._ahead = following, pool.submit(self._make_ahead, following)
+        if pool is not None and following is not None and following not in self._kept:
+            self._ahead.prepare([following], pool)
 
     def _made(self, begin: float) -> Any:
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            wait([ahead[1]])  # it shares with what is made here
-            if ahead[0] == begin:
-                return ahead[1].result()
-        return self._make(begin)
+        self._ahead.wait()  # what is made ahead shares data with what is made here
+        made = self._ahead.take(begin, self._make)
+        self._ahead.clear()
+        return made
 
 
 Fields = Mapping[str, NDArray[Any]]
@@ -161,9 +158,9 @@ class Instants:
         finish: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._count, self._read, self._ranks, self._sends, self._finish = count, read, ranks, sends, finish
+        self._ahead = ReadAhead[int, Any](read or (lambda index: None))
         self._held: dict[int, Fields] = {}
         self._other: dict[int, Fields] = {}
-        self._ahead: tuple[int, Future[Any]] | None = None
         self._first: int | None = None
         self._backwards = False
         self._thread: ThreadPoolExecutor | None = None
@@ -197,35 +194,25 @@ class Instants:
         for index in wanted:
             if index not in self._held:
                 self._held = {**self._held, index: self._received(index)}
-        self._read_ahead(wanted[0] - 1 if self._backwards else wanted[-1] + 1)
+        following = wanted[0] - 1 if self._backwards else wanted[-1] + 1
+        if self._read is not None and 0 <= following < self._count and following not in self._held:
+            self._thread = self._thread or ThreadPoolExecutor(1, "airshed-reader")
+            self._ahead.prepare([following], self._thread)
 
     def close(self) -> None:
         """End the thread, and close the files."""
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
-        self._thread = self._ahead = None
+        self._thread = None
+        self._ahead.clear()
         self._finish()
 
     def _received(self, index: int) -> Fields:
         """Return the fields of an instant, read here or sent by the first rank."""
         mine = None
         with together(self._ranks):
-            mine = self._read_now(index)
+            mine = self._ahead.take(index)
         return cast(Fields, self._ranks.scatter(mine) if self._sends else mine)
-
-    def _read_now(self, index: int) -> Any:
-        """Return what this rank reads of an instant, from the thread where that was at it."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead[0] == index:
-            return ahead[1].result()
-        return None if self._read is None else self._read(index)
-
-    def _read_ahead(self, index: int) -> None:
-        if self._read is None or not 0 <= index < self._count or index in self._held:
-            return
-        if self._ahead is None or self._ahead[0] != index:
-            self._thread = self._thread or ThreadPoolExecutor(1, "airshed-reader")
-            self._ahead = index, self._thread.submit(self._read, index)
 
 
 @contextmanager

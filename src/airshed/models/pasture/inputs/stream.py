@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.grid.box import Box
+from airshed.io.background import ReadAhead
 from airshed.kernels.cells.formulas import Rows
 from airshed.models.pasture.inputs.block import AnyArray, Block, Day, WeatherSource
 from airshed.parallel.communicator import Alone, Communicator
@@ -47,7 +48,7 @@ class Stream:
             raise CaseError("synthetic weather is made where it is needed; take reading = every")
         self._boxes = self._ranks.gather_all(self._cells) if root else None
         self._pool = ThreadPoolExecutor(1, "airshed-weather")
-        self._ahead: dict[int, Future[Any]] = {}
+        self._ahead = ReadAhead[int, Any](self._read)
         self._blocks: dict[int, Block] = {}
 
     def day(self, number: int) -> Day:
@@ -94,17 +95,13 @@ class Stream:
 
     def _fetched(self, index: int) -> Block:
         """Return a block by its number, and have the next ones read."""
-        wanted = range(index, index + AHEAD + 1)
         reads = self._boxes is None or self._ranks.rank == 0
-        self._ahead = {key: future for key, future in self._ahead.items() if key in wanted}
-        for key in wanted:
-            if key not in self._ahead and key * self.source.block_days <= self._last and reads:
-                self._ahead[key] = self._pool.submit(self._read, key)
-        future = self._ahead.pop(index, None)
+        if reads:
+            wanted = range(index, index + AHEAD + 1)
+            self._ahead.prepare([key for key in wanted if key * self.source.block_days <= self._last], self._pool)
         if self._boxes:
-            return self._received(future)
-        assert future is not None
-        block: Block = future.result()
+            return self._received(index if reads else None)
+        block: Block = self._ahead.take(index)
         return block
 
     def _read(self, index: int) -> Any:
@@ -115,12 +112,12 @@ class Stream:
             return self.source.block(first, days, self._cells, self._dtype)
         return self.source.numbers(first, days, (0, self.source.cells)).parted(self._boxes)
 
-    def _received(self, future: Future[Any] | None) -> Block:
+    def _received(self, index: int | None) -> Block:
         """Return this rank's part of what the first rank has read; an error there is one of all ranks."""
         parts: Sequence[Any] | None = None
-        if future is not None:
+        if index is not None:
             try:
-                parts = future.result()
+                parts = self._ahead.take(index)
             except AirshedError as error:
                 parts = [str(error)] * self._ranks.size
         part = self._ranks.scatter(parts)
