@@ -240,7 +240,7 @@ def serve(
     With --readers: how much they slow the model, what the slowest of them gets, and the server's memory.
     """
     from airshed.core.units import to
-    from airshed.serve import load, timing
+    from benchmarks.serve import load, timing
 
     with Console(stderr=True).status("bench serve"):
         if soak is not None:

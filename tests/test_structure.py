@@ -18,8 +18,6 @@ SHORT = {
     "core/version.py": "the build reads it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",
-    "serve/document.py": "an entry point that writes a page",
-    "serve/picture.py": "pictures are imported when somebody asks for one",
     "verify/figure.py": "every check returns it",
 }
 """Modules below 40 lines; beside them ``__init__`` of packages, and processes, each of which is one file."""

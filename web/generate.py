@@ -17,7 +17,7 @@ from matplotlib import colormaps
 from matplotlib.colors import Colormap
 
 from airshed.plot.style import OTHER, SIGNED, TABLES, colours
-from airshed.serve import document
+from airshed.serve import schema
 
 HERE = Path(__file__).parent / "generated"
 COUNT = 256
@@ -42,7 +42,7 @@ def main() -> None:
     """Write the files."""
     HERE.mkdir(exist_ok=True)
     with (HERE / "openapi.json").open("w", encoding="utf-8") as file, redirect_stdout(file):
-        document.main()
+        schema.main()
     (HERE / "colours.json").write_text(json.dumps(tables(), indent=1) + "\n", encoding="utf-8")
 
 

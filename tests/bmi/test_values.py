@@ -71,7 +71,7 @@ def test_what_is_set_acts_as_in_the_simulation(started: Started, case: Case, mod
         with airshed.Simulation(case(model)) as simulation:
             simulation.run(middle)
             if way == "set":
-                simulation.set_in_unit(name, value)
+                simulation.set({name: value})
             simulation.run()
             found[way] = {each: simulation[each].values.reshape(-1) for each in simulation.model.fields}
     component.update_until(middle)

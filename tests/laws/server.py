@@ -10,11 +10,11 @@ from unittest import mock
 import airshed
 from airshed.core.units import to
 from airshed.parallel.communicator import Communicator
+from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.host import Host, Open
-from airshed.serve.hosted import Hosted
-from airshed.serve.limits import Limits
+from airshed.serve.host import Host, Opening
 from airshed.serve.server import Address, Server
+from airshed.serve.sessions import HostedSession
 from airshed.serve.types import Paint, Release
 
 
@@ -24,22 +24,22 @@ def served(
     """Run a case, or a part of it, as a session that keeps its state in a folder; return the digests at the end."""
     from tests.laws.ways import digests
 
-    begun: list[Hosted] = []
+    begun: list[HostedSession] = []
     prepare = Host.prepare
 
-    def prepared(host: Host, order: Open) -> Hosted:
-        begun.append(prepare(host, order))
+    def prepared(host: Host, opening: Opening) -> HostedSession:
+        begun.append(prepare(host, opening))
         return begun[-1]
 
     found: dict[str, str] = {}
-    close = Hosted.close
+    close = HostedSession.close
 
-    def closed(hosted: Hosted) -> None:
+    def closed(hosted: HostedSession) -> None:
         if hosted is begun[0]:
             found.update(digests(hosted.simulation))
         close(hosted)
 
-    with mock.patch.object(Host, "prepare", prepared), mock.patch.object(Hosted, "close", closed):
+    with mock.patch.object(Host, "prepare", prepared), mock.patch.object(HostedSession, "close", closed):
         if ranks.rank == 0:
             end = case.time.length.value if until is None else to(until, "s", where="until")
             use = steer if row["observer"] == "steering" else partial(watch, end=end, steps=int(row["batch"]))
@@ -91,14 +91,14 @@ def steer(remote: Remote, case: Any) -> None:
     remote.command(Release(species="NO", lon=-24.9, lat=43.1, height=60.0, rate=90.0, unit="mol/s", duration=900.0))
     remote.step(3)
     name = remote.snapshot()
-    remote.set("sea_surface_strength", 2.0)
-    remote.set("deposition.velocities.O3", "2 cm/s")
+    remote.set({"sea_surface_strength": 2.0})
+    remote.set({"deposition.velocities.O3": "2 cm/s"})
     remote.step(2)
     changed = remote.values("O3").tobytes()
     with remote.branch(name, {"deposition.velocities.O3": "2 cm/s"}) as branch:
         branch.step(2)
         assert branch.values("O3").tobytes() != changed, "the branch has the old strength"
-        branch.set("sea_surface_strength", 1.0)
+        branch.set({"sea_surface_strength": 1.0})
     remote.restore(name)
     assert remote.values("O3").tobytes() != changed
     remote.step(2)

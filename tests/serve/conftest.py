@@ -19,8 +19,8 @@ from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import Alone
 from airshed.runtime.registry import load_case
+from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.limits import Limits
 from airshed.serve.server import Address, Server
 
 Serve = Callable[..., Server]

@@ -18,8 +18,8 @@ with warnings.catch_warnings():
     import schemathesis
 
 import airshed
+from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.limits import Limits
 from airshed.serve.server import Server
 
 WITHIN = settings(
@@ -45,11 +45,11 @@ def operations() -> list[tuple[str, str]]:
     """The operations of the document; ending the one session is left out."""
     from airshed.parallel.communicator import Alone
     from airshed.serve.api import application
-    from airshed.serve.asking import Asking
     from airshed.serve.engine import Engine
     from airshed.serve.host import Host
+    from airshed.serve.requests import Requests
 
-    document = application(Asking(Engine(Host(Alone()), Limits()))).openapi()
+    document = application(Requests(Engine(Host(Alone()), Limits()))).openapi()
     return [
         (method.upper(), path)
         for path, methods in document["paths"].items()
@@ -106,11 +106,11 @@ def ask(server: Server, method: str, path: str, body: bytes | None = None, **hea
 
 def test_a_defect_is_found_and_the_server_goes_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control of the test above."""
-    from airshed.serve import steering
+    from airshed.serve import sessions
 
     with monkeypatch.context() as patched:
-        patched.setattr(steering, "can_change", lambda key: 1 / 0)
-        body = json.dumps({"name": "transport.advection", "value": False}).encode()
+        patched.setattr(sessions, "check_patch", lambda patch, case: 1 / 0)
+        body = json.dumps({"changes": {"transport.advection": False}}).encode()
         sent = {"Content-Type": "application/json"}
         status, answer = ask(server, "POST", "/api/sessions/main/set", body, **sent)
         assert (status, json.loads(answer)["error"]) == (500, "DefectError")
@@ -134,8 +134,8 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
     # the server answers by the declared length: with all of the body on its way it would close a connection in use
     assert ask(server, "POST", f"{where}/set", b"x", **{"Content-Length": "2000000"})[0] == 413
     assert ask(server, "POST", f"{where}/set", b"[" * 100_000)[0] == 422
-    assert ask(server, "POST", f"{where}/set", b'{"name": "a", "value": 1e999}')[0] in (400, 422)
-    assert ask(server, "POST", f"{where}/set", b'{"name": "a", "value": NaN}')[0] in (400, 422)
+    assert ask(server, "POST", f"{where}/set", b'{"changes": {"a": 1e999}}')[0] in (400, 422)
+    assert ask(server, "POST", f"{where}/set", b'{"changes": {"a": NaN}}')[0] in (400, 422)
     assert ask(server, "GET", f"{where}/data/TRACER?window=0,0,0,0")[0] == 400
     assert ask(server, "GET", f"{where}/data/%00")[0] == 404
     assert ask(server, "GET", f"{where}/zarr/../../../etc/passwd")[0] == 404
@@ -150,15 +150,15 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
         ({"toml": 'model = "air"\n[meteorology]\nfiles = ["/etc/passwd"]'}, "outside the catalogue"),
         ({"toml": 'model = "air"\n[meteorology]\nfiles = ["../../secrets/*.nc"]'}, "outside the catalogue"),
         ({"toml": 'model = "air"\n[emissions]\ngridded = ["https://example.org/a.nc"]'}, "outside the catalogue"),
-        ({"case": "tracer-rotation", "settings": ['chemistry.mechanism="~/mine.eqn"']}, "outside the catalogue"),
+        ({"case": "tracer-rotation", "changes": {"chemistry.mechanism": "~/mine.eqn"}}, "outside the catalogue"),
         ({"case": "../tracer-rotation"}, "no case '../tracer-rotation' in the catalogue"),
-        ({"case": "tracer-rotation", "settings": ['grid.spacing="0.01 deg"']}, "cells"),
-        ({"case": "tracer-rotation", "settings": ["run.threads=1000"]}, "threads"),
+        ({"case": "tracer-rotation", "changes": {"grid.spacing": "0.01 deg"}}, "cells"),
+        ({"case": "tracer-rotation", "changes": {"run.threads": 1000}}, "threads"),
         ({"toml": "= 3"}, "no TOML"),
         ({"toml": "a = " + "[" * 5000}, "no TOML"),
         ({"toml": "model = 3"}, "must be the name of a model"),
         ({"toml": f"{'.'.join(['a'] * 2000)} = 1"}, "A key has 31 parts"),
-        ({"case": "tracer-rotation", "settings": ["time.step=" + "[" * 900]}, "time.step"),
+        ({"case": "tracer-rotation", "changes": {"time.step": [[]]}}, "time.step"),
         ({"toml": f"title = '{'a/' * 50_000}'"}, "too long"),
         ({"toml": f"title = '{'a' * 300}/x'"}, "grid is missing"),
         ({}, "name a case"),

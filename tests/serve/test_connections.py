@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 import airshed
 from airshed.runtime.registry import load_case
-from airshed.serve.limits import Limits
+from airshed.serve.access import Limits
 from airshed.serve.server import Server
 
 CASE = Path("tracer-rotation")
@@ -157,7 +157,7 @@ def test_a_client_that_never_reads_is_ended(served: Server) -> None:
 
 
 def test_of_websockets_that_say_nothing_the_first_ends(served: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airshed.serve.silent.MOST", 2)
+    monkeypatch.setattr("airshed.serve.connections.MOST", 2)
     with ExitStack() as stack:
         silent = [stack.enter_context(connect(f"ws://127.0.0.1:{served.port}/api/live")) for _ in range(3)]
         with pytest.raises(ConnectionClosed):

@@ -16,8 +16,7 @@ import airshed
 from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.communicator import Alone
 from airshed.runtime.registry import load_case
-from airshed.serve.limits import Limits
-from airshed.serve.security import Gate, RefusedError
+from airshed.serve.access import Gate, Limits, RefusedError
 from airshed.serve.server import Address, Server
 
 CASE = Path("tracer-rotation")

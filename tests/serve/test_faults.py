@@ -22,13 +22,13 @@ from websockets.sync.client import ClientConnection, connect
 import airshed
 from airshed.core.errors import DataError, OutputError
 from airshed.runtime.registry import load_case
-from airshed.serve.asked import Asked, EndsError, InfoOf
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.frames import frames
-from airshed.serve.hosted import Hosted
 from airshed.serve.live import Connection
+from airshed.serve.published import Session
+from airshed.serve.requests import EndsError, Request
 from airshed.serve.server import Server
-from airshed.serve.session import Session
+from airshed.serve.sessions import HostedSession
 from airshed.serve.types import Forget
 
 CASE = Path("tracer-rotation")
@@ -157,16 +157,16 @@ def test_a_version_is_that_of_the_state_alone(main: Remote) -> None:
 def test_a_state_that_cannot_be_kept_takes_no_other_session_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    close = Hosted.close
+    close = HostedSession.close
 
-    def failing(hosted: Hosted) -> None:
+    def failing(hosted: HostedSession) -> None:
         close(hosted)
         raise OutputError("the disk is full")
 
     with serving(load_case(CASE), folder=tmp_path) as server, airshed.connect(server.url) as main:
         other = main.branch()
         with other, monkeypatch.context() as patch:
-            patch.setattr(Hosted, "close", failing)
+            patch.setattr(HostedSession, "close", failing)
             with pytest.raises(ServerError, match="the disk is full"):
                 other.end()
         with other:
@@ -200,18 +200,18 @@ class Slow:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.queue, name)
 
-    def put(self, asked: Asked) -> None:
-        if isinstance(asked.what, InfoOf):
+    def put(self, request: Request) -> None:
+        if getattr(request.handle, "func", print).__name__ == "_info":
             self.began.set()
             assert self.ended.wait(20.0)
-        self.queue.put(asked)
+        self.queue.put(request)
 
 
 def test_what_is_asked_while_a_server_ends_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as pool:
         with serving(load_case(CASE)) as server:
-            slow = Slow(server.engine._asked)
-            monkeypatch.setattr(server.engine, "_asked", slow)
+            slow = Slow(server.engine._requests)
+            monkeypatch.setattr(server.engine, "_requests", slow)
             asked = pool.submit(server.engine.info, "main")
             assert slow.began.wait(20.0)
         slow.ended.set()

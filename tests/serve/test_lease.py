@@ -6,10 +6,8 @@ import pytest
 
 import airshed
 from airshed.core.errors import AirshedError
+from airshed.serve.access import Bucket, Client, ControlledError, Gate, Lease, Limits, RefusedError
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.lease import Client, ControlledError, Lease
-from airshed.serve.limits import Limits
-from airshed.serve.security import Bucket, Gate, RefusedError
 from airshed.serve.server import Server
 
 ONE, TWO, THREE = (Client(name, name.title()) for name in ("one", "two", "three"))
@@ -37,8 +35,8 @@ def test_the_first_to_command_has_control(lease: Lease) -> None:
     lease.command(ONE)
     with pytest.raises(ControlledError, match="One controls this session for another 30 s"):
         lease.command(TWO)
-    assert lease.told(TWO).controller == "One"
-    assert not lease.told(TWO).yours
+    assert lease.state_for(TWO).controller == "One"
+    assert not lease.state_for(TWO).yours
 
 
 def test_who_is_silent_loses_it(lease: Lease, clock: Clock) -> None:
@@ -50,7 +48,7 @@ def test_who_is_silent_loses_it(lease: Lease, clock: Clock) -> None:
         lease.command(TWO)
     clock.now = 60.0
     lease.command(TWO)
-    assert lease.told(TWO).yours
+    assert lease.state_for(TWO).yours
 
 
 def test_who_gives_up_hands_over_to_who_asked(lease: Lease) -> None:
@@ -58,10 +56,10 @@ def test_who_gives_up_hands_over_to_who_asked(lease: Lease) -> None:
     assert lease.ask(TWO).asking is None
     assert lease.ask(TWO, ask=True).asking == "Two"
     lease.give_up(THREE)  # has nothing to give
-    assert lease.told(ONE).yours
+    assert lease.state_for(ONE).yours
     lease.give_up(ONE)
-    assert lease.told(TWO).yours
-    assert lease.told(TWO).asking is None
+    assert lease.state_for(TWO).yours
+    assert lease.state_for(TWO).asking is None
 
 
 def test_control_goes_over_http(rotation: Server, remote: Remote) -> None:

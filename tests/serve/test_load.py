@@ -3,9 +3,8 @@
 from types import SimpleNamespace
 
 import pytest
+from benchmarks.serve import load, timing
 from tests.started import python
-
-from airshed.serve import load, timing
 
 
 @pytest.mark.thorough

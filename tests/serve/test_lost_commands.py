@@ -13,10 +13,10 @@ from tests.serve.conftest import Start, refused, serving
 import airshed
 from airshed.core.errors import AirshedError
 from airshed.runtime.registry import load_case
-from airshed.serve.asked import DefectError
+from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.journal import LOST
-from airshed.serve.limits import Limits
+from airshed.serve.requests import DefectError
+from airshed.serve.store import LOST
 
 
 def paint(remote: Remote, times: int = 1) -> None:

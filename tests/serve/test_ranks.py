@@ -40,12 +40,12 @@ def tracers(remote: Remote) -> list[Bits]:
     remote.step(3)
     note()
     name = remote.snapshot()
-    remote.set("transport.diffusion", False)
-    remote.set("deposition.velocities.TRACER", "2 cm/s")
+    remote.set({"transport.diffusion": False})
+    remote.set({"deposition.velocities.TRACER": "2 cm/s"})
     remote.step(3)
     note()
     with remote.branch(name, {"transport.diffusion": False}) as branch:
-        branch.set("deposition.velocities.TRACER", "2 cm/s")
+        branch.set({"deposition.velocities.TRACER": "2 cm/s"})
         branch.step(3)
         assert bits(branch, *states[-1]) == states[-1]
         branch.command(Paint(variable="TRACER", value=0.0, level=0, window=(0, 40, 0, 20)))
@@ -71,7 +71,7 @@ def chemistry(remote: Remote) -> list[Bits]:
     remote.command(Paint(variable="NO2", value=2.0, operation="multiply", level=None, polygon=here))
     remote.command(Release(species="SO2", lon=6.0, lat=51.0, height=80.0, rate=5.0, duration=1800.0))
     name = remote.snapshot()
-    remote.set("emissions.scale.NOx", 0.5)
+    remote.set({"emissions.scale.NOx": 0.5})
     remote.step(2)
     states = [bits(remote, *names, "SO2")]
     with remote.branch(name, {"emissions.scale.NOx": 0.5}) as branch:
@@ -90,7 +90,7 @@ def pasture(remote: Remote) -> list[Bits]:
     """Burn and stock Queensland, and let it rain."""
     remote.step(40)
     remote.command(Paint(variable="rain", value=30.0, window=(10, 60, 10, 60)))
-    remote.set("grazing.stocking_rate", 0.5)
+    remote.set({"grazing.stocking_rate": 0.5})
     name = remote.snapshot()
     remote.step(20)
     states = [bits(remote, "green_leaf", "standing_dry_matter")]
@@ -135,7 +135,7 @@ def test_two_ranks_that_share_the_work_on_cells_answer_all(start: Start) -> None
 def test_a_session_goes_on_on_other_ranks_with_other_tiles(start: Start) -> None:
     process, remote = start("--output", "live", "-n", "2", "--set", "parallel.tiles=[1, 2]")
     remote.step(2)
-    remote.set("transport.diffusion", False)
+    remote.set({"transport.diffusion": False})
     with remote.branch() as branch:
         branch.step(1)
     wanted = bits(remote, "TRACER")

@@ -64,7 +64,7 @@ def test_a_session_that_goes_on_is_compared_as_it_was(go_on: threading.Event) ->
         main.step(2)
         asked = server.engine.command("main", types.Replay(), "me")
         until(lambda: begun(main))
-        main.set("emissions.point.0.rate", "2 mol/s")
+        main.set({"emissions.point.0.rate": "2 mol/s"})
         assert main.step(3).step == 5
         go_on.set()
         result = asked.result(60.0).replay

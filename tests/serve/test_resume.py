@@ -18,9 +18,9 @@ from airshed.core.errors import AirshedError, OutputError
 from airshed.io.strategies.states import GatheredStates
 from airshed.runtime.registry import load_case
 from airshed.serve import engine
+from airshed.serve.access import Limits
 from airshed.serve.client import ServerError
 from airshed.serve.host import Host
-from airshed.serve.limits import Limits
 
 RATE = "emissions.point.0.rate"
 
@@ -188,11 +188,11 @@ def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
     def full(*state: object) -> None:
         raise OutputError("the disk is full")
 
-    monkeypatch.setattr(engine, "_KEEP", -1.0)  # the state is kept after each step
+    monkeypatch.setattr(engine, "_SAVE", -1.0)  # the state is kept after each step
     monkeypatch.setattr(GatheredStates, "hand_over", full)
     with serving(load_case(Path("tracer-rotation")), folder=tmp_path) as server, airshed.connect(server.url) as main:
         told: list[str] = []
-        server.engine.told = lambda event: told.append(event.problem.message) if event.problem else None
+        server.engine.on_event = lambda event: told.append(event.problem.message) if event.problem else None
         assert main.run(until="1 h").status == "paused"
         assert main.state.error is None
         assert np.isfinite(main["TRACER"].values).all()

@@ -135,19 +135,17 @@ def test_what_cannot_be_is_told(remote: Remote) -> None:
     with pytest.raises(ServerError, match="lies not within"):
         remote.values("TRACER", window=(0, 90, 0, 4))
     with pytest.raises(ServerError, match="cannot be set"):
-        remote.set("air_temperature", 1.0)
+        remote.set({"air_temperature": 1.0})
     with pytest.raises(ServerError, match="no snapshot 'x'"):
         remote.restore("x")
     with pytest.raises(ServerError, match=r"beyond the end of the case, 1 d$"):
         remote.run(until="3 day")
     with pytest.raises(CaseError, match="steps = -1: Input should be greater than or equal to 1"):
         remote.step(-1)
-    with pytest.raises(
-        CaseError, match="value = \\[1\\]: Input should be a valid boolean, or a valid integer, or a valid number"
-    ):
-        remote.set("emissions.scale.NOx", [1])
-    with pytest.raises(CaseError, match="value = inf: "):
-        remote.set("emissions.scale.NOx", float("inf"))
+    with pytest.raises(ServerError, match=r"emissions\.scale\.NOx must be a number"):
+        remote.set({"emissions.scale.NOx": [1]})
+    with pytest.raises(CaseError, match="inf}: a value is a number, a text of 200 letters, true or false"):
+        remote.set({"emissions.scale.NOx": float("inf")})
     with pytest.raises(ServerError, match="no session 'other'"):
         airshed.connect(remote.url, "other")
 

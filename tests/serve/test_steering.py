@@ -1,7 +1,9 @@
 """Steering: settings of the case, painting, releases; each replays with the same bits and is undone by a snapshot."""
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +12,22 @@ import airshed
 from airshed.core.errors import CaseError, OutputError
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.hosted import START, Hosted
-from airshed.serve.keeping import NoKeeper
-from airshed.serve.steering import settings_info
+from airshed.serve.schema import case_schema, values_of
+from airshed.serve.sessions import START, HostedSession
+from airshed.serve.store import NoStore
 from airshed.serve.types import Paint, Set, Snapshot
+
+
+def settings(schema: Mapping[str, Any], values: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+    """Yield the path, the schema and the value of each setting that may change."""
+    if "properties" in schema:
+        for key, each in schema["properties"].items():
+            yield from settings(each, (values or {}).get(key), f"{path}.{key}".removeprefix("."))
+    elif "properties" in schema.get("items", {}):
+        for number, each in enumerate(values or ()):
+            yield from settings(schema["items"], each, f"{path}.{number}")
+    elif "x-effect" in schema:
+        yield path, schema, values
 
 
 def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
@@ -29,7 +43,7 @@ def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
         assert more["TRACER"].values.sum() > 1.2 * trunk.sum()
         assert more.replay().equal
         remote.restore(before)
-        remote.set("emissions.point.0.rate", "2 mol/s")
+        remote.set({"emissions.point.0.rate": "2 mol/s"})
         remote.step(6)
         assert np.array_equal(remote["TRACER"].values, more["TRACER"].values)
         assert remote.replay().equal
@@ -41,30 +55,33 @@ def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
 
 
 def test_info_lists_what_can_change(remote: Remote) -> None:
-    settings = {each.key: each for each in remote.info().settings}
-    processes = remote.info().processes
-    assert sorted(set(processes)) == sorted(processes)
-    assert settings["transport.advection"].value is True
-    assert settings["meteorology.eastward"].value == "0 m/s"  # where the weather is uniform
-    assert settings["deposition.velocities"].keys == ["TRACER", "TRACER2"]
-    rate = settings["emissions.point.0.rate"]
-    assert (rate.value, rate.kind) == ("1 mol/s", "quantity")
-    assert rate.range
-    assert rate.when == "at the end of a step"
-    when = {each.name: each.when for each in remote.info().variables}
+    info = remote.info()
+    found = {path: (schema, value) for path, schema, value in settings(info.settings, info.values)}
+    assert sorted(set(info.processes)) == sorted(info.processes)
+    assert found["transport.advection"][1] is True
+    assert found["transport.advection"][0]["type"] == "boolean"
+    assert found["meteorology.eastward"][1] == "0 m/s"  # where the weather is uniform
+    assert found["deposition.velocities"][0]["x-keys"] == ["TRACER", "TRACER2"]
+    rate, value = found["emissions.point.0.rate"]
+    assert (value, rate["format"], rate["x-effect"]) == ("1 mol/s", "quantity", "rebuild")
+    assert rate["x-range"]
+    assert rate["x-unit"] == "kg/s or mol/s"
+    when = {each.name: each.when for each in info.variables}
     assert (when["TRACER"], when["air_pressure"]) == ("at the end of a step", None)
-    valid = {each.name: each.valid for each in remote.info().variables}
+    valid = {each.name: each.valid for each in info.variables}
     assert (valid["TRACER"], valid["eastward_wind"]) == ((0.0, 1.0), (-1000.0, 1000.0))
     assert None not in valid.values()
-    assert "emissions.point.1.rate" not in settings
-    assert not {"grid.spacing", "time.start", "output.N.every", "model"} & set(settings)
+    assert not {"grid.spacing", "time.start", "output", "model", "chemistry.solver"} & set(found)
+    assert info.values["grid"]["spacing"]
+    assert info.shown[0] == "TRACER"
+    assert info.air == "air_density"
 
 
 @pytest.mark.thorough
 def test_a_switch_turns_a_process_off(remote: Remote) -> None:
     remote.step(3)
-    remote.set("transport.diffusion", False)
-    assert {each.key: each.value for each in remote.info().settings}["transport.diffusion"] is False
+    remote.set({"transport.diffusion": False})
+    assert remote.info().values["transport"]["diffusion"] is False
     remote.step(2)
     assert remote.replay().equal
 
@@ -105,7 +122,8 @@ def test_what_cannot_be_set_is_refused_and_changes_nothing(remote: Remote) -> No
     for name, value, told in (
         ("grid.spacing", "1 deg", "cannot change while the model runs"),
         ("emissions.nothing", 1.0, "nothing"),
-        ("chemistry.mechanism", "../../../etc/passwd", "cannot change while the model runs"),
+        ("chemistry.mechanism", "../../../etc/passwd", "outside the catalogue"),
+        ("chemistry.mechanism", "racm", "cannot change while the model runs"),
         ("boundary.profiles", "/etc/passwd", "outside the catalogue"),
         ("emissions.gridded", "http://example.org/x.nc", "outside the catalogue"),
         ("boundary.profiles", "../../../../etc/passwd", "outside the catalogue"),
@@ -113,11 +131,12 @@ def test_what_cannot_be_set_is_refused_and_changes_nothing(remote: Remote) -> No
         ("TRACER", -1.0, "between 0 and 1"),
         ("TRACER", "x", "TRACER"),
         ("no_such", 1.0, "no field"),
-        ("transport.diffusion=false #", True, "no name of a setting"),
-        (".", True, "no name of a setting"),
+        ("transport.diffusion=false #", True, "is not a setting; did you mean transport.diffusion"),
+        (".", True, "no field"),
+        ("transport..diffusion", True, "no name of a setting"),
     ):
         with pytest.raises(ServerError, match=told):
-            remote.set(name, value)
+            remote.set({name: value})
         assert np.array_equal(remote["TRACER"].values, before)
     remote.step(1)
     assert remote.replay().equal
@@ -149,15 +168,15 @@ def test_a_release_that_lasts_is_that_of_a_case() -> None:
 
 
 def test_a_snapshot_that_the_disk_does_not_take_was_never_taken() -> None:
-    class Full(NoKeeper):
+    class Full(NoStore):
         def wait(self) -> None:
             raise OutputError("the disk is full")
 
-    session = Hosted(airshed.Simulation("tracer-rotation"), keeper=Full())
+    session = HostedSession(airshed.Simulation("tracer-rotation"), store=Full())
     with pytest.raises(OutputError, match="full"):
         session.apply(Snapshot(), "me")
     assert (session.log, list(session.snapshots)) == ([], [START])
-    session.keeper = NoKeeper()
+    session.store = NoStore()
     told = session.apply(Snapshot(), "me")
     assert told is not None
     assert told.snapshot == "s0"
@@ -174,13 +193,15 @@ def test_a_snapshot_that_the_disk_does_not_take_was_never_taken() -> None:
 def test_settings_that_are_listed_can_be_set(name: str, sections: tuple[str, ...]) -> None:
     with airshed.Simulation(load_case(Path(name), ["run.threads=1"])) as simulation:
         simulation.step(2)
-        session = Hosted(simulation)
-        listed = [each for each in settings_info(simulation) if each.key.partition(".")[0] in sections]
-        assert {each.key.partition(".")[0] for each in listed} == set(sections)
-        for each in listed:
-            if isinstance(each.value, bool | int | float | str):
-                session.apply(Set(name=each.key, value=each.value), "me")
-                assert session.simulation.case == simulation.case, each.key
+        session = HostedSession(simulation)
+        listed = list(settings(case_schema(simulation), values_of(simulation)))
+        listed = [(path, value) for path, _, value in listed if path.partition(".")[0] in sections]
+        assert {path.partition(".")[0] for path, _ in listed} == set(sections)
+        case = simulation.case
+        for path, value in listed:
+            if isinstance(value, bool | int | float | str):
+                session.apply(Set(changes={path: value}), "me")
+                assert session.simulation.case == case, path
         session.close()
 
 
@@ -191,13 +212,14 @@ def test_settings_that_are_listed_keep_to_their_ranges(name: str) -> None:
     """Of all sections: a number or quantity far outside is refused by the setting's name, and changes nothing."""
     few = ["grid.spacing=1 deg", "time.spinup=0 h"] if name == "west-europe" else []
     with airshed.Simulation(load_case(Path(name), ["run.threads=1", *few])) as simulation:
-        session, sections = Hosted(simulation), set()
-        for each in settings_info(simulation):
-            if each.kind in ("number", "quantity", "whole number") and each.range:
-                value = f"-1e300 {each.unit}" if each.kind == "quantity" else -1e300
-                with pytest.raises(CaseError, match=re.escape(each.key.rpartition(".")[2])):
-                    session.apply(Set(name=each.key, value=value), "me")
-                sections.add(each.key.partition(".")[0])
+        session, sections = HostedSession(simulation), set()
+        for path, schema, _ in settings(case_schema(simulation), values_of(simulation)):
+            quantity = schema.get("format") == "quantity"
+            if schema.get("x-range") and (quantity or schema.get("type") in ("number", "integer")):
+                value = f"-1e300 {schema['x-unit'].partition(' or ')[0]}" if quantity else -1e300
+                with pytest.raises(CaseError, match=re.escape(path.rpartition(".")[2])):
+                    session.apply(Set(changes={path: value}), "me")
+                sections.add(path.partition(".")[0])
         assert (session.log, session.simulation) == ([], simulation)
         assert len(sections) > 2
         session.close()

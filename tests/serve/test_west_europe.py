@@ -27,7 +27,7 @@ def test_west_europe_is_steered_branched_and_made_again(serve) -> None:
             assert 0.5 < less["NO2"].values[0].mean() / trunk[0].mean() < 0.999
             assert less.replay().equal
             with pytest.raises(ServerError, match="no pollutant, sector or country"):
-                less.set("emissions.scale.NOX2", 0.5)
+                less.set({"emissions.scale.NOX2": 0.5})
             less.end()
             same.end()
         remote.restore(name)

@@ -5,17 +5,17 @@ from pydantic import ValidationError
 
 from airshed.serve import types
 
-SEVERAL = "Input should be a valid boolean, or a valid integer, or a valid number, or a valid string"
+VALUE = "a value is a number, a text of 200 letters, true or false, a list or a table"
 
 
 @pytest.mark.parametrize(
     ("kind", "given", "place", "message"),
     [
-        (types.Set, {"name": "x", "value": [1, 2]}, ("value",), SEVERAL),
-        (types.Branch, {"changes": {"a": None, "b": [2]}}, ("changes", "a"), SEVERAL),
+        (types.Set, {"changes": {"a": [1, {"b": None}]}}, ("changes", "a"), VALUE),
+        (types.Branch, {"changes": {"a": None, "b": 201 * "x"}}, ("changes", "a"), VALUE),
         (types.Run, {"until": [3]}, ("until",), "Input should be a valid number, or a valid string"),
         (types.Step, {"steps": -1}, ("steps",), "Input should be greater than or equal to 1"),
-        (types.Set, {}, ("name",), "Field required"),
+        (types.Set, {}, ("changes",), "Field required"),
         (types.Step, {"stops": 2}, ("stops",), "Extra inputs are not permitted"),
     ],
 )  # fmt: skip

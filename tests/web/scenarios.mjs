@@ -241,13 +241,13 @@ export async function reconnects({ open, ask }) {
   const page = await open();
   await ask("stop");
   await page.waitForSelector('[data-connection="lost"]');
-  const told = await page.locator(".standing").innerText();
+  const told = await page.locator(".overlay").innerText();
   const drawn = await page.locator(".map").getAttribute("data-version");
   await ask("start");
   await page.waitForSelector('[data-connection="open"]');
   await page.getByRole("button", { name: "One step" }).click();
   await atStep(page, 1);
-  return { told, drawn, standing: await page.locator(".standing").count() };
+  return { told, drawn, overlay: await page.locator(".overlay").count() };
 }
 
 /** Two windows: one controls, the other reads, is refused, asks for control and gets it. */
@@ -327,7 +327,7 @@ export async function types({ open, given }) {
   const level = JSON.parse(decodeURIComponent((await page.evaluate(() => location.hash)).slice("#view=".length))).level;
   const stranger = await open({ url: given.url.replace(/token=.*/, "token=wrong"), wait: false });
   await stranger.waitForSelector('[data-connection="refused"]');
-  return { keys, level, refused: await stranger.locator(".standing").innerText() };
+  return { keys, level, refused: await stranger.locator(".overlay").innerText() };
 }
 
 /** Save the field that is shown, and open a case file of one's own. */

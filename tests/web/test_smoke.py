@@ -13,7 +13,7 @@ from tests.web.conftest import PAGES, PARIS, PARIS_CELL, ROOT, Browse
 
 import airshed
 from airshed.runtime.registry import load_case
-from airshed.serve.document import schemas
+from airshed.serve.schema import schemas
 from airshed.serve.server import Server
 
 pytestmark = pytest.mark.standard
@@ -97,8 +97,8 @@ def test_keys_alone_steer(chemistry: Server, browse: Browse) -> None:
         browse("steers", chemistry, variable="O3", place=PARIS, **names)
         done = [each.command for each in client.log(since) if each.command["kind"] not in ("snapshot", "forget")]
         painted = client.values("O3", level=0) / before
-    assert [(each["name"], each["value"]) for each in done[:3]] == [
-        ("photolysis.cloud", False), ("photolysis.cloud", True), ("emissions.scale.DE/F_RoadTransport", 0.5),
+    assert [each["changes"] for each in done[:3]] == [
+        {"photolysis.cloud": False}, {"photolysis.cloud": True}, {"emissions.scale.DE/F_RoadTransport": 0.5},
     ]  # fmt: skip
     assert (done[3]["species"], done[3]["lon"], done[3]["lat"], done[3]["rate"]) == ("SO2", *PARIS, 3.0)
     assert done[4]["kind"] == "paint"

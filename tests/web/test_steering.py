@@ -51,7 +51,7 @@ def test_a_lost_server_is_found_again(browse: Browse, chromium: str) -> None:
         running.stop()
     assert "connection is lost" in seen["told"]
     assert seen["drawn"] == "0"
-    assert seen["standing"] == 0
+    assert seen["overlay"] == 0
 
 
 class _Running:

@@ -6,7 +6,7 @@ import { listen } from "./state/bindings";
 import { leave } from "./state/actions";
 import { begin } from "./state/store";
 import { look, read, view, written } from "./state/view";
-import { watch } from "./state/watching";
+import { watch } from "./state/subscriptions";
 import { App } from "./ui/App";
 
 const from = read(location.hash);

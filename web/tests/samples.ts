@@ -1,6 +1,7 @@
 // Small documents of the protocol for the tests.
 import type { Frame } from "../src/protocol/frames";
-import type { FrameHeader, GridInfo, ModelInfo, SettingInfo, Variable } from "../src/protocol/types";
+import type { FrameHeader, GridInfo, ModelInfo, Variable } from "../src/protocol/types";
+import type { Schema } from "../src/state/settings";
 import { arrived, past } from "../src/state/store";
 import { read, view } from "../src/state/view";
 
@@ -17,8 +18,13 @@ export function variable(name: string, unit: string, molarMass: number | null, m
   } as unknown as Variable;
 }
 
-export function setting(key: string, kind: string, more: Partial<SettingInfo> = {}): SettingInfo {
-  return { key, kind, text: `text of ${key}`, unit: "", range: "", value: null, keys: [], ...more } as unknown as SettingInfo;
+/** Return the JSON Schema of a case with sections of settings, all of which may change. */
+export function schema(sections: Record<string, Record<string, Schema>>): Schema {
+  const changeable = (each: Schema): Schema => ({ description: "text", "x-effect": "rebuild", ...each });
+  const section = (each: Record<string, Schema>): Schema => ({
+    type: "object", properties: Object.fromEntries(Object.entries(each).map(([key, inside]) => [key, changeable(inside)])),
+  });
+  return { type: "object", properties: Object.fromEntries(Object.entries(sections).map(([key, each]) => [key, section(each)])) };
 }
 
 export function header(more: Partial<FrameHeader> = {}): FrameHeader {
@@ -55,7 +61,7 @@ export function field(name: string, more: Partial<Variable> = {}, levels = 0): V
 /** Return a model on two rows from 50 to 52° N and four columns from 0 to 4° E. */
 export function model(variables: Variable[], more: Partial<GridInfo> = {}): ModelInfo {
   return {
-    variables, settings: [], capabilities: [], grid: { ...gridInfo([0.5, 1.5, 2.5, 3.5], [50.5, 51.5]), ...more },
+    variables, settings: {}, values: {}, shown: ["O3"], air: null, capabilities: [], grid: { ...gridInfo([0.5, 1.5, 2.5, 3.5], [50.5, 51.5]), ...more },
   } as unknown as ModelInfo;
 }
 

@@ -4,7 +4,7 @@ import { SIGNED, tableOf } from "../src/maths/colours";
 import { colours, comparing, difference, fields, positive, range, unit } from "../src/state/scale";
 import { back, grid, infos, latest, level, releasable, variables } from "../src/state/store";
 import { look } from "../src/state/view";
-import { watched } from "../src/state/watched";
+import { watched } from "../src/state/view";
 import { winds } from "../src/state/wind";
 import { field, frame, model, receive, see, variable } from "./samples";
 
@@ -66,7 +66,7 @@ describe("fields", () => {
   });
 
   it("in units by air are multiplied by the air of each cell", () => {
-    infos.value = { main: model([field("C"), field("air_density", { unit: "mol m-3" })]) };
+    infos.value = { main: { ...model([field("C"), field("air_density", { unit: "mol m-3" })]), air: "air_density" } };
     look({ variable: "C", unit: "molecules/cm3" });
     receive("main", 0, [1e-9, 1e-9], { variable: "C" });
     expect(fields.value[0]?.values[0]).toBeNaN();

@@ -6,7 +6,7 @@ import { distance } from "../src/state/places";
 import { added, enter, forget, groups, knobs, pending, tables } from "../src/state/settings";
 import { infos } from "../src/state/store";
 import { look, read, VERSION, view, written } from "../src/state/view";
-import { frame, gridInfo, setting, variable } from "./samples";
+import { frame, gridInfo, schema, variable } from "./samples";
 
 describe("past frames", () => {
   const seconds = (past: Past) => past.frames.map((each) => each.header.seconds);
@@ -102,7 +102,7 @@ describe("the view in the address", () => {
 
 describe("settings", () => {
   const model = (more: Partial<ModelInfo>) =>
-    (infos.value = { main: { variables: [], settings: [], grid: gridInfo([], []), ...more } as unknown as ModelInfo });
+    (infos.value = { main: { variables: [], settings: {}, values: {}, grid: gridInfo([], []), ...more } as unknown as ModelInfo });
 
   beforeEach(() => {
     pending.value = {};
@@ -116,19 +116,34 @@ describe("settings", () => {
     expect([knobs.value, tables.value, groups.value]).toEqual([[], [], []]);
   });
 
-  it("have a control by their kind; files and lists have none", () => {
+  const quantity = { type: "string", format: "quantity", "x-unit": "s", "x-range": "1 s to 1 day" } as const;
+
+  it("have a control by their type; files and lists have none", () => {
     model({
-      settings: [
-        setting("time.step", "quantity in s"), setting("chemistry.sweeps", "whole number"), setting("output.quick", "true or false"),
-        setting("chemistry.solver", '"ros2", "ros3"'), setting("chemistry.mechanism", "text"), setting("a.files", "list of text"),
-      ],
+      settings: schema({
+        time: { step: { anyOf: [{ enum: ["auto"] }, quantity] }, start: { type: "string", format: "date-time" } },
+        chemistry: { sweeps: { type: "integer" }, solver: { type: "string", enum: ["ros2", "ros3"] }, mechanism: { type: "string" } },
+        output: { quick: { type: "boolean" }, files: { type: "array", items: { type: "string" } } },
+      }) as never,
+      values: { time: { step: "120 s" }, chemistry: { sweeps: 2 } },
     });
-    expect(knobs.value.map((each) => [each.name, each.kind])).toEqual([
-      ["time.step", "text"], ["chemistry.sweeps", "number"], ["output.quick", "switch"], ["chemistry.solver", "words"],
+    expect(knobs.value.map((each) => [each.name, each.kind, each.value])).toEqual([
+      ["time.step", "text", "120 s"], ["chemistry.sweeps", "number", 2], ["chemistry.solver", "words", null], ["output.quick", "switch", null],
     ]);
-    expect(knobs.value[3]?.words).toEqual(["ros2", "ros3"]);
+    expect(knobs.value[2]?.words).toEqual(["ros2", "ros3"]);
     expect([knobs.value[0]?.label, knobs.value[0]?.group]).toEqual(["step", "time"]);
     expect(groups.value).toEqual(["time", "chemistry", "output"]);
+  });
+
+  it("are those that may change, of lists of tables those of each item", () => {
+    const point = { type: "object", properties: { rate: { ...quantity, "x-effect": "rebuild" as const, "x-unit": "kg/s" }, lon: { type: "number" } } };
+    model({
+      settings: { type: "object", properties: { emissions: { type: "object", properties: { point: { type: "array", items: point } } } } } as never,
+      values: { emissions: { point: [{ rate: "1 kg/s", lon: 3 }, { rate: "2 kg/s", lon: 4 }] } },
+    });
+    expect(knobs.value.map((each) => [each.name, each.value, each.unit])).toEqual([
+      ["emissions.point.0.rate", "1 kg/s", "kg/s"], ["emissions.point.1.rate", "2 kg/s", "kg/s"],
+    ]);
   });
 
   it("include numbers of processes that may be set, with their valid range", () => {
@@ -147,9 +162,18 @@ describe("settings", () => {
     expect(knobs.value.map((each) => [each.label, each.group, each.range])).toEqual([["a", "rain", "−∞ to 3"], ["words", "numbers", ""]]);
   });
 
+  it("are shown once where the model has a number of the same name", () => {
+    model({
+      variables: [variable("rain_factor", "1", null, { settable: true } as never), variable("rain_table_O3", "1", null, { settable: true } as never)],
+      settings: schema({ rain: { factor: { type: "number", "x-effect": "in place" }, table: { type: "object", additionalProperties: { type: "number" } } } }) as never,
+      values: { rain: { factor: 2 } },
+    });
+    expect(knobs.value.map((each) => [each.name, each.value, each.effect])).toEqual([["rain.factor", 2, "in place"]]);
+  });
+
   it("in tables have rows by name, and the names that are left", () => {
-    const factors = setting("emissions.factors", "table of number", { value: { NO2: 0.5 }, keys: ["NO2", "CO", "SO2"] } as never);
-    model({ settings: [factors] });
+    const factors = { type: "object", additionalProperties: { type: "number" }, "x-keys": ["NO2", "CO", "SO2"] };
+    model({ settings: schema({ emissions: { factors } }) as never, values: { emissions: { factors: { NO2: 0.5 } } } });
     expect(tables.value[0]?.rows.map((each) => [each.name, each.value])).toEqual([["emissions.factors.NO2", 0.5]]);
     expect(tables.value[0]?.keys).toEqual(["CO", "SO2"]);
     added.value = { "emissions.factors": ["CO"] };

@@ -13,8 +13,9 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.case import sections
 from airshed.case.messages import dotted, explain
+from airshed.case.patch import Changes, patch_document
 from airshed.case.places import case_file, locator
-from airshed.case.toml import KeyPath, flatten, key_lines, override, read_toml, write_toml, write_value
+from airshed.case.toml import KeyPath, flatten, key_lines, read_toml, write_toml, write_value
 from airshed.case.values import MOST_RECORDS
 from airshed.core.errors import CaseError
 from airshed.core.settings import Section, refuse, setting
@@ -34,6 +35,11 @@ class RunCase(Section):
     """
 
     own_before = "time"
+    fixed_settings: ClassVar[tuple[str, ...]] = (
+        "title", "description", "model", "time.start", "time.length", "output", "restart", "run",
+    )  # fmt: skip
+    """Settings that cannot change while a model runs: the layout of the state, its time, or output depends on them."""
+
     what: ClassVar[str] = "the case"
     """What messages call it."""
 
@@ -52,8 +58,8 @@ class RunCase(Section):
     _allow_code: bool = PrivateAttr(default=False)
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
-        """Read a case from a TOML file, or from the ``case.toml`` of a folder, and apply ``key=value`` overrides.
+    def load(cls, path: str | Path, overrides: Changes = ()) -> Self:
+        """Read a case from a TOML file, or from the ``case.toml`` of a folder, and apply changes to its settings.
 
         A name without a folder, such as "west-europe", that is not there is looked up among the shipped cases.
         Raises CaseError with file, line and key for everything that is wrong with it.
@@ -64,7 +70,7 @@ class RunCase(Section):
 
     @classmethod
     def from_dict(
-        cls, data: Mapping[str, Any], base: str | Path | None = None, overrides: Sequence[str] = (), *,
+        cls, data: Mapping[str, Any], base: str | Path | None = None, overrides: Changes = (), *,
         name: str | None = None,
     ) -> Self:  # fmt: skip
         """Build a case from nested dictionaries with the keys of a case file.
@@ -80,11 +86,12 @@ class RunCase(Section):
 
     @classmethod
     def _build(
-        cls, data: dict[str, Any], base: Path, overrides: Sequence[str], file: Path | None, lines: Mapping[KeyPath, int]
+        cls, data: dict[str, Any], base: Path, overrides: Changes, file: Path | None, lines: Mapping[KeyPath, int]
     ) -> Self:
-        changed = [override(data, assignment) for assignment in overrides]
+        changed = patch_document(data, overrides)
         cls._place_files(data, changed, base.resolve())
-        locate = locator(data, changed, file, lines)
+        by = "given" if isinstance(overrides, Mapping) else "--set"
+        locate = locator(data, changed, file, lines, by)
         try:
             case = cls.model_validate(data)
         except ValidationError as error:
@@ -151,6 +158,19 @@ class RunCase(Section):
         allowed = self.model_copy()
         allowed._allow_code = True
         return allowed
+
+    def patched(self, patch: Mapping[str, Any]) -> Self:
+        """Return the case with other settings, by dotted path; raises CaseError for what is wrong with them.
+
+        patch  values as JSON or TOML have them: ``{"emissions.scale.NOx": 0.5, "time.step": "120 s"}``
+        """
+        case = type(self).from_dict(self.to_dict(), self._base, copy.deepcopy(dict(patch)), name=self._name)
+        return case.allowing_code() if self._allow_code else case
+
+    @classmethod
+    def is_fixed(cls, path: str) -> bool:
+        """Whether a setting stays what it is while a model runs."""
+        return any(path == each or path.startswith(f"{each}.") for each in cls.fixed_settings)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return every setting as its dotted key, its value in TOML, and where the value comes from."""

@@ -32,13 +32,14 @@ def shipped_cases() -> dict[str, Path]:
 
 
 def locator(
-    data: Mapping[str, Any], changed: Sequence[KeyPath], file: Path | None, lines: Mapping[KeyPath, int]
-) -> Callable[[KeyPath], str]:
-    """Return the function that says where a key was set: by --set, on a line of the file, in a dictionary, or ''."""
+    data: Mapping[str, Any], changed: Sequence[KeyPath], file: Path | None, lines: Mapping[KeyPath, int],
+    by: str = "--set",
+) -> Callable[[KeyPath], str]:  # fmt: skip
+    """Return the function that says where a key was set: by a change, on a line of the file, in a dictionary, or ''."""
 
     def locate(path: KeyPath) -> str:
         if any(path[: len(key)] == key for key in changed):
-            return "--set"
+            return by
         if not _contains(data, path):
             return ""
         if file is None:
@@ -46,7 +47,7 @@ def locator(
         known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in lines), ())
         if known:
             return f"{file.name}:{lines[known]}"
-        return "--set" if any(key[: len(path)] == path for key in changed) else file.name
+        return by if any(key[: len(path)] == path for key in changed) else file.name
 
     return locate
 

@@ -1,16 +1,16 @@
-"""Reads TOML for people: errors with line and column, the line of every key, and `--set` overrides."""
+"""TOML for people: errors with line and column, the line of every key, and text of tables."""
 
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
-from airshed.core.text import shortened, shown
+from airshed.core.text import shown
 from airshed.core.toml_text import DEEPEST, parse_toml
 
 KeyPath = tuple[int | str, ...]
@@ -18,7 +18,6 @@ KeyPath = tuple[int | str, ...]
 
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _SHORT_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?!:)")
-_LONGEST_NUMBER = 9
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -81,60 +80,6 @@ def _header(line: str) -> tuple[str, bool] | None:
     return (name.strip(), width == 2) if closing and name.strip() and (not rest or rest.startswith("#")) else None
 
 
-def override(data: dict[str, Any], assignment: str) -> KeyPath:
-    """Set one ``key=value`` in ``data`` as `--set` gives it, and return its key path; raises CaseError."""
-    key, equals, text = assignment.partition("=")
-    parts = key.strip().split(".")
-    if not equals or not all(parts):
-        raise CaseError(f'--set {shown(assignment)} is not understood; write key=value, such as time.step="120 s"')
-    if len(parts) > DEEPEST:
-        raise CaseError(f"--set {shown(assignment)}: a key of {len(parts)} parts is no setting")
-    path: KeyPath = tuple(int(part) if part.isdecimal() and len(part) <= _LONGEST_NUMBER else part for part in parts)
-    node: Any = data
-    for depth, part in enumerate(path[:-1]):
-        if isinstance(node, dict) and part not in node:
-            after = path[depth + 1]
-            node[str(part)] = ([{}] if after == 0 else []) if isinstance(after, int) else {}
-        node = _enter(node, part, path[: depth + 1], assignment)
-    if isinstance(node, list) and not (isinstance(path[-1], int) and path[-1] < len(node)):
-        raise CaseError(_no_item(assignment, path, node))
-    if not isinstance(node, list | dict):
-        raise CaseError(
-            f"--set {shown(assignment)}: {_dotted(path[:-1])} is a single value and has no {shown(path[-1])}"
-        )
-    node[path[-1] if isinstance(node, list) else str(path[-1])] = _value(text.strip())  # type: ignore[index]
-    return path
-
-
-def _enter(node: Any, part: int | str, path: KeyPath, assignment: str) -> Any:
-    if isinstance(node, list):
-        if not isinstance(part, int) or part >= len(node):
-            raise CaseError(_no_item(assignment, path, node))
-        return node[part]
-    if isinstance(node, dict):
-        return node[str(part)]
-    raise CaseError(f"--set {shown(assignment)}: {_dotted(path[:-1])} is a single value and has no {shown(part)}")
-
-
-def _no_item(assignment: str, path: KeyPath, items: Sequence[Any]) -> str:
-    key, part = _dotted(path[:-1]), path[-1]
-    there = f"its items are numbered 0 to {len(items) - 1}" if items else "it has none"
-    if isinstance(part, str) and items and isinstance(items[0], dict):
-        there = f"it is a list, so say which item: {key}.0.{shortened(part, 60)}"
-    return f"--set {shown(assignment)}: {key} has no item {shown(part)}; {there}"
-
-
-def _value(text: str) -> Any:
-    """Return the text as a TOML value; what is none is a bare string, so that time.step=120 s needs no quotes."""
-    try:
-        parsed = parse_toml(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return text
-    except ValueError:  # a number of thousands of digits
-        raise CaseError(f"--set: {shown(text)} has too many digits for a number") from None
-    return parsed["value"] if parsed.keys() == {"value"} else text
-
-
 def _syntax(path: Path, text: str, message: str) -> str:
     match = _AT.search(message)
     lines = text.splitlines()
@@ -151,10 +96,6 @@ def _syntax(path: Path, text: str, message: str) -> str:
 
 def _parts(key: str) -> KeyPath:
     return tuple(part.strip().strip("\"'") for part in key.split("."))
-
-
-def _dotted(path: KeyPath) -> str:
-    return shortened(".".join(map(str, path)), 200)
 
 
 def flatten(data: Mapping[str, Any], prefix: KeyPath = ()) -> dict[KeyPath, Any]:

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from airshed.core.errors import OutputError
 from airshed.core.settings import KEY, measured, refuse
@@ -82,7 +82,7 @@ PathText = Annotated[str, AfterValidator(_path)]
 FileName = Annotated[str, AfterValidator(_file_name)]
 StrategyName = Annotated[str, BeforeValidator(_strategy)]
 Fields = Annotated[tuple[Text, ...], AfterValidator(some)]
-Instant = Annotated[datetime, PlainValidator(_instant)]
+Instant = Annotated[datetime, PlainValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
 
 
 def pair(value: Any) -> Any:

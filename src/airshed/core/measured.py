@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from airshed.core.errors import CaseError
@@ -95,6 +96,11 @@ class Measured:
 
     def _others(self) -> str:
         return ", or the same below 0" if self.or_negative else ""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe the field: a text with one of the units, also a number where it may have none."""
+        kinds = ["string", "number"] if self.units[0] == "1" else "string"
+        return {"type": kinds, "format": "quantity", "x-unit": " or ".join(self.units), "x-range": self.range}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Make pydantic validate the field by this object alone."""

@@ -11,8 +11,9 @@ from math import inf
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Strict
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from airshed.core.measured import KEY, Measured, measured, refuse
@@ -80,6 +81,10 @@ class OrWords:
             return value if value in self.words else inner(value)
 
         return core_schema.no_info_wrap_validator_function(validate, handler.generate_schema(self.other))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe the field: a word, or what the other type is."""
+        return {"anyOf": [{"enum": list(self.words)}, handler(core)]}
 
 
 _LEAST, _MOST = {"ge": "", "gt": "above "}, {"le": "", "lt": "below "}

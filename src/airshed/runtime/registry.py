@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from airshed.case.case import RunCase
+    from airshed.case.patch import Changes
     from airshed.case.sections import OutputSection
     from airshed.core.report import Report
     from airshed.parallel.communicator import Communicator
@@ -69,11 +70,15 @@ class ModelInfo:
     groups     what a field belongs to: of a settable number the section of its process, else its kind, such as
                "species" or "weather"
     keys       the keys that tables of settings can have, by setting: {"emissions.scale": ("NOx", ...)}
+    shown      fields that are shown first, the most interesting before the others
+    air        the field with the amount of air [mol/m3], by which mixing ratios become masses; empty where it has none
     """
 
     processes: Sequence[str] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shown: Sequence[str] = ()
+    air: str = ""
 
 
 def _no_info(model: Any) -> ModelInfo:
@@ -89,6 +94,7 @@ class ModelKind:
                  domain before it does anything costly. `given` are a user's further arguments of `Simulation`
     check_ranks  raises CaseError for a number of ranks that cannot run a case, before any is started
     helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
+    release      returns the patch of a case by which a source emits from a time on
     budget       returns the budget of a model: what came in, went out and stays
     info         returns the processes, groups and keys of a model that the steering server reports
     cells        returns how many cells a case has, before anything is built
@@ -102,6 +108,7 @@ class ModelKind:
     check_ranks: Callable[[Any, int], None] = _any_number
     helps: "Callable[[Any, Communicator], bool]" = _nobody
     help: "Callable[[Any, Communicator], None]" = _nothing
+    release: "Callable[..., dict[str, Any]] | None" = None
     budget: "Callable[[Any], xr.Dataset] | None" = None
     info: Callable[[Any], ModelInfo] = _no_info
     cells: Callable[[Any], int] = _few
@@ -161,18 +168,17 @@ def case_report(case: "RunCase") -> "Report":
     return Report(case.title, [Table("Settings", ("setting", "value", "from"), case.rows()), *told.tables], told.facts)
 
 
-def load_case(path: str | Path, overrides: Sequence[str] = ()) -> "RunCase":
+def load_case(path: str | Path, overrides: "Changes" = ()) -> "RunCase":
     """Read the case of any model, from a TOML file, the folder of a case.toml, or by the name of a shipped case.
 
     Raises CaseError with file, line and key for everything that is wrong with it.
     """
+    from airshed.case.patch import patch_document
     from airshed.case.places import case_file
-    from airshed.case.toml import override, read_toml
+    from airshed.case.toml import read_toml
 
     data, _ = read_toml(case_file(Path(path)))
-    for assignment in overrides:
-        if assignment.partition("=")[0].strip() == "model":
-            override(data, assignment)
+    patch_document(data, overrides)
     name = data.get("model")
     if name is not None and not isinstance(name, str):
         raise CaseError(f"{path}: model = {name!r} must be the name of a model in quotes")

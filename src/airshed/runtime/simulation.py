@@ -3,32 +3,41 @@
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from math import inf, isfinite
-from numbers import Integral, Real
+from math import inf
+from numbers import Integral
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from zlib import crc32
 
 import numpy as np
 
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.every import INSTANT
-from airshed.core.fields import FieldView
 from airshed.core.files import noting_inputs
 from airshed.core.report import Report, Table
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
+from airshed.runtime.changes import (
+    Effect,
+    check_alike,
+    check_same_state,
+    check_settable,
+    field_values,
+    is_number,
+    numbers_of,
+    settable_field,
+    undone_on_error,
+)
 from airshed.runtime.clock import Clock, ProvisionalStep, due_in, outputs_due
-from airshed.runtime.model import BESIDE, CASE_HASH, Model, Saved, Snapshot
+from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
 from airshed.runtime.records import PLANNED, FolderUse, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.until import Until, seconds_until
-from airshed.runtime.using import by_one_thread, free_unreferenced, quick_turns
+from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, one_thread, quick_turns
 from airshed.runtime.wall_time import waited_for_sums, wall_time
 
 if TYPE_CHECKING:
@@ -124,6 +133,9 @@ class Simulation:
         self._written_at = [] if self._folder is None else outputs_due(self.case)
         self._provisional = ProvisionalStep(self._model)
         self._stop = False
+        self._attach_finalizer()
+
+    def _attach_finalizer(self) -> None:
         self._finalizer = weakref.finalize(
             self, free_unreferenced, self._everybody, self._stack, self._records, self._model
         )
@@ -282,7 +294,7 @@ class Simulation:
         """The values alone of a field of the whole domain, as a copy. With several ranks all of them call this."""
         self._check_open()
         (spec,) = self._model.fields.select([name], where="field")
-        domain, here = self._model.domain, _read(self._model.view(name))
+        domain, here = self._model.domain, field_values(self._model.view(name))
         return np.array(domain.whole(here) if set(domain.axes.divided) <= set(spec.dims) else here)
 
     def __setitem__(self, name: str, value: object) -> None:
@@ -294,35 +306,62 @@ class Simulation:
         state is shown within a step, time goes back to the beginning of that step, which is made anew.
         """
         spec = self._model.fields.get(name)
-        if spec is not None and spec.settable and spec.dims and spec.unit != "1" and _is_number(value):
+        if spec is not None and spec.settable and spec.dims and spec.unit != "1" and is_number(value):
             raise CaseError(
                 f'{name} = {value} has no unit: give a text with one, such as "{value} {spec.unit}", or an array'
             )
-        self.set_in_unit(name, value)
+        check_settable(self._model, name)
+        self.set({name: value})
 
-    @by_one_thread
-    def set_in_unit(self, name: str, value: object) -> None:
-        """Change a settable field as ``self[name] = value`` does; a number is that of all cells, in its unit."""
-        with raising_together(self._everybody):
+    def set(self, changes: Mapping[str, Any]) -> None:
+        """Change settable fields and settings of the case, all or none, from the next step on; on all ranks alike.
+
+        changes  values by the name of a field or the path of a setting: ``{"emissions.scale.NOx": 0.5}``; dots in the
+                 name of a field stand for underscores, and a number is in its unit
+        A field is set in place. For settings the model is built once more, under the changed case, and takes over the
+        state. Raises CaseError for what cannot be, also for settings where output is written, as they change its case.
+        """
+        with one_thread(self._use), raising_together(self._everybody):
             self._check_open()
-            (spec,) = self._model.fields.select([name], where="field")
-            if not spec.settable:
-                others = ", ".join(each.name for each in self._model.fields.values() if each.settable) or "none"
-                raise CaseError(f"field {name} cannot be set while the model runs; settable are: {others}")
-            self._check_alike(name, value)
-            self._undo_provisional()
-            before = None if spec.dims else np.array(_read(self._model.view(name)))
-            self._model.set(name, value)
-            if before is None or not np.array_equal(before, _read(self._model.view(name))):
-                self._clock.replan()
-                self._timed_records(lambda records: records.change())
+            check_alike(self._everybody, changes)
+            fields = {name: value for path, value in changes.items() if (name := settable_field(self._model, path))}
+            settings = {path: value for path, value in changes.items() if not settable_field(self._model, path)}
+            self._check_changes(settings)
+            changed = self.branch(case=self.case.patched(settings)) if settings else self
+            changed._undo_provisional()
+            with undone_on_error(changed._model, fields), closed_on_error(None if changed is self else changed):
+                before = numbers_of(changed._model, fields)
+                for name, value in fields.items():
+                    changed._model.set(name, value)
+            if before is None or before != numbers_of(changed._model, fields):
+                changed._clock.replan()
+                changed._timed_records(lambda records: records.change())
+            if changed is not self:
+                self._continue_as(changed)
 
-    def _check_alike(self, name: str, value: object) -> None:
-        """Refuse a value that ranks do not set alike: their states would part."""
-        if self._everybody.size > 1:
-            found = self._everybody.gather_all((name, _told(value)))
-            if any(each != found[0] for each in found):
-                raise CaseError(f"ranks set {name} to different values, or different fields: {sorted(set(found))[:4]}")
+    def effect(self, path: str) -> Effect:
+        """Return what a change of a field or a setting does: set in place, rebuild the model; or that it is fixed."""
+        if settable_field(self._model, path):
+            return "in place"
+        return "fixed" if self._records is not None or self.case.is_fixed(path) else "rebuild"
+
+    def _check_changes(self, settings: Mapping[str, Any]) -> None:
+        """Raise CaseError for settings that cannot change while the model runs."""
+        for path, value in settings.items():
+            is_field = path in self._model.fields and not isinstance(value, Mapping)
+            if is_field or path.partition(".")[0] not in type(self.case).model_fields:
+                check_settable(self._model, path)
+            if self.case.is_fixed(path):
+                raise CaseError(f"{path} cannot change while the model runs; begin a run of a case with another {path}")
+            if self._records is not None:
+                raise CaseError(f"{path} cannot change while output is written; make a branch, or a run without output")
+
+    def _continue_as(self, other: "Simulation") -> None:
+        """Go on with the model, the case and the time of another simulation, which exists no more."""
+        self._free()
+        other._finalizer.detach()
+        vars(self).update({name: each for name, each in vars(other).items() if name != "_use"})
+        self._attach_finalizer()
 
     @by_one_thread
     def snapshot(self) -> Snapshot:
@@ -338,16 +377,19 @@ class Simulation:
             return replace(saved, metadata={**saved.metadata, **of_run})
 
     @by_one_thread
-    def restore(self, saved: Saved) -> None:
-        """Go back, or forward, to a snapshot of this case; also after an error in a step.
+    def restore(self, saved: Saved, case: RunCase | None = None) -> None:
+        """Go back, or forward, to a snapshot of this case, or of another whose state consists of the same arrays.
 
-        Raises CaseError where output is written, since what was written cannot be taken back.
+        Also after an error in a step. Raises CaseError where output is written, which stays as it is.
         """
         with raising_together(self._everybody):
             if self._records is not None:
                 raise CaseError("a simulation that writes into a folder cannot go back; make a branch, or one without")
             if self._closed:
                 self._check_open()
+            if case is not None and case != self.case:
+                self._continue_as(self.branch(saved, case))
+                return
             self._provisional.left = None
             self._model.restore(saved)
             same = saved.metadata.get(CASE_HASH, self.case.hash) == self.case.hash
@@ -365,26 +407,12 @@ class Simulation:
         other = Simulation(self.case if case is None else case, *given, ranks=self._everybody, **named)
         try:
             if other.case != self.case:
-                self._check_same_state(other)
+                check_same_state(self._model, other._model)
             other.restore(self.snapshot() if saved is None else saved)
         except BaseException:
             other.close()
             raise
         return other
-
-    def _check_same_state(self, other: "Simulation") -> None:
-        """Raise CaseError where the state of another simulation consists of other arrays than this one's.
-
-        Of those that are whole the names alone count: some grow as a run goes on. Those beside the state do not.
-        """
-        states = [each.save() for each in (self._model, other._model)]
-        parts = [
-            {(name, array.shape, array.dtype.str) for name, array in each.tiled.items() if not name.startswith(BESIDE)}
-            | {(name,) for name in each.whole}
-            for each in states
-        ]
-        if differ := sorted(parts[0] ^ parts[1], key=str):
-            raise CaseError(f"the other case has another state ({differ[0][0]}); begin a simulation of its own")
 
     @by_one_thread
     def budget(self) -> "xr.Dataset":
@@ -538,24 +566,3 @@ def _case_of(case: RunCase | str | Path, *, allow_code: bool) -> RunCase:
         raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
     found = case if isinstance(case, RunCase) else load_case(case)
     return found.allowing_code() if allow_code else found
-
-
-def _read(view: FieldView | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the values of a view in double precision."""
-    if not isinstance(view, FieldView):
-        return view
-    values = np.empty(view.shape)
-    view.copy_to(values, slice(None))
-    return values
-
-
-def _is_number(value: object) -> bool:
-    """Return whether a value is one finite number."""
-    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
-    return isinstance(number, Real) and not isinstance(number, bool | np.bool_) and isfinite(number)
-
-
-def _told(value: object) -> str:
-    """Return what ranks tell each other of a value that is to be set: of an array its shape and a checksum."""
-    values = np.asarray(value)
-    return f"{values.shape} {crc32(values.tobytes()):08x}" if values.ndim else repr(value)

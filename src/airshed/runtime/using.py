@@ -1,4 +1,4 @@
-"""Threads and a simulation: one at a time uses it, those beside it get their turns, and all end when it is freed."""
+"""Threads and a simulation: one at a time uses it, others get their turns, and all end when it is freed."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,36 +10,54 @@ from airshed.core.errors import CaseError
 from airshed.parallel.communicator import Communicator, MpiRanks
 
 if TYPE_CHECKING:
+    from threading import RLock
+
     from airshed.runtime.model import Model
     from airshed.runtime.records import RunRecords
+    from airshed.runtime.simulation import Simulation
 
 _TURN: Final = 2e-4  # s
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-
-
 Owner = TypeVar("Owner")
 
 
-def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
-    """Return a method that refuses, by CaseError, a thread while another one is in such a method of the same object.
+@contextmanager
+def one_thread(lock: "RLock") -> Iterator[None]:
+    """Refuse, by CaseError, a thread while another one is in a block with the same lock.
 
     The state changes during a step, so another thread would read values of no time. Calls of the same thread, as in an
-    observer, are allowed. The object has the lock ``_use``.
+    observer, are allowed.
     """
+    if not lock.acquire(blocking=False):
+        raise CaseError("another thread is using this simulation; wait for it, or make one for each thread")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
+    """Return a method that one thread at a time may call, see :func:`one_thread`. The object has the lock ``_use``."""
 
     @wraps(method)
     def alone(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        lock = self._use  # type: ignore[attr-defined]
-        if not lock.acquire(blocking=False):
-            raise CaseError("another thread is using this simulation; wait for it, or make one for each thread")
-        try:
+        with one_thread(self._use):  # type: ignore[attr-defined]
             return method(self, *args, **kwargs)
-        finally:
-            lock.release()
 
     return alone
+
+
+@contextmanager
+def closed_on_error(simulation: "Simulation | None") -> Iterator[None]:
+    """Close a simulation where a block raises."""
+    try:
+        yield
+    except BaseException:
+        if simulation is not None:
+            simulation.close()
+        raise
 
 
 def free_unreferenced(ranks: Communicator, stack: ExitStack, records: "RunRecords | None", model: "Model") -> None:

@@ -16,12 +16,11 @@ from starlette.exceptions import HTTPException
 from airshed.core.errors import AirshedError
 from airshed.core.version import __version__
 from airshed.serve import types
-from airshed.serve.asked import DefectError
-from airshed.serve.asking import Asking, NotThereError, NotYetError
+from airshed.serve.access import Client, ControlledError
 from airshed.serve.catalogue import case_of, catalogue
-from airshed.serve.data_api import data_routes, file_routes
-from airshed.serve.document import schemas
-from airshed.serve.lease import Client, ControlledError
+from airshed.serve.data import data_routes, file_routes
+from airshed.serve.requests import DefectError, NotThereError, NotYetError, Requests
+from airshed.serve.schema import schemas
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429, 503)
@@ -32,7 +31,7 @@ _COMMANDS = (
 )  # fmt: skip
 
 
-def application(asking: Asking) -> FastAPI:
+def application(requests: Requests) -> FastAPI:
     """Return the application of a server."""
     app = FastAPI(
         title="Airshed live", version=__version__, docs_url=None, redoc_url=None, openapi_url=None,
@@ -42,10 +41,10 @@ def application(asking: Asking) -> FastAPI:
     app.add_exception_handler(Exception, _defect)
     app.add_exception_handler(HTTPException, _no_route)
     app.add_exception_handler(RequestValidationError, _wrong_type)
-    app.include_router(_server(asking))
-    app.include_router(_session(asking))
-    app.include_router(data_routes(asking))
-    app.include_router(file_routes(asking))
+    app.include_router(_server(requests))
+    app.include_router(_session(requests))
+    app.include_router(data_routes(requests))
+    app.include_router(file_routes(requests))
     _with_messages(app)
     return app
 
@@ -61,13 +60,13 @@ async def client(
 Asker = Annotated[Client, Depends(client)]
 
 
-def _server(asking: Asking) -> APIRouter:
-    routes, engine = APIRouter(prefix="/api"), asking.engine
+def _server(requests: Requests) -> APIRouter:
+    routes, engine = APIRouter(prefix="/api"), requests.engine
 
     @routes.get("/info")
     async def server() -> types.ServerInfo:
         """Return the server and its sessions."""
-        return types.ServerInfo(version=__version__, sessions=_states(asking), limits=engine.limits.told())
+        return types.ServerInfo(version=__version__, sessions=_states(requests), limits=engine.limits.by_name())
 
     @routes.get("/cases")
     def cases() -> list[types.CaseEntry]:
@@ -77,98 +76,100 @@ def _server(asking: Asking) -> APIRouter:
     @routes.get("/sessions")
     async def sessions() -> list[types.SessionState]:
         """Return where all sessions stand."""
-        return _states(asking)
+        return _states(requests)
 
     @routes.post("/sessions")
     async def begin(wanted: types.OpenSession) -> types.SessionState:
         """Begin a session of a case; the answer comes when its model is ready."""
         case = await asyncio.to_thread(case_of, wanted, engine.limits)  # others are answered meanwhile
-        return await asking.open(case)
+        return await requests.open(case)
 
     return routes
 
 
-def _states(asking: Asking) -> list[types.SessionState]:
-    return [each.view() for each in list(asking.engine.sessions.values())]
+def _states(requests: Requests) -> list[types.SessionState]:
+    return [each.view() for each in list(requests.engine.sessions.values())]
 
 
-def _session(asking: Asking) -> APIRouter:
+def _session(requests: Requests) -> APIRouter:
     routes = APIRouter(prefix="/api/sessions/{session}")
 
     @routes.get("", response_model=types.SessionState)
     async def state(session: str) -> Response:
         """Return where a session stands."""
-        return _told(asking.session(session).view())
+        return _json(requests.session(session).view())
 
     @routes.delete("")
     async def end(session: str, asker: Asker) -> None:
         """End a session."""
-        await asking.close(session, asker)
+        await requests.close(session, asker)
 
     @routes.get("/info")
     async def info(session: str) -> types.ModelInfo:
         """Return all there is to know about the model."""
-        return await asking.info(session)
+        return await requests.info(session)
 
     @routes.get("/summary", response_model=types.Summary)
     async def summary(session: str) -> Response:
         """Return what happened so far: budgets, extremes, input, where the time went."""
-        return _told(await asking.summary(session))
+        return _json(await requests.summary(session))
 
     @routes.get("/snapshots")
     async def snapshots(session: str) -> list[types.SnapshotInfo]:
         """Return the snapshots that are kept."""
-        return asking.session(session).snapshots
+        return requests.session(session).snapshots
 
     @routes.get("/log")
     async def log(session: str, since: Annotated[int, Query(ge=0, le=2**31)] = 0) -> list[types.LogEntry]:
         """Return the log of commands from a number on."""
-        return asking.session(session).log[since:]
+        return requests.session(session).log[since:]
 
     @routes.post("/commands", response_model=types.Result)
     async def command(session: str, command: types.Command, asker: Asker) -> Response:
         """Do what any command says."""
-        return _told(await asking.command(session, command, asker))
+        return _json(await requests.command(session, command, asker))
 
     for kind in _COMMANDS:
         name = kind.model_fields["kind"].default
-        routes.post(f"/{name}", name=name, description=kind.__doc__, response_model=types.Result)(_route(asking, kind))
-    _control(routes, asking)
+        routes.post(f"/{name}", name=name, description=kind.__doc__, response_model=types.Result)(
+            _route(requests, kind)
+        )
+    _control(routes, requests)
     return routes
 
 
-def _told(document: types.Document) -> Response:
+def _json(document: types.Document) -> Response:
     """Return a document as it is: FastAPI would check once more what was just made."""
     return Response(document.model_dump_json(), media_type="application/json")
 
 
-def _route(asking: Asking, kind: type[types.Document]) -> Callable[..., Any]:
+def _route(requests: Requests, kind: type[types.Document]) -> Callable[..., Any]:
     async def command(session: str, command: Any, asker: Asker) -> Response:
-        return _told(await asking.command(session, command, asker))
+        return _json(await requests.command(session, command, asker))
 
     command.__annotations__["command"] = kind
     return command
 
 
-def _control(routes: APIRouter, asking: Asking) -> None:
+def _control(routes: APIRouter, requests: Requests) -> None:
     @routes.get("/control")
     async def controller(session: str, asker: Asker) -> types.Control:
         """Return who controls a session."""
-        return asking.session(session).lease.told(asker)
+        return requests.session(session).lease.state_for(asker)
 
     @routes.post("/control")
     async def ask(session: str, wanted: types.AskControl, asker: Asker) -> types.Control:
         """Take control if nobody has it, or ask for it."""
-        told = asking.session(session).lease.ask(asker, ask=wanted.ask)
-        asking.tell_control(session)
-        return told
+        control = requests.session(session).lease.ask(asker, ask=wanted.ask)
+        requests.publish_control(session)
+        return control
 
     @routes.delete("/control")
     async def give_up(session: str, asker: Asker) -> types.Control:
         """Give control up."""
-        told = asking.session(session).lease.give_up(asker)
-        asking.tell_control(session)
-        return told
+        control = requests.session(session).lease.give_up(asker)
+        requests.publish_control(session)
+        return control
 
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:

@@ -1,21 +1,22 @@
 """The cases that a client may open: those of the catalogue by name, or the text of one, without code or paths."""
 
 import tomllib
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from airshed.case.case import RunCase
+from airshed.case.patch import patch_document
 from airshed.case.places import shipped_cases
-from airshed.case.toml import is_too_deep, override, read_toml
+from airshed.case.toml import is_too_deep, read_toml
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.files import resource
 from airshed.core.text import suggestion
 from airshed.core.toml_text import parse_toml
 from airshed.kernels.host import usable_cores
 from airshed.runtime.registry import load_case, model_kind
-from airshed.serve.allowed import check_text, texts
-from airshed.serve.limits import Limits
+from airshed.serve.access import Limits
 from airshed.serve.types import CaseEntry, OpenSession
 
 
@@ -46,9 +47,8 @@ def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
         raise CaseError("name a case of the catalogue, or send the text of one")
     data = _parsed(wanted.toml) if wanted.toml is not None else read_toml(_inside(base) / "case.toml")[0]
     sent: dict[str, Any] = _parsed(wanted.toml) if wanted.toml is not None else {}
-    for assignment in wanted.settings:
-        override(sent, assignment)
-        override(data, assignment)
+    patch_document(sent, wanted.changes)
+    patch_document(data, wanted.changes)
     if is_too_deep(sent):
         raise CaseError("the case cannot be read: its tables nest too deeply")
     for text in set(texts(sent)):
@@ -57,7 +57,7 @@ def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
     if name is not None and not isinstance(name, str):
         raise CaseError(f"model = {name!r} must be the name of a model in quotes")
     if wanted.toml is None:
-        case = load_case(_inside(base), wanted.settings)
+        case = load_case(_inside(base), wanted.changes)
     else:
         case = model_kind(name).case.from_dict(data, base or resource("cases"))
     _check_size(case, limits)
@@ -93,3 +93,76 @@ def _parsed(text: str) -> dict[str, Any]:
         raise CaseError(f"the text is no TOML: {error}") from None
     except RecursionError:
         raise CaseError("the text is no TOML that can be read: it nests too deeply") from None
+
+
+_LONGEST: Final = 4000
+"""Characters of a text; no path can be longer, and to resolve one would take long."""
+
+
+def texts(node: Any) -> Iterator[str]:
+    """Yield all texts of a case, keys too."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield from texts(key)
+            yield from texts(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from texts(value)
+
+
+def check_patch(patch: Mapping[str, Any], case: RunCase) -> None:
+    """Raise CaseError for a patch that a client may not apply to a case: a text in it may name another file."""
+    known = set(texts(case.to_dict()))
+    for text in texts({**patch, "": [part for path in patch for part in path.split(".")]}):
+        check_text(text, case.base, known)
+
+
+def check_text(text: str, base: Path | None, known: Collection[str] = ()) -> None:
+    """Raise CaseError for what, taken as a path, leads out of the catalogue, or to another machine.
+
+    base   the folder of the case
+    known  texts that the case has already
+    """
+    if text in known:
+        return
+    if len(text) > _LONGEST:
+        raise CaseError(f"a text of {len(text)} characters is too long; a client may send {_LONGEST}")
+    roots = [_mechanisms(), *([] if base is None else [base.resolve()])]
+    start = base or resource("cases")
+    try:
+        place = (start / text).resolve()
+    except (OSError, ValueError, RuntimeError):
+        place = Path("/")
+    within = any(place == root or root in place.parents for root in roots)
+    is_plain = base is None and not any(each in text for each in "/\\")
+    if (
+        text.startswith("~")
+        or "://" in text
+        or "\0" in text
+        or not (within or is_plain or _is_unit(text, place, start))
+    ):
+        raise CaseError(f"{text[:100]!r} may name a file outside the catalogue; a client may name none of those")
+
+
+@cache
+def _mechanisms() -> Path:
+    return resource("mechanisms").resolve()
+
+
+def _is_unit(text: str, place: Path, start: Path) -> bool:
+    """Whether a text with a slash is a plain one, such as "1 kg/s": it names nothing that is there."""
+    return (
+        not text.startswith(("/", "\\", "-"))
+        and ".." not in text
+        and start.resolve() in place.parents
+        and not _is_there(place)
+    )
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        return place.exists()
+    except OSError:  # no file has a name as long as that
+        return False

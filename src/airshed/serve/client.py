@@ -58,7 +58,7 @@ class Remote:
 
         remote = airshed.connect("http://127.0.0.1:8017/#token=...")
         remote.run(until="6 h")
-        remote.set("emissions.scale.NOx", 0.5)
+        remote.set({"emissions.scale.NOx": 0.5})
         remote["O3"].sel(level=10, method="nearest").plot()
 
     certificate  file with a certificate that is trusted besides those that the system trusts, for https
@@ -122,9 +122,9 @@ class Remote:
         """Go back to the start of the case."""
         return self._do(types.Restart).state
 
-    def set(self, name: str, value: float | str) -> types.SessionState:
-        """Set a settable field; dots in its name stand for underscores."""
-        return self._do(types.Set, name=name, value=value).state
+    def set(self, changes: Mapping[str, Any]) -> types.SessionState:
+        """Change settings by their paths and settable fields by their names, all or none, as Simulation.set does."""
+        return self._do(types.Set, changes=dict(changes)).state
 
     def release(self, species: str, place: tuple[float, float], rate: float, **given: Any) -> types.SessionState:
         """Let a species out at a place (lon, lat) from now on, at a rate [kg/s]; `given`: types.Release."""
@@ -148,7 +148,7 @@ class Remote:
         """Go back, or forward, to a snapshot."""
         return self._do(types.Restore, snapshot=snapshot).state
 
-    def branch(self, snapshot: str | None = None, changes: Mapping[str, float | str] | None = None) -> "Remote":
+    def branch(self, snapshot: str | None = None, changes: Mapping[str, Any] | None = None) -> "Remote":
         """Return a new session that goes on from a snapshot, by default from now, with changes."""
         state = self._do(types.Branch, snapshot=snapshot, changes=dict(changes or {})).branch
         assert state is not None

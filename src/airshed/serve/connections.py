@@ -7,15 +7,16 @@ too many the one that has been silent longest ends.
 
 import asyncio
 import resource
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import h11
+from fastapi import WebSocket
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from airshed.serve.limits import Limits
-
-CONNECTION: Final = "connection"
-"""Where the state of a request holds its connection."""
+from airshed.serve.access import CONNECTION, Limits
 
 
 class _BoundedConnection(H11Protocol):
@@ -111,3 +112,32 @@ class _BoundedConnection(H11Protocol):
 def bounded(limits: Limits) -> type[H11Protocol]:
     """Return the protocol of a server whose connections have these limits."""
     return type("_BoundedConnection", (_BoundedConnection,), {"limits": limits})
+
+
+HELLO: Final = 5.0
+"""Seconds for a client to say who it is."""
+
+MOST: Final = 32
+"""Clients at most that have not yet said so."""
+
+
+@dataclass
+class SilentSockets:
+    """The WebSockets of a server that wait for their first message.
+
+    _clocks  of those that wait, in the order in which they came
+    """
+
+    _clocks: deque[asyncio.Timeout] = field(default_factory=deque)
+
+    async def first(self, socket: WebSocket) -> str:
+        """Return the first message of a WebSocket; raises TimeoutError where none comes, or too many others wait."""
+        async with asyncio.timeout(HELLO) as clock:
+            self._clocks.append(clock)
+            if len(self._clocks) > MOST:
+                self._clocks.popleft().reschedule(asyncio.get_running_loop().time())
+            try:
+                return await socket.receive_text()
+            finally:
+                with suppress(ValueError):
+                    self._clocks.remove(clock)

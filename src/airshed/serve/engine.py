@@ -1,11 +1,13 @@
-"""The model's thread: takes what clients ask for between steps, advances sessions in turn, and publishes."""
+"""The model's thread: handles requests between steps, advances sessions in turn, and publishes their states."""
 
 import queue
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,337 +16,397 @@ from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
 from airshed.runtime.using import quick_turns
 from airshed.serve import types
-from airshed.serve.asked import Asked, CommandTo, EndsError, FieldOf, InfoOf, as_told, telling_unkept
-from airshed.serve.folders import MAIN, Began, SessionFolders
-from airshed.serve.gathering import hand_out
-from airshed.serve.goals import Goals
-from airshed.serve.host import Apply, BranchOff, Close, Host, Open, Save, Stop, Summarise, Time
-from airshed.serve.hosted import START, Hosted
-from airshed.serve.keeping import SessionUse
-from airshed.serve.lease import Lease
-from airshed.serve.limits import Limits
-from airshed.serve.opening import Made, Openings, resume_others
-from airshed.serve.replays import Replays
-from airshed.serve.session import Session
-from airshed.serve.tell import info_of, shape_of, state_of, summary_of
+from airshed.serve.access import Lease, Limits
+from airshed.serve.advance import Goals, Replays
+from airshed.serve.description import info_of, shape_of, state_of, summary_of
+from airshed.serve.host import Host, Opening
+from airshed.serve.published import Session
+from airshed.serve.requests import EndsError, Request, as_airshed_error
+from airshed.serve.sessions import START, HostedSession
+from airshed.serve.store import MAIN, SessionFolders, SessionOrigin, SessionUse
 
-_KEEP: Final = 30.0
-"""Seconds of wall time after which the state of a session that runs is kept again."""
+_SAVE: Final = 30.0
+"""Seconds of wall time after which the state of a session that runs is stored again."""
 
-_LOOK: Final = 5.0
-"""Seconds after which a server with nothing to do looks whether sessions are idle."""
+_IDLE_CHECK: Final = 5.0
+"""Seconds after which a server with nothing to do checks whether sessions are idle."""
 
-Told = Callable[[types.Event], None]
+Reply = Future[Any]
 
 
 class Engine:
-    """Owns the models of all sessions, by :meth:`run` in one thread; other threads call the methods that ask.
+    """Owns the models of all sessions, by :meth:`run` in one thread; other threads call the methods that request.
 
-    sessions  what requests read
-    told      is called with what happened, from the model's thread
+    sessions  what HTTP and WebSockets read
+    on_event  is called with each event, from the model's thread
     """
 
     def __init__(self, host: Host, limits: Limits, folder: Path | None = None) -> None:
         self.host, self.limits, self._folders = host, limits, SessionFolders(folder)
         self.sessions: dict[str, Session] = {}
-        self.told: Told = lambda event: None
-        self._asked: queue.SimpleQueue[Asked] = queue.SimpleQueue()
-        self._goals = Goals(host, self._view, self._change, self._keep)
-        self._replays = Replays(host, self._view, self._replayed)
-        self._fields: list[Asked] = []
-        self._kept: dict[str, float] = {}
-        self._openings = Openings(host, self._asked.put)
+        self.on_event: Callable[[types.Event], None] = lambda event: None
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._goals = Goals(host, self._view, self._publish, self._save)
+        self._replays = Replays(host, self._view, self._publish_replay)
+        self._fields: list[tuple[str, str, Reply]] = []
+        self._saved: dict[str, float] = {}
+        self._openings: set[str] = set()
         self._branches = 0
         self._ends = self._left = self.began = False
 
-    # what other threads call
+    # Requests of other threads.
 
     def open(
         self, case: RunCase, name: str | None = None, *, resume: bool = False, accept: bool = False
     ) -> "Future[types.SessionState]":
-        """Ask for a session of a case; with `resume` it goes on from the newest state in its folder.
+        """Request a session of a case; with `resume` it goes on from the newest state in its folder.
 
-        With the main one all others come back that have a state there, unless somebody ended them.
+        With the main one all others come back that have a state there, unless a client ended them.
         """
-        return self._ask(Open(name or "", case, use=SessionUse(resume, accept)))
+        return self._request(self._open, Opening(name or "", case, use=SessionUse(resume, accept)))
 
     def close(self, session: str) -> "Future[None]":
-        """Ask for the end of a session."""
-        return self._ask(Close(session))
+        """Request the end of a session."""
+        return self._request(self._end, session)
 
     def command(self, session: str, command: types.Document, author: str) -> "Future[types.Result]":
-        """Ask for what a command says."""
-        return self._ask(CommandTo(session, command, author))
+        """Request what a command says."""
+        handlers: dict[type, Callable[..., None]] = {
+            types.Step: self._set_goal, types.Run: self._set_goal, types.Pause: self._pause, types.Branch: self._branch,
+            types.Replay: self._replay,
+        }  # fmt: skip
+        request = Request(partial(handlers.get(type(command), self._apply), session, command, author))
+        self._requests.put(request)
+        if self._left:  # the model's thread takes no more
+            self._refuse_all()
+        return request.reply
 
     def field(self, session: str, name: str) -> "Future[Any]":
-        """Ask for a copy of a field at the end of the present step."""
-        return self._ask(FieldOf(session, name))
+        """Request a copy of a field at the end of the present step."""
+        return self._request(self._add_field, session, name)
 
     def info(self, session: str) -> "Future[types.ModelInfo]":
-        """Ask for all there is to know about a session's model."""
-        return self._ask(InfoOf(session))
+        """Request the description of a session's model."""
+        return self._request(self._info, session)
 
     def summary(self, session: str) -> "Future[types.Summary]":
-        """Ask for what happened so far."""
-        return self._ask(Summarise(session))
+        """Request what happened so far."""
+        return self._request(self._summary, session)
 
     def stop(self) -> None:
         """Let :meth:`run` end after the present step; callable from a signal handler."""
         self._ends = True
-        self._asked.put(Asked(None))
+        self._requests.put(Request(lambda reply: None))
 
-    def _ask(self, what: Any) -> "Future[Any]":
-        asked = Asked(what)
-        self._asked.put(asked)
-        if self._left:  # nobody will take it
+    def _request(self, handler: Callable[..., None], *arguments: Any) -> "Future[Any]":
+        """Queue a call of a handler by the model's thread, as `command` does: the arguments, then the reply."""
+        request = Request(partial(handler, *arguments))
+        self._requests.put(request)
+        if self._left:  # the model's thread takes no more
             self._refuse_all()
-        return asked.reply
+        return request.reply
 
-    # what the model's thread does
+    # The loop of the model's thread.
 
     def run(self) -> None:
-        """Do what is asked for, and advance what runs, until :meth:`stop`."""
+        """Handle requests, and advance sessions that run, until :meth:`stop`."""
         try:
             with catching_together(self.host.ranks), quick_turns():
                 while not self._ends:
-                    self._take_all()
-                    hand_out(self._fields, self.host, self.sessions)
-                    self._fields.clear()
+                    wait = 0.0 if self._fields or self._replays.replies else self._goals.rest(_IDLE_CHECK)
+                    while not self._ends and (request := self._next_request(wait)) is not None:
+                        wait = 0.0
+                        try:
+                            request.handle(request.reply)
+                        except Exception as error:
+                            request.reply.set_exception(as_airshed_error(error))
+                    self._copy_fields()
                     self._end_idle()
                     self._take_turns()
         finally:
             self._ends = True
             self._leave()
-        self.host.give(Stop())
+        self.host.stop()
+
+    def _next_request(self, wait: float) -> Request | None:
+        try:
+            return self._requests.get(timeout=wait) if wait else self._requests.get_nowait()
+        except queue.Empty:
+            return None
 
     def _take_turns(self) -> None:
         """Let each session that runs make a step, and each replay a batch of them."""
-        for name in self._goals.sessions:
-            if not self._ends:
-                self._goals.advance(name)
-        for name in self._replays.sessions:
-            if not self._ends:
-                self._replays.go_on(name)
+        for advance, names in (
+            (self._goals.advance, self._goals.goals),
+            (self._replays.advance, self._replays.replies),
+        ):
+            for name in list(names):
+                if not self._ends:
+                    advance(name)
 
-    def _take_all(self) -> None:
-        """Take all that was asked for; where nothing runs, wait for it."""
-        wait = self._rest()
-        while not self._ends:
+    def _add_field(self, session: str, name: str, reply: Reply) -> None:
+        self._fields.append((session, name, reply))
+
+    def _copy_fields(self) -> None:
+        """Copy the requested fields, each once for a version of the state, and answer all requests of it.
+
+        A field that is not there or cannot be gathered, and one of a session that has ended or failed meanwhile, is an
+        error of those requests alone.
+        """
+        requested, self._fields = self._fields, []
+        wanted: dict[str, dict[str, None]] = {}
+        for name, variable, _ in requested:
+            session = self.sessions.get(name)
+            if session and variable in session.shape.variables and session.present(variable) is None:
+                wanted.setdefault(name, {})[variable] = None
+        failed: dict[str, AirshedError] = {}
+        for name, variables in wanted.items():
             try:
-                asked = self._asked.get(timeout=wait) if wait else self._asked.get_nowait()
-            except queue.Empty:
-                return
-            wait = 0.0
-            self._do(asked)
-
-    def _rest(self) -> float:
-        """Return how long [s] the next step can wait: none of a session that runs as fast as it can."""
-        if self._fields or self._replays.sessions:
-            return 0.0
-        return self._goals.rest(_LOOK)
+                self.sessions[name].publish(self.host.give("values", name, tuple(variables)))
+            except Exception as error:
+                failed[name] = as_airshed_error(error)
+        for name, variable, reply in requested:
+            try:
+                if name not in self.sessions:
+                    raise CaseError(f"there is no session {name!r} any more")
+                self.sessions[name].shape.variable(variable)
+                copy = self.sessions[name].present(variable)
+                if copy is None:
+                    raise failed[name]
+                reply.set_result(copy)
+            except AirshedError as error:
+                reply.set_exception(error)
 
     def _end_idle(self) -> None:
         """End sessions that neither run nor have had a client for long; with the last of all the server."""
         if not self.limits.idle:
             return
         late = time.monotonic() - self.limits.idle
-        busy = {*self._goals.sessions, *self._replays.sessions}
+        busy = {*self._goals.goals, *self._replays.replies}
         idle = [name for name, each in self.sessions.items() if name not in busy and each.used < late]
-        if idle and len(idle) == len(self.sessions) and not self._openings.names:
+        if idle and len(idle) == len(self.sessions) and not self._openings:
             self._ends = True
             return
         for name in idle:
-            if name == MAIN:
-                continue  # stays while others are of use
-            with telling_unkept(self.told, name):
-                self._close(name)  # its folder stays: it comes back with --resume
-
-    def _do(self, asked: Asked) -> None:
-        try:
-            match asked.what:
-                case FieldOf():
-                    self._fields.append(asked)
-                case Open():
-                    self._open(asked)
-                case Made():
-                    self._made(asked)
-                case Close():
-                    self._session(asked.what.session)
-                    self._folders.forget(asked.what.session)
-                    self._close(asked.what.session)
-                    self._folders.remove(asked.what.session)
-                    asked.reply.set_result(None)
-                case InfoOf():
-                    asked.reply.set_result(self._info(asked.what.session))
-                case Summarise():
-                    state = self._session(asked.what.session).view()
-                    asked.reply.set_result(summary_of(self.host.give(asked.what), state))
-                case CommandTo():
-                    self._command(asked.what, asked.reply)
-        except Exception as error:
-            asked.reply.set_exception(as_told(error))
+            if name != MAIN:  # which stays while others are in use
+                with self._reporting_unsaved(name):
+                    self._close(name)  # its folder stays: it comes back with --resume
 
     def _leave(self) -> None:
-        """Answer all who still wait."""
-        for name in self._goals.sessions:
+        """Answer all requests that still wait."""
+        for name in list(self._goals.goals):
             self._goals.end(name)
-        for name in self._replays.sessions:
+        for name in list(self._replays.replies):
             self._replays.refuse(name, EndsError())
-        for asked in self._fields:
-            asked.reply.set_exception(EndsError())
+        for _, _, reply in self._fields:
+            reply.set_exception(EndsError())
         self._left = True
         self._refuse_all()
 
     def _refuse_all(self) -> None:
-        """Answer what is asked for when nobody does it any more; also from other threads."""
-        with suppress(queue.Empty):
-            while True:
-                asked = self._asked.get_nowait()
-                if isinstance(asked.what, Made) and isinstance(asked.what.result, Hosted):
-                    self.host.sessions[asked.what.order.session] = asked.what.result  # all ranks close them together
-                asked.reply.set_exception(EndsError())
+        """Refuse requests that came after the end; also called by other threads."""
+        while (request := self._next_request(0.0)) is not None:
+            if request.prepared is not None:  # all ranks close it together
+                self.host.sessions[request.prepared[0]] = request.prepared[1]
+            request.reply.set_exception(EndsError())
 
-    def _new_name(self) -> str:
-        while True:
-            self._branches += 1
-            name = f"b{self._branches}"
-            if not (name in self.sessions or name in self._openings.names or self._folders.is_taken(name)):
-                return name
+    # Sessions begin and end.
 
-    def _check_room(self) -> None:
-        there = len(self.sessions) + len(self._openings.names)
-        if there >= self.limits.sessions:
-            raise CaseError(f"there are {there} sessions, no more are allowed; end one")
+    def _open(self, opening: Opening, reply: Reply) -> None:
+        """Prepare a session: on one rank in a thread of its own; several ranks, which do all together, stop for it."""
+        self._check_count()
+        name = opening.session or self._new_name()
+        opening = replace(opening, session=name, folder=self._folders.of(name))
+        self._openings.add(name)
+        if self.host.ranks.handle is None:
+            prepare = partial(self.host.prepare, opening)
+            threading.Thread(target=self._prepare, args=(prepare, opening, reply), daemon=True).start()
+        else:
+            self._prepare(partial(self.host.give, "open", name, opening), opening, reply)
 
-    def _open(self, asked: Asked) -> None:
-        self._check_room()
-        name = asked.what.session or self._new_name()
-        self._openings.start(replace(asked.what, session=name, folder=self._folders.of(name)), asked.reply)
+    def _prepare(self, prepare: Callable[[], HostedSession], opening: Opening, reply: Reply) -> None:
+        try:
+            result: HostedSession | AirshedError = prepare()
+        except Exception as error:
+            result = as_airshed_error(error)
+        prepared = (opening.session, result) if isinstance(result, HostedSession) else None
+        self._requests.put(Request(partial(self._begin_prepared, opening, result), reply, prepared))
+        if self._left:
+            self._refuse_all()
 
-    def _made(self, asked: Asked) -> None:
-        """Let a session begin that is ready."""
-        order, result = asked.what.order, asked.what.result
-        self._openings.names.discard(order.session)
+    def _begin_prepared(self, opening: Opening, result: HostedSession | AirshedError, reply: Reply) -> None:
+        """Begin a session that is ready; with the main one that is resumed, all others that were there."""
+        self._openings.discard(opening.session)
         if isinstance(result, AirshedError):
             raise result
-        self.host.sessions[order.session] = result
-        if order.use.resume and order.session == MAIN:
-            resume_others(self._folders, result, order.use, self._ask)
-        asked.reply.set_result(self._begin(order.session, result))
+        self.host.sessions[opening.session] = result
+        if opening.use.resume and opening.session == MAIN:
+            for origin in self._folders.others(result.snapshot(START).case):
+                if isinstance(origin, str):
+                    result.notices.append(origin)
+                else:
+                    other = Opening(origin.name, origin.case, use=opening.use, parent=origin.parent)
+                    self._request(self._open, other).add_done_callback(partial(_note_failure, result, origin.name))
+        reply.set_result(self._begin(opening.session, result))
 
-    def _begin(self, name: str, hosted: Hosted) -> types.SessionState:
+    def _begin(self, name: str, hosted: HostedSession) -> types.SessionState:
         try:
-            self._folders.note(Began(name, hosted.kept(START).case, hosted.parent))
+            self._folders.note(SessionOrigin(name, hosted.snapshot(START).case, hosted.parent))
         except BaseException:
-            self.host.give(Close(name))  # nobody could ever ask for it
+            self.host.give("close", name)  # no client could ever request it
             raise
-        state = state_of(name, hosted)
-        self.sessions[name] = Session(shape_of(hosted), state, Lease(self.limits.lease), history=hosted.keeper.history)
+        self.sessions[name] = Session(
+            shape_of(hosted), state_of(name, hosted), Lease(self.limits.lease), history=hosted.store.history
+        )
         self.began = True
-        self._renew(name)
-        self._tell("opened", name)
+        self._publish_log(name)
+        self._event("opened", name)
         return self.sessions[name].view()
+
+    def _end(self, name: str, reply: Reply) -> None:
+        self._session(name)
+        self._folders.forget(name)
+        self._close(name)
+        self._folders.remove(name)
+        reply.set_result(None)
 
     def _close(self, name: str) -> None:
         self._goals.end(name)
         self._replays.refuse(name, CaseError(f"session {name} has ended"))
         del self.sessions[name]
         try:
-            self.host.give(Close(name))
+            self.host.give("close", name)
         finally:
-            self._tell("closed", name)
+            self._event("closed", name)
+
+    def _new_name(self) -> str:
+        while True:
+            self._branches += 1
+            name = f"b{self._branches}"
+            if not (name in self.sessions or name in self._openings or self._folders.is_taken(name)):
+                return name
+
+    def _check_count(self) -> None:
+        there = len(self.sessions) + len(self._openings)
+        if there >= self.limits.sessions:
+            raise CaseError(f"there are {there} sessions, no more are allowed; end one")
 
     def _session(self, name: str) -> Session:
         if name not in self.sessions:
             raise CaseError(f"there is no session {name!r}; there are: {', '.join(self.sessions) or 'none'}")
         return self.sessions[name]
 
-    def _view(self, name: str) -> types.SessionState:
-        return self.sessions[name].view()
+    # Handlers of commands and questions.
 
-    def _info(self, name: str) -> types.ModelInfo:
+    def _info(self, name: str, reply: Reply) -> None:
         session = self._session(name)
-        return info_of(self.host.sessions[name], session.shape, session.view(), self.host.give(Time(name)))
+        timings = self.host.give("timings", name)
+        reply.set_result(info_of(self.host.sessions[name], session.shape, session.view(), timings))
 
-    def _command(self, asked: CommandTo, reply: "Future[types.Result]") -> None:
-        session, command = self._session(asked.session), asked.command
-        session.used = time.monotonic()
-        match command:
-            case types.Step() | types.Run():
-                self._goals.set(asked.session, command, reply)
-                return
-            case types.Pause():
-                self._goals.end(asked.session)
-                made: dict[str, Any] = {}  # and the state is the one it was
-            case types.Branch():
-                made = {"branch": self._branch(asked.session, command, asked.author)}
-            case types.Replay():
-                self._replays.ask(asked.session, reply)
-                return
-            case _:
-                made = self._apply(asked)
-        reply.set_result(types.Result(state=session.view(), **made))
+    def _summary(self, name: str, reply: Reply) -> None:
+        state = self._session(name).view()
+        reply.set_result(summary_of(self.host.give("summary", name), state))
 
-    def _branch(self, parent: str, command: types.Branch, author: str) -> types.SessionState:
-        self._check_room()
+    def _set_goal(self, name: str, command: types.Step | types.Run, author: str, reply: Reply) -> None:
+        self._session(name).used = time.monotonic()
+        self._goals.set(name, command, reply)
+
+    def _pause(self, name: str, command: types.Pause, author: str, reply: Reply) -> None:
+        self._session(name).used = time.monotonic()
+        self._goals.end(name)
+        reply.set_result(types.Result(state=self._view(name)))
+
+    def _replay(self, name: str, command: types.Replay, author: str, reply: Reply) -> None:
+        self._session(name).used = time.monotonic()
+        self._replays.replies.setdefault(name, []).append(reply)
+
+    def _branch(self, parent: str, command: types.Branch, author: str, reply: Reply) -> None:
+        self._session(parent).used = time.monotonic()
+        self._check_count()
         name = self._new_name()
         try:
-            return self._begin(name, self.host.give(BranchOff(parent, name, command, author, self._folders.of(name))))
+            hosted = self.host.give("branch", name, parent, command, author, self._folders.of(name))
+            branch = self._begin(name, hosted)
         except BaseException:
             self._folders.remove(name)
             raise
+        reply.set_result(types.Result(state=self._view(parent), branch=branch))
 
-    def _apply(self, asked: CommandTo) -> dict[str, Any]:
-        hosted = self.host.sessions[asked.session]
+    def _apply(self, name: str, command: types.Document, author: str, reply: Reply) -> None:
+        """Apply a command that changes the state or its snapshots, and publish the result."""
+        session = self._session(name)
+        session.used = time.monotonic()
+        hosted = self.host.sessions[name]
+        self._check_log(name, hosted, command)
+        model = hosted.simulation.model
+        taken = self.host.give("apply", name, command, author)
+        if hosted.simulation.model is not model:  # another model may have other fields
+            session.shape = shape_of(hosted)
+        self._publish_log(name)
+        self.on_event(types.Event(event="log", session=name, entry=hosted.log[-1]))
+        self._publish(name, changed=not isinstance(command, types.Snapshot | types.Forget))
+        reply.set_result(types.Result(state=session.view(), snapshot=taken))
+
+    def _check_log(self, name: str, hosted: HostedSession, command: types.Document) -> None:
+        """Raise CaseError where the log or the snapshots would exceed the limits."""
         if len(hosted.log) >= self.limits.log:
-            raise CaseError(f"the log of {asked.session} holds {len(hosted.log)} commands and takes no more; end it")
+            raise CaseError(f"the log of {name} holds {len(hosted.log)} commands and takes no more; end it")
         if hosted.log_bytes >= self.limits.log_bytes:
-            raise CaseError(f"the log of {asked.session} has {hosted.log_bytes} bytes and takes no more; end it")
-        if isinstance(asked.command, types.Snapshot):
-            self._check_snapshots(hosted)
-        before = hosted.simulation
-        kept = self.host.give(Apply(asked.session, asked.command, asked.author))
-        if hosted.simulation is not before:  # another model may have other fields
-            self.sessions[asked.session].shape = shape_of(hosted)
-        self._renew(asked.session)
-        self.told(types.Event(event="log", session=asked.session, entry=hosted.log[-1]))
-        self._change(asked.session, changed=not isinstance(asked.command, types.Snapshot | types.Forget))
-        return {"snapshot": kept}
+            raise CaseError(f"the log of {name} has {hosted.log_bytes} bytes and takes no more; end it")
+        if isinstance(command, types.Snapshot):
+            stored = [each for session in self.host.sessions.values() for each in session.snapshots.values()]
+            total = sum({id(each): each.about.bytes for each in stored}.values())
+            if len(hosted.snapshots) >= self.limits.snapshots or total >= self.limits.snapshot_bytes:
+                raise CaseError(f"{len(hosted.snapshots)} snapshots are kept, no more are allowed; forget one")
 
-    def _check_snapshots(self, hosted: Hosted) -> None:
-        held = {id(kept): kept.about.bytes for each in self.host.sessions.values() for kept in each.snapshots.values()}
-        if len(hosted.snapshots) >= self.limits.snapshots or sum(held.values()) >= self.limits.snapshot_bytes:
-            raise CaseError(f"{len(hosted.snapshots)} snapshots are kept, no more are allowed; forget one")
+    # What is published.
 
-    def _replayed(self, name: str, step: int | None) -> None:
-        """Tell the step that a replay has reached; None where none is under way."""
-        session = self.sessions[name]
-        session.state = session.state.model_copy(update={"replayed": step})
-        self._tell("state", name)
+    def _view(self, name: str) -> types.SessionState:
+        return self.sessions[name].view()
 
-    def _keep(self, name: str) -> None:
-        """Keep the state of a session that runs on disk, every now and then: the clock of rank 0 decides."""
-        now = time.monotonic()
-        if self._folders.folder is not None and now - self._kept.setdefault(name, now) > _KEEP:
-            self._kept[name] = now
-            with telling_unkept(self.told, name):  # a full disk is no reason to lose the run
-                self.host.give(Save(name))
-
-    def _change(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
+    def _publish(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
         """Publish the state of a session, of a new version if it changed; one that failed stays so until then."""
         session = self.sessions[name]
         error = error if changed else session.state.error
         version = session.state.version + (1 if changed else 0)
-        goal = self._goals.of(name)
-        state = state_of(name, self.host.sessions[name], goal, version=version, error=error)
+        state = state_of(name, self.host.sessions[name], self._goals.goals.get(name), version=version, error=error)
         session.state = state.model_copy(update={"replayed": session.state.replayed})
-        self._tell("state", name)
+        self._event("state", name)
 
-    def _renew(self, name: str) -> None:
+    def _publish_replay(self, name: str, step: int | None) -> None:
+        """Publish the step that a replay has reached; None where none is under way."""
+        session = self.sessions[name]
+        session.state = session.state.model_copy(update={"replayed": step})
+        self._event("state", name)
+
+    def _publish_log(self, name: str) -> None:
         hosted, session = self.host.sessions[name], self.sessions[name]
         session.log = list(hosted.log)
         session.snapshots = [each.about for each in hosted.snapshots.values()]
 
-    def _tell(self, event: Any, name: str) -> None:
+    def _event(self, event: Any, name: str) -> None:
         session = self.sessions.get(name)
-        self.told(types.Event(event=event, session=name, state=None if session is None else session.view()))
+        self.on_event(types.Event(event=event, session=name, state=None if session is None else session.view()))
+
+    def _save(self, name: str) -> None:
+        """Store the state of a session that runs on disk, now and then: the clock of rank 0 decides."""
+        now = time.monotonic()
+        if self._folders.folder is not None and now - self._saved.setdefault(name, now) > _SAVE:
+            self._saved[name] = now
+            with self._reporting_unsaved(name):  # a full disk is no reason to lose the run
+                self.host.give("save", name)
+
+    @contextmanager
+    def _reporting_unsaved(self, name: str) -> Any:
+        """Publish that the state of a session was not stored, and why, where a block raises that."""
+        try:
+            yield
+        except Exception as error:
+            why = as_airshed_error(error)
+            problem = types.Problem(error=type(why).__name__, message=f"session {name} was not kept: {why}")
+            self.on_event(types.Event(event="problem", session=name, problem=problem))
+
+
+def _note_failure(main: HostedSession, name: str, opened: "Future[Any]") -> None:
+    if opened.exception() is not None:
+        main.notices.append(f"session {name} cannot come back: {opened.exception()}")

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, get_args
 from uuid import uuid4
 
@@ -14,13 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from airshed.core.errors import AirshedError
 from airshed.serve import types
-from airshed.serve.asked import as_told
-from airshed.serve.asking import Asking
+from airshed.serve.access import Bucket, Client, Gate, RefusedError
+from airshed.serve.connections import SilentSockets
 from airshed.serve.frames import frame
-from airshed.serve.lease import Client
-from airshed.serve.security import Bucket, Gate, RefusedError
-from airshed.serve.session import Copy, Selection
-from airshed.serve.silent import Silent
+from airshed.serve.published import Copy, Selection
+from airshed.serve.requests import Requests, as_airshed_error
 
 _EVENTS: Final = 1000
 """Events that wait for a client at most; older ones are lost, and its log shows that."""
@@ -33,7 +32,7 @@ _MESSAGES: tuple[type[types.Document], ...] = get_args(types.ClientMessage)
 
 
 @dataclass
-class _Watched:
+class _FrameSubscription:
     """A subscription, the version sent last, and when."""
 
     wanted: types.Subscription
@@ -49,7 +48,7 @@ class _Watched:
 
 
 @dataclass
-class _Summed:
+class _SummarySubscription:
     """A subscription to summaries, the version of the state that was summed up last, and when."""
 
     wanted: types.Budgets
@@ -62,19 +61,19 @@ class Connection:
     """One client's WebSocket. One task reads, one sends; what is to be sent is bounded."""
 
     socket: WebSocket
-    asking: Asking
+    requests: Requests
     client: Client
     bucket: Bucket
-    watched: dict[str, _Watched] = field(default_factory=dict)
-    summed: dict[str, _Summed] = field(default_factory=dict)
+    watched: dict[str, _FrameSubscription] = field(default_factory=dict)
+    summed: dict[str, _SummarySubscription] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     _events: deque[str] = field(default_factory=lambda: deque(maxlen=_EVENTS))
     _states: dict[str, str] = field(default_factory=dict)
     _stated: float = 0.0
-    _commands: set[asyncio.Task[None]] = field(default_factory=set)
+    _commands: set[asyncio.Task[types.Result]] = field(default_factory=set)
 
-    def tell(self, event: types.Event, text: str) -> None:
-        """Take an event to send, and its text, which all connections share; of states of a session the newest alone."""
+    def add_event(self, event: types.Event, text: str) -> None:
+        """Queue an event, and its text, which all connections share; of states of a session the newest alone."""
         if event.event == "state" and event.session is not None:
             self._states[event.session] = text
         else:
@@ -83,7 +82,7 @@ class Connection:
 
     async def run(self) -> None:
         """Talk until one side ends it."""
-        for session in list(self.asking.engine.sessions.values()):
+        for session in list(self.requests.engine.sessions.values()):
             self._events.append(_text(self._hello(session.view())))
         if not self._events:
             self._events.append(_text(self._hello(None)))
@@ -94,7 +93,7 @@ class Connection:
         finally:
             for task in (*talk, *self._commands):
                 task.cancel()
-                with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                with suppress(asyncio.CancelledError, AirshedError, WebSocketDisconnect, RuntimeError):
                     await task
 
     def _hello(self, state: types.SessionState | None) -> types.Event:
@@ -113,7 +112,15 @@ class Connection:
                 await self.socket.close(1008, "too many messages")
                 return
             try:
-                self._read(_MESSAGE.validate_json(text or ""))
+                message = _MESSAGE.validate_json(text or "")
+                if not isinstance(message, types.Commanding):
+                    self._subscribe(message)
+                elif len(self._commands) >= self.requests.engine.limits.subscriptions:
+                    self._wrong(message.id, "CaseError", "too many commands wait; wait for their replies")
+                else:
+                    task = asyncio.create_task(self.requests.command(message.session, message.command, self.client))
+                    self._commands.add(task)
+                    task.add_done_callback(partial(self._reply, message.id))
             except ValidationError as error:
                 self._wrong(_identity(text or ""), "TypeError", _words(error, text or ""))
             except AirshedError as error:
@@ -124,34 +131,31 @@ class Connection:
         problem = types.Problem(error=kind, message=message)
         self._events.append(_text(types.Reply(reply=reply, ok=False, problem=problem)))
 
-    def _read(self, message: Any) -> None:
+    def _subscribe(self, message: Any) -> None:
         match message:
             case types.Subscribe(subscribe=wanted):
-                if len(self.watched) >= self.asking.engine.limits.subscriptions and wanted.id not in self.watched:
+                if len(self.watched) >= self.requests.engine.limits.subscriptions and wanted.id not in self.watched:
                     self._wrong(wanted.id, "CaseError", f"no more than {len(self.watched)} subscriptions; end one")
                 else:
-                    self.watched[wanted.id] = _Watched(wanted, -1 if wanted.since is None else wanted.since)
+                    self.watched[wanted.id] = _FrameSubscription(wanted, -1 if wanted.since is None else wanted.since)
             case types.Unsubscribe(unsubscribe=name):
                 self.watched.pop(name, None)
             case types.SubscribeBudgets(subscribe_budgets=wanted):
-                self.asking.session(wanted.session)
-                self.summed[wanted.session] = _Summed(wanted)
+                self.requests.session(wanted.session)
+                self.summed[wanted.session] = _SummarySubscription(wanted)
             case types.UnsubscribeBudgets(unsubscribe_budgets=name):
                 self.summed.pop(name, None)
-            case types.Commanding():
-                if len(self._commands) >= self.asking.engine.limits.subscriptions:
-                    self._wrong(message.id, "CaseError", "too many commands wait; wait for their replies")
-                    return
-                task = asyncio.create_task(self._command(message))
-                self._commands.add(task)
-                task.add_done_callback(self._commands.discard)
 
-    async def _command(self, asked: types.Commanding) -> None:
-        try:
-            result = await self.asking.command(asked.session, asked.command, self.client)
-            self._events.append(_text(types.Reply(reply=asked.id, ok=True, result=result)))
-        except AirshedError as error:
-            self._wrong(asked.id, type(error).__name__, str(error))
+    def _reply(self, number: int, task: "asyncio.Task[types.Result]") -> None:
+        """Queue the reply to a command that has ended."""
+        self._commands.discard(task)
+        if not task.cancelled():
+            error = task.exception()
+            if isinstance(error, Exception):
+                problem = as_airshed_error(error)
+                self._wrong(number, type(problem).__name__, str(problem))
+            else:
+                self._events.append(_text(types.Reply(reply=number, ok=True, result=task.result())))
         self.wake.set()
 
     async def _send_all(self) -> None:
@@ -179,7 +183,7 @@ class Connection:
         """Return how long [s] nothing is to be sent unless something happens."""
         now = time.monotonic()
         for each in self.watched.values():
-            if session := self.asking.engine.sessions.get(each.wanted.session):
+            if session := self.requests.engine.sessions.get(each.wanted.session):
                 session.used = now  # is not idle
         waits = [each.at + 1.0 / each.wanted.hz - now for each in self.watched.values() if self._is_new(each)]
         waits += [each.at + each.wanted.every - now for each in self.summed.values() if self._has_changed(each)]
@@ -187,8 +191,8 @@ class Connection:
             waits.append(self._stated + _STATES - now)
         return 0.0 if self._events else max(min(waits, default=2.0), 0.0)
 
-    def _is_new(self, each: _Watched) -> bool:
-        sessions, wanted = self.asking.engine.sessions, each.wanted
+    def _is_new(self, each: _FrameSubscription) -> bool:
+        sessions, wanted = self.requests.engine.sessions, each.wanted
         session, other = sessions.get(wanted.session), sessions.get(wanted.less or "")
         if session is None or (wanted.less and other is None):
             return each.sent < 0  # that is told
@@ -200,12 +204,12 @@ class Connection:
         return each.sent < 0 or behind < 0 or behind >= each.wanted.every or session.state.status != "running"
 
     def _has_failed(self, wanted: types.Subscription) -> bool:
-        sessions = self.asking.engine.sessions
+        sessions = self.requests.engine.sessions
         found = (sessions.get(each) for each in (wanted.session, wanted.less or ""))
         return any(each is not None and each.state.error is not None for each in found)
 
-    def _has_changed(self, each: _Summed) -> bool:
-        session = self.asking.engine.sessions.get(each.wanted.session)
+    def _has_changed(self, each: _SummarySubscription) -> bool:
+        session = self.requests.engine.sessions.get(each.wanted.session)
         return session is None or session.state.version != each.sent
 
     async def _send_summary(self, name: str) -> None:
@@ -214,7 +218,7 @@ class Connection:
         if not self._has_changed(each) or now < each.at + each.wanted.every:
             return
         try:
-            summary = await self.asking.summary(name)
+            summary = await self.requests.summary(name)
         except AirshedError:  # the session has ended, of which an event tells
             self.summed.pop(name, None)
             return
@@ -223,8 +227,8 @@ class Connection:
 
     async def _copy(self, wanted: types.Subscription) -> Copy:
         if wanted.less is None:
-            return await self.asking.copy(wanted.session, wanted.variable)
-        return await self.asking.difference(wanted.session, wanted.less, wanted.variable)
+            return await self.requests.copy(wanted.session, wanted.variable)
+        return await self.requests.difference(wanted.session, wanted.less, wanted.variable)
 
     async def _send_frame(self, name: str) -> None:
         """Send the newest data of a subscription where they are due."""
@@ -233,15 +237,15 @@ class Connection:
             return
         try:
             copy = await self._copy(each.wanted)
-            session = self.asking.session(each.wanted.session)
+            session = self.requests.session(each.wanted.session)
             dropped = 0 if each.sent < 0 else max(copy.version - each.sent - 1, 0)
             data = frame(*session.frame(copy, each.selection, name, dropped))
         except Exception as error:
             if self._has_failed(each.wanted):  # meanwhile
                 return
             self.watched.pop(name, None)
-            told = as_told(error)
-            self._wrong(name, type(told).__name__, str(told))
+            problem = as_airshed_error(error)
+            self._wrong(name, type(problem).__name__, str(problem))
             self.wake.set()
             return
         each.sent, each.at = copy.version, now
@@ -252,22 +256,22 @@ class Connection:
 class Hub:
     """All connections. Events come from the model's thread, and are handed over to the loop."""
 
-    asking: Asking
+    requests: Requests
     gate: Gate
     loop: asyncio.AbstractEventLoop | None = None
     connections: set[Connection] = field(default_factory=set)
-    _silent: Silent = field(default_factory=Silent)
+    _silent: SilentSockets = field(default_factory=SilentSockets)
 
-    def told(self, event: types.Event) -> None:
-        """Hand an event on; callable from any thread."""
+    def on_event(self, event: types.Event) -> None:
+        """Send an event to all connections; callable from any thread."""
         if self.connections and self.loop is not None and not self.loop.is_closed():
             with suppress(RuntimeError):  # the loop has ended meanwhile
-                self.loop.call_soon_threadsafe(self._tell, event)
+                self.loop.call_soon_threadsafe(self._broadcast, event)
 
-    def _tell(self, event: types.Event) -> None:
+    def _broadcast(self, event: types.Event) -> None:
         text = _text(event)
         for each in self.connections:
-            each.tell(event, text)
+            each.add_event(event, text)
 
     def add_to(self, app: FastAPI) -> None:
         """Add the route of the WebSocket."""
@@ -288,7 +292,7 @@ class Hub:
             limits = self.gate.limits
             bucket = Bucket(limits.requests, limits.burst)
             client = Client(hello.client or uuid4().hex, hello.author)
-            connection = Connection(socket, self.asking, client, bucket)
+            connection = Connection(socket, self.requests, client, bucket)
             self.connections.add(connection)
             await connection.run()
         except (TimeoutError, ValidationError, KeyError):
@@ -300,7 +304,7 @@ class Hub:
             pass
         except Exception as error:
             with suppress(RuntimeError):
-                await socket.close(1011, str(as_told(error))[:100])
+                await socket.close(1011, str(as_airshed_error(error))[:100])
         finally:
             if connection is not None:
                 self.connections.discard(connection)

@@ -21,14 +21,13 @@ import uvicorn
 from airshed.core.errors import CaseError
 from airshed.core.files import read_text
 from airshed.parallel.communicator import Communicator
+from airshed.serve.access import Gate, Guard, Limits
 from airshed.serve.api import add_pages, application
-from airshed.serve.asking import Asking
 from airshed.serve.connections import bounded
 from airshed.serve.engine import Engine
 from airshed.serve.host import Host
-from airshed.serve.limits import Limits
 from airshed.serve.live import Hub
-from airshed.serve.security import Gate, Guard
+from airshed.serve.requests import Requests
 
 _REDIRECT: Final = """<!DOCTYPE html>
 <html><head><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Airshed live</title>
@@ -118,12 +117,12 @@ class Server:
         pages = [f"{scheme}://{own}" for scheme in ("http", "https")]
         names, origins = (*self.address.names, own), (*self.address.origins, *pages)
         gate = Gate.of(self.token, self.port, self.limits, names, origins)
-        asking = Asking(self.engine)
-        self._hub = Hub(asking, gate)
-        app = application(asking)
+        requests = Requests(self.engine)
+        self._hub = Hub(requests, gate)
+        app = application(requests)
         self._hub.add_to(app)
         add_pages(app)
-        self.engine.told = self._hub.told
+        self.engine.on_event = self._hub.on_event
         config = uvicorn.Config(
             Guard(app, gate), log_level="error", access_log=False, lifespan="off", server_header=False,
             http=bounded(self.limits), ws="websockets-sansio", ws_max_size=self.limits.message_bytes,

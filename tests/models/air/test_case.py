@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import airshed
-from airshed.case.toml import flatten, key_lines, override, write_toml
+from airshed.case.patch import patch_document
+from airshed.case.toml import flatten, key_lines, write_toml
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.core.settings import settings_of
@@ -455,7 +456,7 @@ def test_lines_of_keys_ignore_what_only_looks_like_one() -> None:
 
 def test_an_override_value_cannot_smuggle_in_other_keys() -> None:
     data: dict[str, Any] = {}
-    override(data, "a.b=1\nc = 2")
+    patch_document(data, ["a.b=1\nc = 2"])
     assert data == {"a": {"b": "1\nc = 2"}}
 
 

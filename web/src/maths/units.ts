@@ -12,7 +12,6 @@ export interface Unit {
 
 const AVOGADRO = 6.02214076e23; // mol-1, exact (SI 2019)
 const MIXING_RATIO = ["mol mol-1", "mol/mol", "mole mole-1"];
-export const AIR = "air_density";
 
 const ALTERNATIVES: Record<string, [label: string, factor: number, offset: number][]> = {
   K: [["°C", 1, -273.15], ["K", 1, 0]],

@@ -43,7 +43,7 @@ export class Link {
     url.hash = "";
     const socket = new WebSocket(url);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => this.tell({ token: this.access.token, client: this.access.client, author: this.access.author });
+    socket.onopen = () => this.send({ token: this.access.token, client: this.access.client, author: this.access.author });
     socket.onmessage = (message) => this.read(message.data as string | ArrayBuffer);
     socket.onclose = (event) => this.closed(socket, event.code);
     this.socket = socket;
@@ -52,34 +52,33 @@ export class Link {
   /** Ask for frames; an earlier subscription of the same id is replaced. */
   subscribe(subscription: Subscription): void {
     this.wanted.set(subscription.id, subscription);
-    this.tell({ subscribe: subscription });
+    this.send({ subscribe: subscription });
   }
 
   unsubscribe(id: string): void {
-    if (this.wanted.delete(id)) this.tell({ unsubscribe: id });
+    if (this.wanted.delete(id)) this.send({ unsubscribe: id });
   }
 
   /** Ask for the budgets of a session, now and as they change, or, with null, for none. */
   subscribeBudgets(session: string | null): void {
-    if (this.budgets !== null) this.tell({ unsubscribe_budgets: this.budgets });
+    if (this.budgets !== null) this.send({ unsubscribe_budgets: this.budgets });
     this.budgets = session;
-    this.tellBudgets();
+    this.sendBudgets();
   }
 
-  private tellBudgets(): void {
-    if (this.budgets !== null) this.tell({ subscribe_budgets: { session: this.budgets } });
+  private sendBudgets(): void {
+    if (this.budgets !== null) this.send({ subscribe_budgets: { session: this.budgets } });
   }
 
   command(session: string, command: Command): Promise<Result> {
     const id = this.next++;
-    if (!this.tell({ command, session, id })) return Promise.reject(new Error("there is no connection to the server"));
+    if (this.socket?.readyState !== WebSocket.OPEN) return Promise.reject(new Error("there is no connection to the server"));
+    this.socket.send(JSON.stringify({ command, session, id }));
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
   }
 
-  private tell(message: unknown): boolean {
-    if (this.socket?.readyState !== WebSocket.OPEN) return false;
-    this.socket.send(JSON.stringify(message));
-    return true;
+  private send(message: unknown): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
   private read(data: string | ArrayBuffer): void {
@@ -108,8 +107,8 @@ export class Link {
     if (this.wait === 0) return;
     this.wait = 0;
     this.listener.connection("open", null);
-    for (const subscription of this.wanted.values()) this.tell({ subscribe: subscription });
-    this.tellBudgets();
+    for (const subscription of this.wanted.values()) this.send({ subscribe: subscription });
+    this.sendBudgets();
   }
 
   private gotReply(reply: Reply): void {

@@ -3,7 +3,7 @@ import type * as made from "../../generated/openapi";
 
 export type {
   Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GridInfo, LogEntry, ModelInfo, Problem, Reply, Result,
-  ServerInfo, SessionState, SettingInfo, SnapshotInfo, Summary, SummaryTable, Timing, Variable,
+  ServerInfo, SessionState, SnapshotInfo, Summary, SummaryTable, Timing, Variable,
 } from "../../generated/openapi";
 
 export type ServerEvent = made.Event;
@@ -18,7 +18,7 @@ export type Command =
   | Sent<made.Run, "kind">
   | Sent<made.Pause, "kind">
   | Sent<made.Restart, "kind">
-  | Sent<made.Set, "kind" | "name" | "value">
+  | Sent<made.Set, "kind" | "changes">
   | Sent<made.Paint, "kind" | "variable" | "value">
   | Sent<made.Release, "kind" | "species" | "lon" | "lat" | "rate" | "duration">
   | Sent<made.Snapshot, "kind">

@@ -3,25 +3,33 @@ import { signal } from "@preact/signals";
 import type { Command, Control, Result, SessionState } from "../protocol/types";
 import { askWhoControls, back, controls, http, infos, learn, link, notify, session, sessions } from "./store";
 import { look, view } from "./view";
-import { watched } from "./watched";
+import type { Value } from "./settings";
+import { watched } from "./view";
 
 const UNDO = "before a change";
 /** Snapshots before changes, the latest last, by session. */
 export const undoable = signal<Record<string, string[]>>({});
 const MOST_UNDO = 8;
 
-/** Let the server do something, and tell what it refused. */
+/** Send a command; a refusal becomes a notice, and null. */
 export async function command(name: string, wanted: Command): Promise<Result | null> {
   try {
-    const result = await link.command(name, wanted);
-    sessions.value = { ...sessions.value, [name]: result.state };
-    if (!isMine(name)) void askWhoControls(name);
-    return result;
+    return accept(name, await link.command(name, wanted));
   } catch (error) {
-    notify("problem", error instanceof Error ? error.message : String(error));
-    void askWhoControls(name);
+    refuse(name, error);
     return null;
   }
+}
+
+function accept(name: string, result: Result): Result {
+  sessions.value = { ...sessions.value, [name]: result.state };
+  if (!isMine(name)) void askWhoControls(name);
+  return result;
+}
+
+function refuse(name: string, error: unknown): void {
+  notify("problem", error instanceof Error ? error.message : String(error));
+  void askWhoControls(name);
 }
 
 /** Those that play together: both where two are compared. */
@@ -45,16 +53,19 @@ export const toggle = (): Promise<void> => (isRunning() ? pause() : play());
 export async function change(wanted: Command, done: string): Promise<boolean> {
   const name = view.value.session;
   back.value = null;
-  const kept = (await command(name, { kind: "snapshot", text: UNDO }))?.snapshot;
-  if (!kept) return false;
-  if (!(await command(name, wanted))) {
-    void command(name, { kind: "forget", snapshot: kept.snapshot }); // nothing is there to be undone
+  const stored = (await command(name, { kind: "snapshot", text: UNDO }))?.snapshot;
+  if (!stored) return false;
+  try {
+    accept(name, await link.command(name, wanted));
+  } catch (error) {
+    refuse(name, error);
+    void command(name, { kind: "forget", snapshot: stored.snapshot }); // there is nothing to undo
     return false;
   }
-  const before = [...(undoable.value[name] ?? []), kept.snapshot];
+  const before = [...(undoable.value[name] ?? []), stored.snapshot];
   for (const old of before.splice(0, before.length - MOST_UNDO)) void command(name, { kind: "forget", snapshot: old });
   undoable.value = { ...undoable.value, [name]: before };
-  await learn(name); // controls that show the value before would ask for what is done already
+  await learn(name); // controls that show the value before would send what is done already
   notify("done", done);
   return true;
 }
@@ -78,7 +89,7 @@ export async function restore(snapshot: string): Promise<void> {
 }
 
 /** Open a branch that goes on from now, and look at both. */
-export async function branch(changes: Record<string, number | string | boolean> = {}): Promise<SessionState | null> {
+export async function branch(changes: Record<string, Value> = {}): Promise<SessionState | null> {
   const made = (await command(view.value.session, { kind: "branch", changes }))?.branch ?? null;
   if (!made) return null;
   sessions.value = { ...sessions.value, [made.session]: made };

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { branch, play, pause, restart, step, toggle, undo } from "./actions";
 import { unitsOf } from "../maths/units";
 import { range, unit } from "./scale";
-import { back, hasAir, level, past, variable } from "./store";
+import { back, air, level, past, variable } from "./store";
 import { look, view, type Panel, type Theme, type Wind } from "./view";
 
 export interface Binding {
@@ -38,7 +38,7 @@ export function climb(levels: number): void {
 export function nextUnit(): void {
   const what = variable.value;
   if (!what || !unit.value) return;
-  const ids = unitsOf(what, hasAir.value).map((each) => each.id);
+  const ids = unitsOf(what, air.value !== null).map((each) => each.id);
   look({ unit: after(ids, unit.value.id), range: null });
 }
 

@@ -9,7 +9,7 @@ import type { Subscription } from "../protocol/types";
 import { arrived, grid, info, latest, past, variable } from "./store";
 import { unit } from "./scale";
 import { view } from "./view";
-import { watched } from "./watched";
+import { watched } from "./view";
 
 /** Samples along the line of the curtain. */
 export const STEPS = 140;

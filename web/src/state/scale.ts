@@ -4,9 +4,9 @@ import { SIGNED, tableOf } from "../maths/colours";
 import { automatic, extent, symmetric, type Range } from "../maths/range";
 import { convert, unitFor, unitsOf, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
-import { arrived, back, hasAir, latest, past, shown, variable } from "./store";
+import { arrived, back, air, latest, past, shown, variable } from "./store";
 import { view } from "./view";
-import { watched } from "./watched";
+import { watched } from "./view";
 
 export interface Shown {
   session: string;
@@ -23,7 +23,7 @@ export const unit = computed<Unit | null>(() => {
   if (!what) return null;
   const header = shown(view.value.session)?.header;
   if (header?.variable === what.name && !largest.get(what.name)) largest.set(what.name, header.range?.[1] ?? 0);
-  return unitFor(unitsOf(what, hasAir.value), view.value.unit, largest.get(what.name) ?? 0);
+  return unitFor(unitsOf(what, air.value !== null), view.value.unit, largest.get(what.name) ?? 0);
 });
 
 export const comparing = computed(() => view.value.compare === "difference" && watched.value.length > 1);

@@ -1,9 +1,12 @@
-// What may change while the model runs: numbers of processes, and settings of the case, out of what the server tells.
+// Settings that may change while the model runs, from the JSON Schema of its case, and its settable numbers.
 import { computed, signal } from "@preact/signals";
-import type { SettingInfo, Variable } from "../protocol/types";
+import type { Variable } from "../protocol/types";
 import { info } from "./store";
 
 export type Value = number | string | boolean;
+
+/** Whether the model takes the value itself, or is built once more under the changed case. */
+export type Effect = "in place" | "rebuild";
 
 /** One thing to set: a number, a switch, words to choose from, or a text with a unit. */
 export interface Knob {
@@ -16,6 +19,7 @@ export interface Knob {
   kind: "number" | "switch" | "words" | "text";
   words: string[];
   value: Value | null;
+  effect: Effect;
 }
 
 /** A table of them, by pollutant, sector, country or species: rows are added by their names. */
@@ -25,7 +29,6 @@ export interface Table {
   text: string;
   unit: string;
   keys: string[];
-  quantities: boolean;
   rows: Knob[];
 }
 
@@ -39,62 +42,97 @@ export function enter(name: string, value: Value | null): void {
   pending.value = value === null ? others : { ...others, [name]: value };
 }
 
-/** What was sent is no longer pending, unless it was entered anew since. */
+/** What was sent is no longer pending, unless it was entered again since. */
 export function forget(sent: Record<string, Value>): void {
   pending.value = Object.fromEntries(Object.entries(pending.value).filter(([name, value]) => sent[name] !== value));
   added.value = Object.fromEntries(Object.entries(added.value).map(([table, rows]) => [table, rows.filter((row) => !(`${table}.${row}` in sent))]));
 }
 
-export const knobs = computed<Knob[]>(() => {
-  const all = info.value;
-  if (!all) return [];
-  const numbers = all.variables.filter((each) => each.settable && each.dims.length === 0).map(ofNumber);
-  return [...numbers, ...all.settings.filter((each) => !isTable(each) && kindOf(each.kind)).map(ofSetting)];
-});
+/** Part of the JSON Schema of a case, as `ModelInfo.settings` has it. */
+export interface Schema {
+  type?: string | string[];
+  format?: string;
+  enum?: string[];
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  description?: string;
+  "x-effect"?: Effect;
+  "x-unit"?: string;
+  "x-range"?: string;
+  "x-keys"?: string[];
+}
 
-export const tables = computed<Table[]>(() => (info.value?.settings ?? []).filter(isTable).map(ofTable));
+interface Setting {
+  path: string;
+  schema: Schema;
+  value: unknown;
+}
+
+const settings = computed<Setting[]>(() => (info.value ? [...changeable(info.value.settings as Schema, info.value.values, "")] : []));
+
+export const tables = computed<Table[]>(() => settings.value.filter(isTable).map(ofTable));
+
+export const knobs = computed<Knob[]>(() => {
+  const single = settings.value.filter((each) => !isTable(each) && controlOf(each.schema)).map(ofSetting);
+  const paths = [...single, ...tables.value].map((each) => each.name.replaceAll(".", "_"));
+  const others = (info.value?.variables ?? []).filter((each) => each.settable && each.dims.length === 0 && !paths.some((path) => each.name === path || each.name.startsWith(`${path}_`)));
+  return [...others.map(ofNumber), ...single];
+});
 
 export const groups = computed<string[]>(() => [...new Set([...tables.value, ...knobs.value].map((each) => each.group))]);
 
-const isTable = (setting: SettingInfo): boolean => setting.kind.startsWith("table of");
+/** Yield the settings that may change, of lists of tables those of each item. */
+function* changeable(schema: Schema, value: unknown, path: string): Generator<Setting> {
+  const within = (key: string) => (path ? `${path}.${key}` : key);
+  if (schema.properties) {
+    for (const [key, each] of Object.entries(schema.properties)) yield* changeable(each, (value as Record<string, unknown> | undefined)?.[key], within(key));
+  } else if (schema.items?.properties) {
+    for (const [number, each] of ((value ?? []) as unknown[]).entries()) yield* changeable(schema.items, each, within(String(number)));
+  } else if (schema["x-effect"]) yield { path, schema, value };
+}
+
+const isTable = ({ schema }: Setting): boolean => typeof schema.additionalProperties === "object" && controlOf(schema.additionalProperties) !== null;
+
+/** Return the control of a setting; null for files, texts and lists, which no page sets. */
+function controlOf(schema: Schema): Knob["kind"] | null {
+  const kinds = [schema, ...(schema.anyOf ?? [])];
+  if (kinds.some((each) => each.type === "boolean")) return "switch";
+  if (kinds.some((each) => each.format === "quantity")) return "text";
+  if (kinds.some((each) => each.type === "number" || each.type === "integer")) return "number";
+  return wordsOf(schema).length ? "words" : null;
+}
+
+const wordsOf = (schema: Schema): string[] => [schema, ...(schema.anyOf ?? [])].flatMap((each) => each.enum ?? []);
 
 function ofNumber(each: Variable): Knob {
   const [low, high] = each.valid ?? [null, null];
   const range = low === null && high === null ? "" : `${low ?? "−∞"} to ${high ?? "∞"}`;
   return {
     name: each.name, label: each.text || each.name, group: each.group || "numbers", text: each.name, unit: each.unit, range, kind: "number",
-    words: [], value: each.value,
+    words: [], value: each.value, effect: "in place",
   };
 }
 
-function ofSetting(setting: SettingInfo): Knob {
-  const { key, text, unit, range, value } = setting;
+function ofSetting({ path, schema, value }: Setting): Knob {
   return {
-    name: key, label: labelOf(key), group: groupOf(key), text, unit, range, kind: kindOf(setting.kind) ?? "text",
-    words: wordsOf(setting.kind), value: value as Value | null,
+    name: path, label: labelOf(path), group: groupOf(path), text: schema.description ?? "", unit: schema["x-unit"] ?? "", range: schema["x-range"] ?? "",
+    kind: controlOf(schema) ?? "text", words: wordsOf(schema), value: (value ?? null) as Value | null, effect: schema["x-effect"]!,
   };
 }
 
-function ofTable(setting: SettingInfo): Table {
-  const { key, text, unit, keys } = setting;
-  const held = (setting.value ?? {}) as Record<string, Value>;
-  const quantities = setting.kind.includes("quantit");
-  const names = [...new Set([...Object.keys(held), ...(added.value[key] ?? [])])];
+function ofTable({ path, schema, value }: Setting): Table {
+  const held = (value ?? {}) as Record<string, Value>;
+  const kind = controlOf(schema.additionalProperties as Schema)!;
+  const unit = schema["x-unit"] ?? "";
+  const names = [...new Set([...Object.keys(held), ...(added.value[path] ?? [])])];
   const rows = names.map((name): Knob => ({
-    name: `${key}.${name}`, label: name, group: groupOf(key), text: "", unit, range: setting.range, kind: quantities ? "text" : "number", words: [],
-    value: held[name] ?? (quantities ? "" : 1),
+    name: `${path}.${name}`, label: name, group: groupOf(path), text: "", unit, range: schema["x-range"] ?? "", kind, words: [],
+    value: held[name] ?? (kind === "number" ? 1 : ""), effect: schema["x-effect"]!,
   }));
-  return { name: key, group: groupOf(key), text, unit, keys: keys.filter((name) => !names.includes(name)), quantities, rows };
+  return { name: path, group: groupOf(path), text: schema.description ?? "", unit, keys: (schema["x-keys"] ?? []).filter((name) => !names.includes(name)), rows };
 }
 
-/** Files and lists of them are the case's own: nobody sets them from outside. */
-function kindOf(kind: string): Knob["kind"] | null {
-  if (kind === "text" || kind.startsWith("list")) return null;
-  if (kind.includes("true or false")) return "switch";
-  if (kind.includes("quantity")) return "text";
-  return kind.includes("number") ? "number" : "words";
-}
-
-const wordsOf = (kind: string): string[] => [...kind.matchAll(/"([^"]+)"/g)].map((found) => found[1] ?? "");
-const groupOf = (key: string): string => (key.split(".")[0] ?? key).replaceAll("_", " ");
-const labelOf = (key: string): string => key.split(".").slice(1).join(".").replaceAll("_", " ");
+const groupOf = (path: string): string => (path.split(".")[0] ?? path).replaceAll("_", " ");
+const labelOf = (path: string): string => path.split(".").slice(1).join(".").replaceAll("_", " ");

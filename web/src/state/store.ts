@@ -1,7 +1,6 @@
 // What the page knows: signals that components read, written by the link alone.
 import { computed, effect, signal } from "@preact/signals";
 import { gridOf, type Grid, type Place } from "../maths/grid";
-import { AIR } from "../maths/units";
 import { access } from "../protocol/access";
 import type { Frame } from "../protocol/frames";
 import { Http, Refused } from "../protocol/http";
@@ -58,7 +57,8 @@ export const level = computed<number>(() => {
 });
 /** What a session sums up, while a panel wants it. */
 export const summary = signal<Summary | null>(null);
-export const hasAir = computed(() => variables.value.some((each) => each.name === AIR));
+/** The variable with the amount of air, by which mixing ratios become masses. */
+export const air = computed<string | null>(() => variables.value.find((each) => each.name === info.value?.air)?.name ?? null);
 
 /** Species of which so many kilograms can be released. */
 export const releasable = computed<string[]>(() => variables.value.filter((each) => each.molar_mass !== null).map((each) => each.name));
@@ -205,9 +205,7 @@ export function begin(): void {
   });
 }
 
-const PREFERRED = ["O3", "standing_dry_matter", "TRACER"];
-
 function firstOf(all: Variable[]): string {
-  const found = PREFERRED.find((name) => all.some((each) => each.name === name));
+  const found = info.value?.shown?.find((name) => all.some((each) => each.name === name));
   return found ?? all[0]?.name ?? "";
 }

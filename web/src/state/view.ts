@@ -1,5 +1,5 @@
 // What is looked at, as one versioned document. It stands in the address, so that a link shows the same.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { Place } from "../maths/grid";
 
 export const VERSION = 1;
@@ -93,3 +93,9 @@ function sound(found: Partial<View>): Partial<View> {
 }
 
 const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
+
+/** The sessions whose maps are shown. */
+export const watched = computed<string[]>(() => {
+  const { session, other } = view.value;
+  return other && other !== session ? [session, other] : [session];
+});

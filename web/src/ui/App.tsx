@@ -5,14 +5,14 @@ import { helpOpen } from "../state/bindings";
 import { comparing } from "../state/scale";
 import { connection, dismiss, infos, notices, sessions } from "../state/store";
 import { view } from "../state/view";
-import { watched } from "../state/watched";
+import { watched } from "../state/view";
 import { Help } from "./Help";
 import { Icon } from "./icons";
 import { Legend } from "./Legend";
 import { Side } from "./Side";
-import { Standing } from "./Standing";
+import { Overlay } from "./Overlay";
 import { TopBar } from "./TopBar";
-import { Transport } from "./Transport";
+import { PlayBar } from "./PlayBar";
 
 export function App() {
   const maps = comparing.value ? watched.value.slice(0, 1) : watched.value;
@@ -30,10 +30,10 @@ export function App() {
         </div>
         <Readout />
         <Legend />
-        <Standing />
+        <Overlay />
       </main>
       <Side />
-      <Transport />
+      <PlayBar />
       <Notices />
       {helpOpen.value && <Help />}
       <Title />

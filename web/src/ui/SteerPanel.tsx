@@ -1,4 +1,4 @@
-// What people change: settings and numbers of the model, out of what it tells of itself; releases; painting.
+// Settings and numbers of the model, releases, painting.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { branch, change, undo, undoable } from "../state/actions";
@@ -8,6 +8,8 @@ import { view } from "../state/view";
 import { Icon } from "./icons";
 import { Paint } from "./Paint";
 import { Release } from "./Release";
+
+const EFFECTS = { "in place": "set at the end of a step", rebuild: "the model is built once more, with the same state" } as const;
 
 export function SteerPanel() {
   const able = info.value?.capabilities ?? [];
@@ -30,10 +32,9 @@ function Pending() {
   const entered = Object.entries(pending.value);
   const before = undoable.value[view.value.session]?.length ?? 0;
   const apply = async () => {
-    for (const [name, value] of entered) {
-      if (!(await change({ kind: "set", name, value }, `${name} is ${value} from the next step on.`))) return;
-      forget({ [name]: value });
-    }
+    const changes = pending.value;
+    const said = entered.map(([name, value]) => `${name} is ${value}`).join(", ");
+    if (await change({ kind: "set", changes }, `${said} from the next step on.`)) forget(changes);
   };
   const open = async () => {
     const sent = pending.value;
@@ -55,7 +56,7 @@ function Pending() {
             </li>
           ))}
         </ul>
-      ) : <p class="empty">Change a setting below; then apply it to this run, or see what it does on a branch beside it.</p>}
+      ) : <p class="empty">Change a setting below; then apply all changes to this run, or try them on a branch.</p>}
     </section>
   );
 }
@@ -107,7 +108,7 @@ function Setting({ of }: { of: Knob }) {
   const unit = of.kind === "number" && of.unit && of.unit !== "1" ? ` [${of.unit}]` : "";
   return (
     <div class="steer">
-      <label for={`set-${of.name}`} class={entered === undefined ? "" : "changed"} title={of.text}>{of.label}{unit}</label>
+      <label for={`set-${of.name}`} class={entered === undefined ? "" : "changed"} title={`${of.text} (${EFFECTS[of.effect]})`}>{of.label}{unit}</label>
       <Entry of={of} value={value ?? null} />
       {of.text && <small>{of.text.replaceAll("`", "").split(/[;.](\s|$)/)[0]}{of.range ? ` (${of.range})` : ""}</small>}
     </div>

@@ -5,7 +5,7 @@ import { number } from "../maths/format";
 import { unitsOf } from "../maths/units";
 import type { Variable } from "../protocol/types";
 import { unit } from "../state/scale";
-import { hasAir, info, level, variable, variables } from "../state/store";
+import { air, info, level, variable, variables } from "../state/store";
 import { save } from "../state/files";
 import { look, view, type Wind } from "../state/view";
 import { winds } from "../state/wind";
@@ -102,7 +102,7 @@ function Levels({ what }: { what: Variable }) {
 }
 
 function Units({ what }: { what: Variable }) {
-  const units = unitsOf(what, hasAir.value);
+  const units = unitsOf(what, air.value !== null);
   if (units.length < 2) return null;
   return (
     <label class="field">Unit

@@ -84,7 +84,7 @@ class _Wanted:
     def load(self) -> tuple[Any, dict[str, Any]]:
         """Return the case and the receptor; a place that is given replaces that of the case, whatever says it there."""
         from airshed import load_case
-        from airshed.case.toml import override
+        from airshed.case.patch import patch_document
         from airshed.runtime.registry import gradients_of
 
         where = [each for each in self.receptor if each.partition("=")[0].strip() in _PLACE]
@@ -94,8 +94,7 @@ class _Wanted:
         asked = loaded.receptor.to_mapping()
         if where:
             asked = {key: value for key, value in asked.items() if key not in _PLACE}
-            for each in where:
-                override(asked, each)
+            patch_document(asked, where)
         return loaded, asked
 
 

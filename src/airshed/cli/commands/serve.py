@@ -71,9 +71,9 @@ def serve(
         with stop_on_interrupt(lambda: None):  # rank 0 tells
             Host(world()).follow()
         return
-    from airshed.serve.folders import SessionFolders
-    from airshed.serve.limits import Limits
+    from airshed.serve.access import Limits
     from airshed.serve.server import Address, Server
+    from airshed.serve.store import SessionFolders
 
     names = tuple(known_as or ())
     origins = tuple(f"{scheme}://{name}" for name in names for scheme in ("http", "https"))
@@ -90,7 +90,7 @@ def serve(
 def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
-    from airshed.serve.asked import EndsError
+    from airshed.serve.requests import EndsError
 
     with stop_on_interrupt(server.stop), server.listening(), ExitStack() as stack:
         say(server.url)
@@ -137,7 +137,7 @@ def _free_folder(name: str, *, resume: bool) -> Path:
     """
     from airshed.core.errors import OutputError
     from airshed.io.folder import RUNS, RunFolder
-    from airshed.serve.folders import SessionFolders
+    from airshed.serve.store import SessionFolders
 
     for number in count(1):
         folder = RUNS / "live" / (name if number == 1 else f"{name}-{number}")

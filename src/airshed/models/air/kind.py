@@ -166,7 +166,19 @@ def info(model: AirModel) -> ModelInfo:
     }
     keys = {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(_BY_SPECIES, species)}
     sections = dict.fromkeys(each.process.section for each in model.parts.processes)  # transport has two
-    return ModelInfo(tuple(sections), groups, keys)
+    return ModelInfo(tuple(sections), groups, keys, ("O3", *species), "air_density")
+
+
+def release(
+    case: Case, seconds: float, *, species: str, lon: float, lat: float, height: float, rate: float, unit: str,
+    duration: float,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the patch of a case that adds a point source at a height [m], from a time [s] on, for a duration [s]."""
+    source = {
+        "species": species, "lon": lon, "lat": lat, "height": f"{height!r} m", "rate": f"{rate!r} {unit}",
+        "begin": f"{seconds!r} s", "duration": f"{duration!r} s",
+    }  # fmt: skip
+    return {f"emissions.point.{len(case.emissions.point)}": source}
 
 
 def _help(case: Case, ranks: Communicator) -> None:
@@ -179,6 +191,7 @@ KIND = ModelKind(
     check_ranks=check_ranks,
     helps=only_transports,
     help=_help,
+    release=release,
     budget=budget_dataset,
     info=info,
     cells=lambda case: prod(case.make_grid().shape),

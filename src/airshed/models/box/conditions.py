@@ -1,6 +1,6 @@
 """The conditions of boxes of air: the case of the box model, read from a file or a dictionary, checked, immutable."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, create_model, field_validator, model_validator
 
 from airshed.case.case import RunCase
+from airshed.case.patch import Changes
 from airshed.case.process_files import ProcessSection
 from airshed.case.sections import Due, OutputSection, RestartSection
 from airshed.case.toml import read_toml, write_toml
@@ -214,7 +215,7 @@ class _FixedConditions(RunCase):
         return flat
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> Self:
+    def load(cls, path: str | Path, overrides: Changes = ()) -> Self:
         """Read a conditions file; raises CaseError with file, line and key for everything that is wrong with it."""
         if not Path(path).exists():
             read_toml(Path(path))  # raises

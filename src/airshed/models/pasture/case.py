@@ -101,6 +101,7 @@ class _FixedCase(RunCase):
     """Everything that a run of the pasture model needs to know."""
 
     own_before = "output"
+    fixed_settings = (*RunCase.fixed_settings, "inputs", "precision", "adjoint", "receptor")
 
     model: Literal["pasture"] = setting("pasture", "The model that runs the case.")
     inputs: InputsSection = Field(default_factory=InputsSection)

@@ -24,7 +24,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.process.points import Points
 from airshed.program.stage import Program, cells
-from airshed.runtime.registry import Built, ModelKind
+from airshed.runtime.registry import Built, ModelInfo, ModelKind
 
 Array = npt.NDArray[Any]
 Values = Mapping[str, npt.ArrayLike]
@@ -176,7 +176,12 @@ def _cell(value: Any) -> Cell:
     return ", ".join(f"{each:g}" for each in value) if isinstance(value, tuple) else value
 
 
+def info(model: PastureModel) -> ModelInfo:
+    """Return its processes, the groups of its fields, and the field to show first."""
+    return replace(model.info(), shown=("standing_dry_matter",))
+
+
 KIND = ModelKind(
-    PastureCase, build, describe=describe, info=PastureModel.info,
+    PastureCase, build, describe=describe, info=info,
     gradients="airshed.inverse.receptors.point_sensitivity",
 )  # fmt: skip

@@ -17,9 +17,10 @@ from pydantic import Field, ValidationError, create_model
 
 from airshed.case.case import RunCase
 from airshed.case.messages import explain
+from airshed.case.patch import patch_document
 from airshed.case.places import locator
 from airshed.case.sections import OutputSection, RestartSection, TimeSection
-from airshed.case.toml import KeyPath, key_lines, override, read_toml
+from airshed.case.toml import KeyPath, key_lines, read_toml
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.core.fields import FieldSpec
@@ -128,7 +129,7 @@ PointCase: Any = create_model("PointCase", __base__=_FixedPoint, **sections_of(P
 def read_point(path: Path, overrides: Sequence[str] = ()) -> Any:
     """Return the case of a file and ``key=value`` overrides; raises CaseError with file, line and key."""
     data, text = read_toml(path)
-    changed = [override(data, assignment) for assignment in overrides]
+    changed = patch_document(data, overrides)
     return _checked(data, path, changed, key_lines(text))
 
 

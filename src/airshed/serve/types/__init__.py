@@ -17,6 +17,7 @@ from airshed.serve.types.base import (
     Index,
     Name,
     Number,
+    Patch,
     Problem,
     Value,
     Window,
@@ -61,7 +62,6 @@ from airshed.serve.types.model import (
     Coordinate,
     GridInfo,
     ModelInfo,
-    SettingInfo,
     Summary,
     SummaryTable,
     Timing,
@@ -72,9 +72,9 @@ from airshed.serve.types.sessions import AskControl, CaseEntry, Control, OpenSes
 __all__ = [
     "PROTOCOL", "AskControl", "Branch", "Budgets", "CaseEntry", "City", "ClientMessage", "Command", "Commanding",
     "Control", "Coordinate", "Document", "Encoding", "Event", "Forget", "FrameHeader", "GridInfo", "Hello", "Index",
-    "LogEntry", "ModelInfo", "Name", "Number", "OpenSession", "Paint", "Pause", "Problem", "Release", "Replay",
+    "LogEntry", "ModelInfo", "Name", "Number", "OpenSession", "Paint", "Patch", "Pause", "Problem", "Release", "Replay",
     "ReplayResult", "Reply", "Restart", "Restore", "Result", "Run", "ServerInfo", "ServerMessage", "SessionState",
-    "Set", "SettingInfo", "Snapshot", "SnapshotInfo", "Status", "Step", "Subscribe", "SubscribeBudgets",
+    "Set", "Snapshot", "SnapshotInfo", "Status", "Step", "Subscribe", "SubscribeBudgets",
     "Subscription", "Summary", "SummaryTable", "Timing", "Unsubscribe", "UnsubscribeBudgets", "Value", "Variable",
     "Window", "first_wrong",
 ]  # fmt: skip

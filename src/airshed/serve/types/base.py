@@ -1,12 +1,13 @@
 """What all documents are made of. A change that an old client would not understand raises `PROTOCOL`."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from math import isfinite
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Encoding = Literal["float32", "byte"]
@@ -15,8 +16,31 @@ Index = Annotated[int, Field(ge=0, le=2**31)]
 Window = tuple[Index, Index, Index, Index]
 """First row, end of rows, first column, end of columns; ends are not part of it."""
 
-Value = bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | Number | Annotated[str, Field(max_length=200)]
-"""What a field or a setting can be set to."""
+_LONGEST_TEXT, _LARGEST, _DEEPEST = 200, 2**53, 8
+
+
+def _check_value(value: Any, depth: int = 0) -> Any:
+    """Return a value of a patch; raises the validator's error for one that no setting has."""
+    match value:
+        case str() if len(value) <= _LONGEST_TEXT:
+            return value
+        case bool() | int() | float() if abs(value) <= _LARGEST or (isinstance(value, float) and isfinite(value)):
+            return value
+        case list() if depth < _DEEPEST:
+            return [_check_value(each, depth + 1) for each in value]
+        case dict() if depth < _DEEPEST and all(isinstance(key, str) for key in value):
+            return {_check_value(key): _check_value(each, depth + 1) for key, each in value.items()}
+    raise PydanticCustomError("value", "a value is a number, a text of 200 letters, true or false, a list or a table")
+
+
+Value = Annotated[
+    Any, PlainValidator(_check_value),
+    WithJsonSchema({"type": ["boolean", "number", "string", "array", "object"], "maxLength": _LONGEST_TEXT}),
+]  # fmt: skip
+"""What a field or a setting can be set to, as JSON has it."""
+
+Patch = Annotated[dict[Name, Value], Field(max_length=1000)]
+"""Values by the path of a setting or the name of a field."""
 
 _SHOULD: Final = "Input should be "
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from airshed.serve.types.base import Document, Index, Name, Number, Value, Window
+from airshed.serve.types.base import Document, Index, Name, Number, Patch, Window
 from airshed.serve.types.sessions import SessionState
 
 
@@ -41,14 +41,14 @@ class Restart(Document):
 
 
 class Set(Document):
-    """Set a settable field: a number in its unit, or a text with a unit; or a setting of the case by its key.
+    """Change settings of the case by their paths, and settable fields by their names: all of them, or none.
 
-    Dots in the name of a field stand for underscores. A setting may be a switch, a word or a table too.
+    changes  values as the case file has them; a number is in the unit of its field, and dots in the name of a field
+             stand for underscores
     """
 
     kind: Literal["set"] = "set"
-    name: Name
-    value: Value
+    changes: Annotated[Patch, Field(min_length=1)]
 
 
 class Paint(Document):
@@ -106,11 +106,11 @@ class Restore(Document):
 
 
 class Branch(Document):
-    """Open a session that goes on from a snapshot, or from now, with changes: settable fields and their values."""
+    """Open a session that goes on from a snapshot, or from now, with changes as of `set`."""
 
     kind: Literal["branch"] = "branch"
     snapshot: Name | None = None
-    changes: Annotated[dict[Name, Value], Field(max_length=1000)] = {}
+    changes: Patch = {}
 
 
 class Replay(Document):

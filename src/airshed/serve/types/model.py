@@ -68,24 +68,6 @@ class City(Document):
     population: int
 
 
-class SettingInfo(Document):
-    """A setting of the case that may change while the model runs: `set` takes its key, or KEY.NAME for a table.
-
-    kind   as docs/case-file.md says it: number, quantity, true or false, words
-    when   it can be set, see :class:`Variable`; what is not listed is to be set before a session begins
-    keys   the names that a table can have, as far as they are known: pollutants, sectors, countries, species
-    """
-
-    key: str
-    kind: str
-    unit: str
-    range: str
-    text: str
-    when: Literal["at the end of a step"] = "at the end of a step"
-    value: Any
-    keys: list[str] = []
-
-
 class Timing(Document):
     """Wall time [s] of a part of all steps so far."""
 
@@ -94,7 +76,14 @@ class Timing(Document):
 
 
 class ModelInfo(Document):
-    """All there is to know about the model of a session: variables, grid, clock, processes, capabilities."""
+    """The model of a session: variables, grid, clock, processes, settings, capabilities.
+
+    settings  JSON Schema of the case: `x-effect` says what a change does ("in place", "rebuild"), absent where the
+              setting is fixed or without effect; `x-unit`, `x-range` and, of tables, `x-keys` describe its values
+    values    the settings of now, as nested tables
+    shown     variables that a client shows first, as far as the model has them
+    air       the variable with the amount of air [mol m-3], by which mixing ratios become masses
+    """
 
     protocol: int = PROTOCOL
     version: str
@@ -107,7 +96,10 @@ class ModelInfo(Document):
     notices: list[str] = []
     timing: list[Timing] = []
     ranks: int = 1
-    settings: list[SettingInfo] = []
+    settings: dict[str, Any]
+    values: dict[str, Any]
+    shown: list[str] = []
+    air: str | None = None
     capabilities: list[str]
     attributes: dict[str, str] = {}
 

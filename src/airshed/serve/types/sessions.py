@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airshed.serve.types.base import PROTOCOL, Document, Name
+from airshed.serve.types.base import PROTOCOL, Document, Name, Patch
 
 Status = Literal["paused", "running", "ended", "failed"]
 
@@ -62,7 +62,7 @@ class OpenSession(Document):
 
     case: Name | None = None
     toml: Annotated[str, Field(max_length=200_000)] | None = None
-    settings: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100)] = []
+    changes: Patch = {}
 
 
 class AskControl(Document):

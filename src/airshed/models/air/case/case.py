@@ -38,6 +38,10 @@ class _FixedCase(RunCase):
     """
 
     own_before = "output"
+    fixed_settings = (
+        *RunCase.fixed_settings, "grid", "time.spinup", "parallel", "initial", "meteorology.kind", "meteorology.files",
+        "chemistry.mechanism", "chemistry.species_map", "chemistry.precision", "adjoint", "receptor", "assimilation",
+    )  # fmt: skip
 
     model: Literal["air"] = setting("air", "The model that runs the case; another one that is there has its own case.")
     grid: GridSection

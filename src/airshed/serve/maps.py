@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.plot.geography import Area, cities, coasts_and_borders
+from airshed.plot.state import Cells, Words, draw_state
 from airshed.serve import types
-from airshed.serve.asking import NotThereError
 from airshed.serve.frames import encode, frame
-from airshed.serve.session import Session
+from airshed.serve.published import Copy, Session
+from airshed.serve.requests import NotThereError
 
 Lines = Literal["coast", "borders"]
 _AROUND = 1.0
@@ -64,3 +65,18 @@ def cities_of(session: Session) -> list[types.City]:
     return [
         types.City(name=each.name, lon=each.longitude, lat=each.latitude, population=each.population) for each in found
     ]
+
+
+def picture_of(session: Session, copy: Copy, level: int, other: str | None) -> bytes:
+    """Return a level of a field as PNG; raises NotThereError where it has no map."""
+    grid, variable = session.shape.grid, copy.variable
+    if grid.kind == "plain" or len(variable.shape) < 2:
+        raise NotThereError(f"{variable.name} has no map; ask for its data")
+    places = {each.name: np.array(each.values) for each in grid.coordinates}
+    values = np.asarray(copy.values if copy.values.ndim == 2 else copy.values[level], np.float64)
+    high = f"{grid.levels[level]:.0f} m above the ground, " if copy.values.ndim > 2 and grid.levels else ""
+    less = "" if other is None else f" less {other}"
+    title = f"{variable.name}{less}: {variable.text}"
+    when = copy.state.time[:16].replace("T", " ")
+    words = Words(variable.name, variable.unit, title, f"{session.state.title}, {high}{when} UTC")
+    return draw_state(Cells(places["lon"], places["lat"]), values, words)

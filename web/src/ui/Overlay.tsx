@@ -1,14 +1,14 @@
-// What stands over the map while there is no model to show, or no server.
+// Overlay of the map while there is no model to show, or no server.
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { connection, identity, info, link, retryAt, session, sessions } from "../state/store";
 
-export function Standing() {
+export function Overlay() {
   if (connection.value === "refused") return <Refused />;
   if (connection.value === "lost") return <Lost />;
   if (session.value?.status === "failed") {
     return (
-      <div class="standing problem" role="alert">
+      <div class="overlay problem" role="alert">
         <h2>The run has stopped with an error</h2>
         <p>{session.value.error}</p>
         <p>Undo the last change, restore a snapshot, or go back to the start of the case.</p>
@@ -18,7 +18,7 @@ export function Standing() {
   if (info.value) return null;
   const none = connection.value === "open" && !Object.keys(sessions.value).length;
   return (
-    <div class="standing" role="status">
+    <div class="overlay" role="status">
       <div class="spinner" aria-hidden="true" />
       <h2>{connection.value === "connecting" ? "Connecting …" : "The model is being set up …"}</h2>
       {none && <p>Kernels are compiled at first use, which may take a minute. The map comes by itself.</p>}
@@ -34,7 +34,7 @@ function Lost() {
   }, []);
   const left = Math.max(Math.ceil(((retryAt.value ?? now.value) - now.value) / 1000), 0);
   return (
-    <div class="standing small" role="alert">
+    <div class="overlay small" role="alert">
       <h2>The connection is lost</h2>
       <p>What you see is the last that came. Trying again {left ? `in ${left} s` : "now"}.</p>
       <button type="button" onClick={() => link.open()}>Try now</button>
@@ -44,7 +44,7 @@ function Lost() {
 
 function Refused() {
   return (
-    <div class="standing" role="alert">
+    <div class="overlay" role="alert">
       <h2>{identity.token ? "The server knows this page no more" : "The address lacks its token"}</h2>
       <p>Each start of the server makes a new token. Open the address that it printed as its first line; it ends in <code>#token=…</code></p>
     </div>

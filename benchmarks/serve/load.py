@@ -17,7 +17,7 @@ from websockets.asyncio.client import connect
 from airshed.core.report import Report, Table
 from airshed.serve.client import Remote
 from airshed.serve.frames import frames
-from airshed.serve.timing import serving
+from benchmarks.serve.timing import serving
 
 CASE: Final = "west-europe"
 _WARM: Final = 20.0

@@ -1,4 +1,4 @@
-"""What clients are told of a session's model: where it stands, and what it is."""
+"""The state and the description of a session's model as clients get them, from the simulation."""
 
 from math import isfinite
 
@@ -8,19 +8,18 @@ from airshed.runtime.model import Timings
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
-from airshed.serve.goal import Goal
-from airshed.serve.hosted import Hosted, iso
-from airshed.serve.shape import Shape
-from airshed.serve.steering import settings_info
+from airshed.serve.advance import Goal
+from airshed.serve.published import Shape
+from airshed.serve.schema import case_schema, values_of
+from airshed.serve.sessions import HostedSession, iso
 
 CAPABILITIES = (
-    "step", "run", "pause", "restart", "set", "paint", "release", "snapshot", "forget", "restore", "branch", "replay",
-    "compare",
+    "step", "run", "pause", "restart", "set", "paint", "snapshot", "forget", "restore", "branch", "replay", "compare",
 )  # fmt: skip
 
 
 def state_of(
-    name: str, hosted: Hosted, goal: Goal | None = None, *, version: int = 0, error: str | None = None
+    name: str, hosted: HostedSession, goal: Goal | None = None, *, version: int = 0, error: str | None = None
 ) -> types.SessionState:  # fmt: skip
     """Return where a session stands; for the model's thread."""
     simulation = hosted.simulation
@@ -37,19 +36,21 @@ def state_of(
     )  # fmt: skip
 
 
-def shape_of(hosted: Hosted) -> Shape:
+def shape_of(hosted: HostedSession) -> Shape:
     """Return what a session's model looks like."""
     model = hosted.simulation.model
     groups = model_kind(hosted.simulation.case.model).info(model).groups
     return Shape.of(model.fields, model.domain.axes, groups, model.domain.attributes)
 
 
-def info_of(hosted: Hosted, shape: Shape, state: types.SessionState, timings: Timings) -> types.ModelInfo:
-    """Return all there is to know about a session's model; for the model's thread, on rank 0.
+def info_of(hosted: HostedSession, shape: Shape, state: types.SessionState, timings: Timings) -> types.ModelInfo:
+    """Return the description of a session's model; for the model's thread, on rank 0.
 
     timings  of all ranks, which measure them together
     """
     simulation, model = hosted.simulation, hosted.simulation.model
+    kind = model_kind(simulation.case.model)
+    about = kind.info(model)
     known = state.error is None  # an error within a step leaves a state of no time
     variables = [_with_value(each, simulation) if known else each for each in shape.variables.values()]
     return types.ModelInfo(
@@ -57,9 +58,11 @@ def info_of(hosted: Hosted, shape: Shape, state: types.SessionState, timings: Ti
         grid=shape.grid, notices=[*hosted.notices, *simulation.notices],
         timing=[types.Timing(part=part, seconds=float(seconds)) for part, seconds in timings.parts.items()],
         species=[name for name, each in shape.variables.items() if each.group == "species"],
-        processes=list(model_kind(simulation.case.model).info(model).processes),
-        settings=list(settings_info(simulation)),
-        ranks=model.domain.ranks.size, capabilities=list(CAPABILITIES), attributes=dict(shape.attributes),
+        processes=list(about.processes), shown=[name for name in about.shown if name in shape.variables],
+        air=about.air or None,
+        settings=case_schema(simulation), values=values_of(simulation),
+        ranks=model.domain.ranks.size, capabilities=[*CAPABILITIES, *(["release"] if kind.release else [])],
+        attributes=dict(shape.attributes),
     )  # fmt: skip
 
 
@@ -73,13 +76,13 @@ def summary_of(report: Report, state: types.SessionState) -> types.Summary:
     """Return a report as clients get it; a number that is none is null."""
     tables = [
         types.SummaryTable(
-            title=each.title, columns=list(each.columns), rows=[[_told(cell) for cell in row] for row in each.rows],
+            title=each.title, columns=list(each.columns), rows=[[_cell(cell) for cell in row] for row in each.rows],
             note=each.note,
         )
         for each in report.tables
     ]  # fmt: skip
-    return types.Summary(state=state, facts={name: _told(cell) for name, cell in report.facts.items()}, tables=tables)
+    return types.Summary(state=state, facts={name: _cell(cell) for name, cell in report.facts.items()}, tables=tables)
 
 
-def _told(cell: Cell) -> Cell:
+def _cell(cell: Cell) -> Cell:
     return None if isinstance(cell, float) and not isfinite(cell) else cell

@@ -9,12 +9,12 @@ import { Icon } from "./icons";
 
 const SPEEDS = [1, 2, 5, 10, 20];
 
-export function Transport() {
+export function PlayBar() {
   const state = session.value;
   const running = state?.status === "running";
   const ended = state?.status === "ended";
   return (
-    <footer class="transport" aria-label="Time">
+    <footer class="playbar" aria-label="Time">
       <div class="buttons">
         <button type="button" onClick={() => void restart()} disabled={!state} title="Back to the start (Home)" aria-label="Back to the start of the case">
           <Icon name="restart" />

@@ -10,10 +10,10 @@ from fastapi.responses import Response
 
 from airshed.core.errors import CaseError
 from airshed.serve import types
-from airshed.serve.asking import Asking, NotThereError
 from airshed.serve.frames import MEDIA_TYPE, frame
-from airshed.serve.geography import Lines, cities_of, lines_frame
-from airshed.serve.session import Copy, Selection
+from airshed.serve.maps import Lines, cities_of, lines_frame
+from airshed.serve.published import Copy, Selection
+from airshed.serve.requests import NotThereError, Requests
 
 _MOST = 100
 """Variables in one answer."""
@@ -54,49 +54,49 @@ Chosen = Annotated[Selection, Depends(selection)]
 Names = Annotated[str, Query(max_length=10_000)]
 
 
-def data_routes(asking: Asking) -> APIRouter:
+def data_routes(requests: Requests) -> APIRouter:
     """Return the routes of frames."""
     routes = APIRouter(prefix="/api/sessions/{session}", default_response_class=Response)
 
     @routes.get("/data", responses=_gives(MEDIA_TYPE))
     async def several(session: str, variables: Names, chosen: Chosen) -> Response:
         """Return frames of several variables, their names with commas between them."""
-        found = asking.session(session)
-        copies = await _copies(asking, session, variables)
+        found = requests.session(session)
+        copies = await _copies(requests, session, variables)
         return Response(b"".join(frame(*found.frame(each, chosen)) for each in copies.values()), media_type=MEDIA_TYPE)
 
     @routes.get("/data/{variable}", responses=_gives(MEDIA_TYPE))
     async def one(session: str, variable: str, chosen: Chosen) -> Response:
         """Return a frame of a variable."""
-        copy = await asking.copy(session, variable)
-        return Response(frame(*asking.session(session).frame(copy, chosen)), media_type=MEDIA_TYPE)
+        copy = await requests.copy(session, variable)
+        return Response(frame(*requests.session(session).frame(copy, chosen)), media_type=MEDIA_TYPE)
 
     @routes.get("/compare/{variable}", responses=_gives(MEDIA_TYPE))
     async def compare(
         session: str, variable: str, chosen: Chosen, other: Annotated[str, Query(alias="with")]
     ) -> Response:
         """Return a frame of this session's values less those of another one."""
-        copy = await asking.difference(session, other, variable)
-        header, payload = asking.session(session).frame(copy, replace(chosen, less=other))
+        copy = await requests.difference(session, other, variable)
+        header, payload = requests.session(session).frame(copy, replace(chosen, less=other))
         return Response(frame(header, payload), media_type=MEDIA_TYPE)
 
     @routes.get("/geography/cities", response_model=list[types.City])
     async def cities(session: str) -> Response:
         """Return the largest cities of the map."""
-        found = asking.session(session)
+        found = requests.session(session)
         text = ",".join(each.model_dump_json() for each in await asyncio.to_thread(cities_of, found))
         return Response(f"[{text}]", media_type="application/json")
 
     @routes.get("/geography/{which}", responses=_gives(MEDIA_TYPE))
     async def lines(session: str, which: Lines) -> Response:
         """Return the coast lines or borders of the map as a frame of points."""
-        found = asking.session(session)
+        found = requests.session(session)
         return Response(await asyncio.to_thread(lines_frame, found, which), media_type=MEDIA_TYPE)
 
     return routes
 
 
-def file_routes(asking: Asking) -> APIRouter:
+def file_routes(requests: Requests) -> APIRouter:
     """Return the routes of pictures and files."""
     routes = APIRouter(prefix="/api/sessions/{session}", default_response_class=Response)
 
@@ -106,20 +106,22 @@ def file_routes(asking: Asking) -> APIRouter:
         other: Annotated[str | None, Query(alias="with")] = None,
     ) -> Response:  # fmt: skip
         """Return a map as a picture; with another session, of the difference to that."""
-        from airshed.serve.picture import picture_of
+        from airshed.serve.maps import picture_of
 
-        found = asking.session(session)
-        copy = await (asking.copy(session, variable) if other is None else asking.difference(session, other, variable))
+        found = requests.session(session)
+        copy = await (
+            requests.copy(session, variable) if other is None else requests.difference(session, other, variable)
+        )
         found.shape.check(copy.variable, level, None)
         return Response(await asyncio.to_thread(picture_of, found, copy, level, other), media_type="image/png")
 
     @routes.get("/netcdf", responses=_gives("application/netcdf"))
     async def file(session: str, variables: Names) -> Response:
         """Return variables of the present state as a netCDF file; its history is the log."""
-        from airshed.serve.dataset import netcdf
+        from airshed.serve.formats import netcdf
 
-        found = asking.session(session)
-        copies = await _copies(asking, session, variables)
+        found = requests.session(session)
+        copies = await _copies(requests, session, variables)
         made = await asyncio.to_thread(netcdf, found, copies)
         name = f'attachment; filename="{_plain(session)}-{found.state.step}.nc"'
         return Response(made, media_type="application/netcdf", headers={"Content-Disposition": name})
@@ -127,9 +129,9 @@ def file_routes(asking: Asking) -> APIRouter:
     @routes.get("/zarr/{key:path}", responses=_gives("application/octet-stream"))
     async def zarr(session: str, key: str) -> Response:
         """Return what a key of a Zarr v3 store of the present state holds."""
-        from airshed.serve.zarr_keys import value_of
+        from airshed.serve.formats import value_of
 
-        content, media_type = await value_of(asking, session, key)
+        content, media_type = await value_of(requests, session, key)
         return Response(content, media_type=media_type)
 
     return routes
@@ -139,13 +141,13 @@ def _plain(name: str) -> str:
     return "".join(each for each in name if each.isascii() and (each.isalnum() or each in "-_"))
 
 
-async def _copies(asking: Asking, session: str, variables: str) -> dict[str, Copy]:
+async def _copies(requests: Requests, session: str, variables: str) -> dict[str, Copy]:
     """Return copies of several variables, all at one version."""
     names = variables.split(",")
     if len(names) > _MOST:
         raise CaseError(f"{len(names)} variables are too many for one answer; ask for {_MOST} at most")
     for _ in range(10):
-        found = dict(zip(names, await asyncio.gather(*(asking.copy(session, each) for each in names)), strict=True))
+        found = dict(zip(names, await asyncio.gather(*(requests.copy(session, each) for each in names)), strict=True))
         if len({copy.state.version for copy in found.values()}) == 1:
             return found
     raise NotThereError("the model runs too fast for so many variables of one time; pause it")

@@ -1,12 +1,11 @@
-// Which frames the page asks for: whatever what is looked at needs, and nothing else.
+// Subscriptions: the frames that the present view needs, and no others.
 import { computed, effect } from "@preact/signals";
-import { AIR } from "../maths/units";
 import type { Subscription } from "../protocol/types";
 import { subscriptions } from "./places";
 import { unit } from "./scale";
-import { info, level, link, variable } from "./store";
+import { air, info, level, link, variable } from "./store";
 import { view } from "./view";
-import { watched } from "./watched";
+import { watched } from "./view";
 import { winds } from "./wind";
 
 const wanted = computed<Subscription[]>(() => {
@@ -16,8 +15,9 @@ const wanted = computed<Subscription[]>(() => {
   const height = what.dims.length > 2 ? { level: level.value } : {};
   const maps: Subscription[] = watched.value.map((name) => ({ id: `map:${name}`, session: name, variable: what.name, ...height }));
   const others = subscriptions();
-  const ofAir: Subscription[] = [{ id: "air", session, variable: AIR, ...height }, ...others.map((each) => ({ ...each, id: `air:${each.id}`, variable: AIR }))];
-  return [...maps, ...others, ...(unit.value?.byAir ? ofAir : []), ...ofWind()];
+  const amount = unit.value?.byAir ? air.value : null;
+  const ofAir: Subscription[] = amount ? [{ id: "air", session, variable: amount, ...height }, ...others.map((each) => ({ ...each, id: `air:${each.id}`, variable: amount }))] : [];
+  return [...maps, ...others, ...ofAir, ...ofWind()];
 });
 
 function ofWind(): Subscription[] {

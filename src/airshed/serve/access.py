@@ -1,21 +1,25 @@
-"""Who may ask: the token, the origin and the host of requests, their size and their number."""
+"""Access: limits, the lease of control of a session, and the token, origin, host, size and number of requests."""
 
 import hmac
 import json
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from airshed.serve.connections import CONNECTION
-from airshed.serve.limits import Limits
+from airshed.core.errors import AirshedError
+from airshed.serve import types
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+CONNECTION: Final = "connection"
+"""Where the state of a request holds its connection."""
 
 _OPEN_PATHS: Final = ("/api/openapi.json",)
 _POLICY: Final = (
@@ -31,6 +35,140 @@ _HEADERS: Final = [
 ]
 _MINUTE: Final = 60.0
 _DIGITS, _ENDLESS = 19, 1 << 62
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds that hold whatever clients do.
+
+    sessions, snapshots     at once; snapshots of a session
+    cells                   of a case that a client opens
+    snapshot_bytes          of all snapshots of all sessions
+    sockets, subscriptions  WebSockets of all clients; subscriptions of each
+    request_bytes, message_bytes   of a request's body; of a message on a WebSocket
+    connections, head       of all kinds, at most half as many as files may be open; seconds for the head of a request
+    silence, writing        seconds between requests; seconds in which a client must take what is sent to it
+    stranger, stranger_silence, stranger_requests   seconds, seconds between requests, and requests of a connection
+                            whose requests have no token
+    requests, burst         requests and messages of a client a second, and how many at once
+    open_requests, open_burst   the same of all requests that need no token, together
+    wrong_tokens            a minute, after which all who come without the right one wait
+    lease                   seconds for which control lasts without a command
+    idle                    seconds without a client after which a session ends with a snapshot; 0 for never
+    log, log_bytes          commands in a log, and their bytes as JSON; a session takes no more
+    """
+
+    sessions: int = 8
+    cells: int = 2_000_000
+    snapshots: int = 32
+    snapshot_bytes: int = 2_000_000_000
+    connections: int = 512
+    head: float = 10.0
+    silence: int = 60
+    writing: float = 20.0
+    stranger: float = 30.0
+    stranger_silence: int = 5
+    stranger_requests: int = 100
+    sockets: int = 128
+    subscriptions: int = 32
+    request_bytes: int = 1_000_000
+    message_bytes: int = 65_536
+    requests: float = 2000.0
+    burst: float = 4000.0
+    open_requests: float = 100.0
+    open_burst: float = 300.0
+    wrong_tokens: int = 30
+    lease: float = 30.0
+    idle: float = 0.0
+    log: int = 100_000
+    log_bytes: int = 4_000_000
+
+    def by_name(self) -> dict[str, float]:
+        """Return them by name."""
+        return {name: float(value) for name, value in asdict(self).items()}
+
+
+class ControlledError(AirshedError):
+    """Somebody else controls the session."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """Who asks: `identity` is a secret that the client chose, `author` a name for people."""
+
+    identity: str
+    author: str
+
+
+@dataclass
+class Lease:
+    """Control of a session: the first to command has it, until it gives it up or is silent for `length` seconds."""
+
+    length: float
+    clock: Callable[[], float] = time.monotonic
+    holder: Client | None = None
+    asking: Client | None = None
+    _until: float = 0.0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def command(self, client: Client) -> None:
+        """Note a command of a client, which renews its lease; raises ControlledError where another one has it."""
+        with self._lock:
+            self._command(client)
+
+    def _command(self, client: Client) -> None:
+        holder = self.held_by()
+        if holder is not None and holder.identity != client.identity:
+            left = self._until - self.clock()
+            raise ControlledError(
+                f"{holder.author} controls this session for another {left:.0f} s at most; ask for control, or watch"
+            )
+        self._take(client)
+
+    def ask(self, client: Client, *, ask: bool = False) -> types.Control:
+        """Take control if it is free; if not, and with `ask`, tell the holder, who may give it up."""
+        with self._lock:
+            holder = self.held_by()
+            if holder is None or holder.identity == client.identity:
+                self._take(client)
+            elif ask:
+                self.asking = client
+            return self.state_for(client)
+
+    def give_up(self, client: Client) -> types.Control:
+        """Give control up, to the one who asked for it if anybody did."""
+        with self._lock:
+            holder = self.held_by()
+            if holder is not None and holder.identity == client.identity:
+                self._free()
+            return self.state_for(client)
+
+    def held_by(self) -> Client | None:
+        """Return who has control now."""
+        with self._lock:
+            if self.holder is not None and self.clock() > self._until:
+                self._free()
+            return self.holder
+
+    def _free(self) -> None:
+        self.holder = None
+        if self.asking is not None:
+            self._take(self.asking)
+
+    def state_for(self, client: Client) -> types.Control:
+        """Return who controls the session, as a client sees it."""
+        holder = self.held_by()
+        return types.Control(
+            controller=None if holder is None else holder.author,
+            yours=holder is not None and holder.identity == client.identity,
+            expires=None if holder is None else round(self._until - self.clock(), 3),
+            asking=None if self.asking is None else self.asking.author,
+        )
+
+    def _take(self, client: Client) -> None:
+        self.holder, self._until = client, self.clock() + self.length
+        if self.asking is not None and self.asking.identity == client.identity:
+            self.asking = None
 
 
 class RefusedError(Exception):

@@ -1,18 +1,33 @@
-"""What routes and WebSockets ask of the engine, as coroutines."""
+"""Requests of clients to the model's thread: the queue's items, coroutines for routes, errors as clients get them."""
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
 from airshed.serve import types
-from airshed.serve.engine import Engine
-from airshed.serve.lease import Client
-from airshed.serve.session import Copy, Session
+from airshed.serve.access import Client
+from airshed.serve.published import Copy, Session
+
+if TYPE_CHECKING:
+    from airshed.serve.engine import Engine
+    from airshed.serve.sessions import HostedSession
+
+
+class DefectError(AirshedError):
+    """Something is wrong with Airshed itself."""
+
+
+class EndsError(AirshedError):
+    """The server ends, and with it what was requested."""
+
+    def __init__(self) -> None:
+        super().__init__("the server ends")
 
 
 class NotThereError(AirshedError):
@@ -23,14 +38,41 @@ class NotYetError(AirshedError):
     """The model of the server is still being set up."""
 
 
-@dataclass
-class Asking:
-    """An engine, for one event loop. A field or a summary that several ask for is asked for once."""
+def as_airshed_error(error: Exception) -> AirshedError:
+    """Return an error as clients get it; a defect is printed where the server was started."""
+    if isinstance(error, AirshedError):
+        return error
+    traceback.print_exception(error)
+    return DefectError("a defect of Airshed, told where the server was started; restore a snapshot, or go on")
 
-    engine: Engine
+
+def _running_reply() -> "Future[Any]":
+    """Return a reply that a client who vanishes does not cancel: what it requested is done all the same."""
+    reply: Future[Any] = Future()
+    reply.set_running_or_notify_cancel()
+    return reply
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the model's thread calls between two steps, with the reply that it sets at once or later.
+
+    prepared  a session that the request begins, and its name
+    """
+
+    handle: "Callable[[Future[Any]], None]"
+    reply: "Future[Any]" = field(default_factory=_running_reply)
+    prepared: "tuple[str, HostedSession] | None" = None
+
+
+@dataclass
+class Requests:
+    """Requests to an engine from one event loop. A field or a summary that several clients request is made once."""
+
+    engine: "Engine"
 
     def __post_init__(self) -> None:
-        self._asked: dict[tuple[str, str], asyncio.Future[Any]] = {}
+        self._pending: dict[tuple[str, str], asyncio.Future[Any]] = {}
 
     def session(self, name: str) -> Session:
         """Return a session; raises NotThereError for one that is not there, NotYetError before the first one is."""
@@ -63,25 +105,25 @@ class Asking:
         one, two = await asyncio.gather(self.copy(session, name), self.copy(other, name))
         return one.less(two)
 
-    async def _once(self, key: tuple[str, str], ask: "Callable[[], Future[Any]]") -> Any:
-        if key not in self._asked:
-            future = asyncio.wrap_future(ask())
-            self._asked[key] = future
+    async def _once(self, key: tuple[str, str], request: "Callable[[], Future[Any]]") -> Any:
+        if key not in self._pending:
+            future = asyncio.wrap_future(request())
+            self._pending[key] = future
             future.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(self._asked[key])
+        return await asyncio.shield(self._pending[key])
 
     def _forget(self, key: tuple[str, str], done: "asyncio.Future[Any]") -> None:
-        self._asked.pop(key, None)
+        self._pending.pop(key, None)
         if not done.cancelled():
-            done.exception()  # is raised where somebody still waits
+            done.exception()  # is raised where a client still waits
 
     async def command(self, session: str, command: types.Document, client: Client) -> types.Result:
-        """Let a client command a session."""
+        """Pass a client's command to the model's thread, if the client may control the session."""
         found = self.session(session)
         before = found.lease.held_by()
         found.lease.command(client)
         if before is None:
-            self.engine.told(types.Event(event="control", session=session, state=found.view()))
+            self.publish_control(session)
         return await asyncio.wrap_future(self.engine.command(session, command, client.author))
 
     async def open(self, case: RunCase) -> types.SessionState:
@@ -93,9 +135,9 @@ class Asking:
         self.session(session).lease.command(client)
         await asyncio.wrap_future(self.engine.close(session))
 
-    def tell_control(self, session: str) -> None:
-        """Tell all who controls a session now."""
-        self.engine.told(types.Event(event="control", session=session, state=self.session(session).view()))
+    def publish_control(self, session: str) -> None:
+        """Publish who controls a session now."""
+        self.engine.on_event(types.Event(event="control", session=session, state=self.session(session).view()))
 
     async def summary(self, session: str) -> types.Summary:
         """Return what happened so far."""
@@ -104,6 +146,6 @@ class Asking:
         return summary
 
     async def info(self, session: str) -> types.ModelInfo:
-        """Return all there is to know about a session's model."""
+        """Return the variables, the grid, the settings and the clock of a session's model."""
         self.session(session)
         return await asyncio.wrap_future(self.engine.info(session))

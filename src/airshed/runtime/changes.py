@@ -1,0 +1,99 @@
+"""Changes of a model between two steps: values of fields, whether ranks set them alike, whether two states agree."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from math import isfinite
+from numbers import Real
+from typing import Any, Final, Literal
+from zlib import crc32
+
+import numpy as np
+
+from airshed.core.errors import CaseError
+from airshed.core.fields import FieldView
+from airshed.parallel.communicator import Communicator
+from airshed.runtime.model import BESIDE, Model
+
+Effect = Literal["in place", "rebuild", "fixed"]
+"""What a change does: the model takes the number; a new model takes over the state; it cannot be while a model runs."""
+
+_SHOWN: Final = 4
+
+
+def field_values(view: FieldView | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the values of a view in double precision."""
+    if not isinstance(view, FieldView):
+        return view
+    values = np.empty(view.shape)
+    view.copy_to(values, slice(None))
+    return values
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is one finite number."""
+    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return isinstance(number, Real) and not isinstance(number, bool | np.bool_) and isfinite(number)
+
+
+def settable_field(model: Model, path: str) -> str | None:
+    """Return the settable field that a path names, its dots as underscores; None where it names no such field."""
+    spec = model.fields.get(path.replace(".", "_"))
+    return spec.name if spec is not None and spec.settable else None
+
+
+def check_settable(model: Model, name: str) -> None:
+    """Raise CaseError for a field that is not there, or not settable."""
+    (spec,) = model.fields.select([name], where="field")
+    if not spec.settable:
+        others = ", ".join(each.name for each in model.fields.values() if each.settable) or "none"
+        raise CaseError(f"field {name} cannot be set while the model runs; settable are: {others}")
+
+
+def numbers_of(model: Model, names: Collection[str]) -> list[float] | None:
+    """Return the present values of fields without dimensions; None where one of the fields has dimensions."""
+    if any(model.fields[name].dims for name in names):
+        return None
+    return [float(field_values(model.view(name))) for name in names]
+
+
+@contextmanager
+def undone_on_error(model: Model, names: Collection[str]) -> Iterator[None]:
+    """Restore a model where a block that sets several of its fields raises CaseError."""
+    saved = model.save().copied() if len(names) > 1 else None
+    try:
+        yield
+    except CaseError:
+        if saved is not None:
+            model.restore(saved)
+        raise
+
+
+def check_alike(ranks: Communicator, changes: Mapping[str, object]) -> None:
+    """Raise CaseError for values that ranks do not set alike: their states would part."""
+    if ranks.size > 1:
+        found = ranks.gather_all(tuple((name, _fingerprint(value)) for name, value in changes.items()))
+        if any(each != found[0] for each in found):
+            names, differ = ", ".join(changes), sorted(set(found))[:_SHOWN]
+            raise CaseError(f"ranks set {names} to different values, or different fields: {differ}")
+
+
+def _fingerprint(value: object) -> str:
+    """Return what identifies a value: of an array its shape and a checksum."""
+    values = np.asarray(value) if isinstance(value, np.ndarray | np.generic | list | tuple) else None
+    if values is None or not values.ndim or values.dtype == object:
+        return repr(value)
+    return f"{values.shape} {crc32(values.tobytes()):08x}"
+
+
+def check_same_state(one: Model, other: Model) -> None:
+    """Raise CaseError where the states of two models consist of other arrays.
+
+    Of arrays that are whole the names alone count: some grow as a run goes on. Those beside the state do not count.
+    """
+    parts = [
+        {(name, array.shape, array.dtype.str) for name, array in each.tiled.items() if not name.startswith(BESIDE)}
+        | {(name,) for name in each.whole}
+        for each in (one.save(), other.save())
+    ]
+    if differ := sorted(parts[0] ^ parts[1], key=str):
+        raise CaseError(f"the other case has another state ({differ[0][0]}); begin a simulation of its own")

@@ -1,0 +1,149 @@
+"""The present state as an xarray Dataset, and as a netCDF file that any program reads."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from airshed.core.text import printable
+from airshed.core.version import __version__
+from airshed.serve import types
+from airshed.serve.published import Copy, Session
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+import json
+
+import numpy.typing as npt
+
+from airshed.serve.requests import NotThereError, Requests
+
+_CF = {
+    "lat": {"standard_name": "latitude", "axis": "Y"},
+    "lon": {"standard_name": "longitude", "axis": "X"},
+    "level": {"standard_name": "height", "positive": "up", "axis": "Z"},
+}
+
+
+def coordinates(session: Session, dims: Iterable[str]) -> dict[str, tuple[str, list[float], dict[str, str]]]:
+    """Return the coordinates along some dimensions: dimension, values, attributes."""
+    wanted = set(dims)
+    return {
+        each.name: (
+            each.dim, each.values,
+            {"units": each.unit, "long_name": each.text, **_CF.get(each.name, {})},
+        )
+        for each in session.shape.grid.coordinates
+        if each.dim in wanted
+    }  # fmt: skip
+
+
+def attributes_of(variable: types.Variable) -> dict[str, Any]:
+    """Return the attributes of a variable, by the CF conventions."""
+    found = {"units": variable.unit, "long_name": variable.text}
+    return found if variable.standard_name is None else {**found, "standard_name": variable.standard_name}
+
+
+def history(log: Sequence[types.LogEntry]) -> str:
+    """Return a log as the lines of a history."""
+    return "\n".join(
+        printable(  # a text with a line of its own would look like another entry
+            f"step {each.step} ({each.seconds:g} s) {each.author}: "
+            + " ".join(f"{key}={value}" for key, value in each.command.items() if value is not None)
+        )
+        for each in log
+    )
+
+
+def global_attributes(session: Session) -> dict[str, str]:
+    """Return what a file says of its origin, the log of commands in its history."""
+    return {
+        "Conventions": "CF-1.11", "title": session.state.title, "source": f"Airshed {__version__}, live",
+        "history": "\n".join(filter(None, [*session.history, history(session.log)])), **session.shape.attributes,
+    }  # fmt: skip
+
+
+def dataset(session: Session, copies: Mapping[str, Copy]) -> "xr.Dataset":
+    """Return copies of fields as a Dataset with coordinates."""
+    import xarray as xr
+
+    dims = {dim for copy in copies.values() for dim in copy.variable.dims}
+    data = {name: (copy.variable.dims, copy.values, attributes_of(copy.variable)) for name, copy in copies.items()}
+    found = xr.Dataset(data, coords=coordinates(session, dims), attrs=global_attributes(session))
+    first = next(iter(copies.values()))
+    return found.assign_coords(time=np.datetime64(first.state.time.removesuffix("Z"), "ns"))
+
+
+def netcdf(session: Session, copies: Mapping[str, Copy]) -> bytes:
+    """Return copies of fields as a netCDF file of the classic format, whose writer is no library of C.
+
+    That of HDF5 is used by the model's thread, and bears one thread alone.
+    """
+    made = dataset(session, copies).to_netcdf(engine="scipy")
+    return bytes(made)
+
+
+_META = "zarr.json"
+Array = npt.NDArray[Any]
+
+
+async def value_of(requests: Requests, name: str, key: str) -> tuple[bytes, str]:
+    """Return what a key holds, and its type; raises NotThereError for one that is not there."""
+    session = requests.session(name)
+    if key == _META:
+        return _json(_group(session)), "application/json"
+    array, _, rest = key.partition("/")
+    metas = _arrays(session)
+    if array not in metas:
+        raise NotThereError(f"the store has no array {array!r}")
+    if rest == _META:
+        return _json(metas[array]), "application/json"
+    if rest.split("/") != ["c", *("0" for _ in metas[array]["shape"])]:
+        raise NotThereError(f"the store has no key {key!r}")
+    return np.ascontiguousarray(await _values(requests, session, name, array)).tobytes(), "application/octet-stream"
+
+
+async def _values(requests: Requests, session: Session, name: str, array: str) -> Array:
+    if array == "time":
+        return np.array(np.datetime64(session.state.time.removesuffix("Z"), "ms").astype(np.int64), "<i8")
+    places = coordinates(session, _all_dims(session))
+    if array in places:
+        return np.array(places[array][1], "<f8")
+    return np.asarray((await requests.copy(name, array)).values, "<f4")
+
+
+def _all_dims(session: Session) -> set[str]:
+    return {dim for each in session.shape.variables.values() for dim in each.dims}
+
+
+def _arrays(session: Session) -> dict[str, dict[str, Any]]:
+    """Return the metadata of all arrays: variables, coordinates and the time."""
+    found = {
+        name: _array(each.shape, each.dims, "float32", "NaN", attributes_of(each))
+        for name, each in session.shape.variables.items()
+    }
+    for name, (dim, values, attributes) in coordinates(session, _all_dims(session)).items():
+        found[name] = _array([len(values)], [dim], "float64", "NaN", attributes)
+    units = {"units": "milliseconds since 1970-01-01", "calendar": "proleptic_gregorian"}
+    return {**found, "time": _array([], [], "int64", 0, units)}
+
+
+def _array(shape: list[int], dims: list[str], dtype: str, fill: object, attributes: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": fill, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "dimension_names": dims, "attributes": attributes, "storage_transformers": [],
+    }  # fmt: skip
+
+
+def _group(session: Session) -> dict[str, Any]:
+    metadata = {"kind": "inline", "must_understand": False, "metadata": _arrays(session)}
+    attributes = {**global_attributes(session), "coordinates": "time"}
+    return {"zarr_format": 3, "node_type": "group", "attributes": attributes, "consolidated_metadata": metadata}
+
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, allow_nan=False).encode()

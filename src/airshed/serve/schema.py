@@ -1,0 +1,135 @@
+"""JSON Schema of a case that runs, and the OpenAPI document of all types: `python -m airshed.serve.schema`."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from airshed.case.toml import flatten
+from airshed.core.settings import Setting, settings_of
+from airshed.runtime.changes import settable_field
+from airshed.runtime.registry import model_kind
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+
+_REFERENCE = "#/components/schemas/{model}"
+
+
+def case_schema(simulation: Simulation) -> dict[str, Any]:
+    """Return the JSON Schema of the case of a simulation, without references, with extension keys of each setting.
+
+    x-effect         "in place" or "rebuild"; absent where it is fixed, or changes nothing as the case is
+    x-unit, x-range  of its values, in words; absent where there are none
+    x-keys           of a table: the keys that it can have, as far as they are known
+    """
+    case = type(simulation.case)
+    values = {".".join(map(str, path)): value for path, value in flatten(simulation.case.to_dict()).items()}
+    keys = model_kind(simulation.case.model).info(simulation.model).keys
+    document = _schema_of(case)  # type: ignore[arg-type]
+    annotator = _Annotator(simulation, {each.key: each for each in settings_of(case)}, values, keys, document["$defs"])
+    return annotator.annotated(document, "")
+
+
+@lru_cache(8)
+def _schema_of(case: Callable[..., Any]) -> dict[str, Any]:
+    schema: dict[str, Any] = case.model_json_schema()  # type: ignore[attr-defined]
+    return schema
+
+
+@dataclass(frozen=True)
+class _Annotator:
+    """Resolves the references of a schema, and adds extension keys.
+
+    settings  all of the case, by key
+    values    of the case now, by key
+    keys      of tables, by the key of the table
+    schemas   that references name
+    """
+
+    simulation: Simulation
+    settings: Mapping[str, Setting]
+    values: Mapping[str, Any]
+    keys: Mapping[str, Any]
+    schemas: Mapping[str, Any]
+
+    def annotated(self, node: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """Return a part of the schema, which describes the setting or the section of a path."""
+        name = node.get("$ref", "").rpartition("/")[2]
+        found = {**(self.schemas[name] if name else {}), **node}
+        for key in ("$ref", "$defs", "title", "unit", "only_for"):
+            found.pop(key, None)
+        if "properties" in found:
+            before = f"{path}." if path else ""
+            inside = {key: self.annotated(each, f"{before}{key}") for key, each in found["properties"].items()}
+            return {**found, "properties": inside}
+        if "$ref" in found.get("items", {}):
+            return {**found, "items": self.annotated(found["items"], f"{path}.N"), **self._effect(path)}
+        setting = self.settings.get(path)
+        about = {"x-unit": setting.unit, "x-range": setting.range} if setting else {}
+        return {**found, **{key: each for key, each in about.items() if each}, **self._effect(path)}
+
+    def _effect(self, path: str) -> dict[str, Any]:
+        simulation, setting = self.simulation, self.settings.get(path)
+        table = f"{path.replace('.', '_')}_"
+        fields = [name for name in simulation if name.startswith(table) and settable_field(simulation.model, name)]
+        effect = "in place" if fields else simulation.effect(path)
+        if effect == "fixed" or (setting is not None and not self._acts(setting)):
+            return {}
+        keys = list(self.keys.get(path, [name.removeprefix(table) for name in fields]))
+        return {"x-effect": effect, **({"x-keys": keys} if keys else {})}
+
+    def _acts(self, setting: Setting) -> bool:
+        """Whether a setting changes anything: one that is for a word alone where that word is chosen."""
+        words = setting.only_for
+        choices = [each for each in self.settings.values() if any(f'"{word}"' in each.kind for word in words)]
+        return not words or any(self.values.get(each.key) in words for each in choices)
+
+
+def values_of(simulation: Simulation) -> dict[str, Any]:
+    """Return the settings of a simulation as nested tables, with the numbers that the model has now."""
+    document: dict[str, Any] = simulation.case.to_dict()
+    for table, key in list(_numbers(document)):
+        name = settable_field(simulation.model, ".".join(map(str, (*table, key))))
+        if name is not None:
+            number, node = float(simulation.values(name)), cast("Any", document)
+            for part in table:
+                node = node[part]
+            node[key] = f"{number!r} {simulation.model.fields[name].unit}" if isinstance(node[key], str) else number
+    return document
+
+
+def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[tuple[int | str, ...], int | str]]:
+    """Yield the tables and the keys of settings that may be numbers of the model."""
+    for path, value in flatten(document).items():
+        if isinstance(value, int | float | str) and not isinstance(value, bool):
+            yield path[:-1], path[-1]
+
+
+def schemas() -> dict[str, object]:
+    """Return the JSON schemas of all documents and messages by name, also of those that only a WebSocket carries."""
+    documents = [each for each in vars(types).values() if isinstance(each, type) and issubclass(each, types.Document)]
+    made = models_json_schema([(each, "validation") for each in documents], ref_template=_REFERENCE)[1]
+    found: dict[str, object] = dict(made["$defs"])
+    for name in ("Command", "ClientMessage", "ServerMessage"):
+        schema = TypeAdapter(getattr(types, name)).json_schema(ref_template=_REFERENCE)
+        found[name] = {key: value for key, value in schema.items() if key != "$defs"}
+    return found
+
+
+def main() -> None:
+    """Print the document."""
+    from airshed.core.version import __version__
+
+    about = {"title": "Airshed live", "version": __version__}
+    document = {"openapi": "3.1.0", "info": about, "paths": {}, "components": {"schemas": schemas()}}
+    json.dump(document, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()

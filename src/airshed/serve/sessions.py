@@ -1,0 +1,260 @@
+"""The simulation of a session on each rank: its snapshots, its log, the effect of commands, branches and replays."""
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import TypeAdapter
+
+from airshed.case.case import RunCase
+from airshed.core.errors import CaseError, OutputError
+from airshed.core.report import Report
+from airshed.core.text import suggestion
+from airshed.parallel.communicator import Communicator
+from airshed.runtime.model import Saved, Snapshot, Timings
+from airshed.runtime.records import fitting
+from airshed.runtime.registry import model_kind
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+from airshed.serve.catalogue import check_patch
+from airshed.serve.painting import painted
+from airshed.serve.store import FolderStore, NoStore, SessionUse, StateStore, case_of, log_of
+
+START: Final = "start"
+"""The snapshot of the beginning, which cannot be removed."""
+
+_COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class StoredSnapshot:
+    """A snapshot, its case and its description; `log` is how many commands had taken effect."""
+
+    state: Saved
+    case: RunCase
+    about: types.SnapshotInfo
+    log: int
+
+
+@dataclass
+class HostedSession:
+    """A simulation and the log of its commands; every rank has one, and applies the same commands to it.
+
+    log      commands that changed the state, in order; steps alone are not in it, as they are made in any case
+    parent   the session that it branched off
+    notices  what is lost or has changed of a session that was resumed, and why others did not come back
+    log_bytes  of the log as JSON
+    """
+
+    simulation: Simulation
+    log: list[types.LogEntry] = field(default_factory=list)
+    snapshots: dict[str, StoredSnapshot] = field(default_factory=dict)
+    parent: str | None = None
+    store: StateStore = field(default_factory=NoStore)
+    notices: list[str] = field(default_factory=list)
+    log_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self.log_bytes = sum(map(_size, self.log))
+        if START not in self.snapshots:
+            self._take_snapshot(START, "the start of the case")
+
+    @property
+    def step(self) -> int:
+        """The number of steps that the state has behind it."""
+        return int(self.simulation.model.steps)
+
+    def snapshot(self, name: str) -> StoredSnapshot:
+        """Return a snapshot; raises CaseError for one that is not there."""
+        if name not in self.snapshots:
+            raise CaseError(f"there is no snapshot {name!r}; {suggestion(name, self.snapshots)}")
+        return self.snapshots[name]
+
+    def advance(self, most: int) -> None:
+        """Make a batch of at most so many steps."""
+        self.simulation.step(most)
+
+    def values(self, names: Iterable[str]) -> dict[str, Array]:
+        """Return whole fields, on every rank."""
+        return {name: self.simulation.values(name) for name in names}
+
+    def summary(self) -> Report:
+        """Return what happened so far."""
+        return self.simulation.summary()
+
+    def timings(self) -> Timings:
+        """Return the wall time of the parts of steps, which all ranks measure together."""
+        timings: Timings = self.simulation.model.timings()
+        return timings
+
+    def apply(self, command: types.Document, author: str) -> types.SnapshotInfo | None:
+        """Apply a command and log it; raises CaseError for what cannot be, and changes nothing then.
+
+        A snapshot is named after its place in the log, so that a replay gives it the same name.
+        """
+        simulation, taken = self.simulation, None
+        step, seconds = self.step, simulation.seconds
+        match command:
+            case types.Set():
+                check_patch(command.changes, simulation.case)
+                simulation.set(command.changes)
+            case types.Release():
+                simulation.set(self._patch_of_release(command))
+            case types.Paint():
+                simulation[command.variable] = painted(simulation, command)
+            case types.Restart():
+                self._go_to(START)
+            case types.Restore():
+                self._go_to(command.snapshot)
+            case types.Snapshot():
+                taken = self._take_snapshot(f"s{len(self.log)}", command.text)
+            case types.Forget():
+                if command.snapshot == START:
+                    raise CaseError("the snapshot of the start stays; forget another one")
+                self.snapshot(command.snapshot)
+                del self.snapshots[command.snapshot]
+        self._log(command, author, step, seconds, taken)
+        return taken
+
+    def _log(
+        self, command: types.Document, author: str, step: int, seconds: float, taken: types.SnapshotInfo | None
+    ) -> None:
+        """Log a command, also on disk. A snapshot goes there with the state and the log; others are a line each."""
+        entry = types.LogEntry(
+            number=len(self.log), step=step, seconds=seconds, author=author, command=command.model_dump(mode="json")
+        )
+        self.log.append(entry)
+        self.log_bytes += _size(entry)
+        if taken is not None:
+            try:
+                self.save()
+                self.store.wait()
+            except BaseException:  # a snapshot that cannot be stored was never taken
+                self.log_bytes -= _size(self.log.pop())
+                del self.snapshots[taken.snapshot]
+                raise
+        try:
+            self.store.note(entry)
+        except OutputError as error:  # the command has taken effect
+            self.notices.append(f"command {entry.number} is kept with the next state alone: {error}")
+
+    def _take_snapshot(self, name: str, text: str) -> types.SnapshotInfo:
+        saved = self.simulation.snapshot()
+        about = types.SnapshotInfo(
+            snapshot=name, text=text, step=self.step, seconds=self.simulation.seconds,
+            time=iso(self.simulation.time), bytes=size_of(saved),
+        )  # fmt: skip
+        self.snapshots[name] = StoredSnapshot(saved, self.simulation.case, about, len(self.log))
+        return about
+
+    def _go_to(self, snapshot: str) -> None:
+        """Restore a snapshot, and with it the settings that the case had then."""
+        stored = self.snapshot(snapshot)
+        self.simulation.restore(stored.state, stored.case)
+
+    def _patch_of_release(self, command: types.Release) -> dict[str, Any]:
+        simulation = self.simulation
+        release = model_kind(simulation.case.model).release
+        if release is None:
+            raise CaseError(f"nothing can be released into a model of {simulation.case.model}")
+        return release(simulation.case, simulation.seconds, **command.model_dump(exclude={"kind"}))
+
+    def save(self) -> None:
+        """Store the state on disk, with the log."""
+        self.store.save(self.simulation, self.log)
+
+    def store_in(self, folder: Path, ranks: Communicator, use: SessionUse) -> None:
+        """Store states in a folder from now on; to resume, go on from the newest one there."""
+        store = FolderStore(folder, self.snapshot(START).case, self.simulation, ranks, use)
+        self.store, restart = store, store.resumed
+        self.notices += store.notices
+        if restart is not None:
+            with fitting(folder):
+                self.simulation.restore(restart, case_of(restart, self.simulation.case))
+            self.log = log_of(restart)
+            self.log_bytes = sum(map(_size, self.log))
+
+    def close(self) -> None:
+        """End the simulation; where states are stored, this one is too, unless an error spoiled it."""
+        with ExitStack() as stack:  # an error of one of them lets the others be closed
+            stack.callback(self.simulation.close)
+            stack.callback(self.snapshots.clear)
+            stack.callback(self.store.close)
+            with suppress(CaseError):
+                self.save()
+
+
+def branch_of(parent: HostedSession, command: types.Branch, author: str, of: str) -> HostedSession:
+    """Return a session that goes on from a snapshot of another, with changes; its log is the parent's until there."""
+    if command.snapshot is None:
+        log, simulation = parent.log, parent.simulation.branch()
+    else:
+        stored = parent.snapshot(command.snapshot)
+        log = parent.log[: stored.log + (command.snapshot != START)]  # with its own entry
+        simulation = parent.simulation.branch(stored.state, stored.case)
+    earlier = {each: other for each, other in parent.snapshots.items() if each == START or other.log < len(log)}
+    branch = HostedSession(simulation, list(log), earlier, parent=of)
+    try:
+        if command.changes:
+            branch.apply(types.Set(changes=command.changes), author)
+    except BaseException:
+        branch.close()
+        raise
+    return branch
+
+
+Replay = Generator[int, None, types.ReplayResult]
+"""Yields the step that it has reached after each batch of steps; closed before its end, it is given up."""
+
+
+def replay(session: HostedSession, ranks: Communicator) -> Replay:
+    """Make the run of a session again from its log, in another simulation; return how the states differ bit by bit.
+
+    The session may go on meanwhile: what is made again is its run until now.
+    """
+    wanted, log, step = session.simulation.snapshot(), list(session.log), session.step
+    with closing(HostedSession(Simulation(session.snapshot(START).case, ranks=ranks))) as again:
+        for entry in log:
+            yield from _advance(again, entry.step)
+            again.apply(_COMMAND.validate_python(entry.command), entry.author)
+        yield from _advance(again, step)
+        parts = ranks.gather_all(tuple(_differences(wanted, again.simulation.snapshot())))
+    differs = sorted({name for part in parts for name in part})
+    return types.ReplayResult(equal=not differs, step=step, differs=differs)
+
+
+def _advance(session: HostedSession, step: int) -> Iterator[int]:
+    while session.step < step:
+        session.advance(step - session.step)
+        yield session.step
+
+
+def _differences(one: Snapshot, other: Snapshot) -> Iterator[str]:
+    """Yield what of two states differs on this rank: names of arrays and of plain values."""
+    for mine, its in ((one.tiled, other.tiled), (one.whole, other.whole)):
+        for name in sorted({*mine, *its}):
+            if name not in mine or name not in its or mine[name].tobytes() != its[name].tobytes():
+                yield name
+    if one.metadata != other.metadata:
+        yield "metadata"
+
+
+def _size(entry: types.LogEntry) -> int:
+    """Return the bytes of a command as JSON."""
+    return len(entry.model_dump_json())
+
+
+def iso(time: np.datetime64) -> str:
+    """Return a time as ISO 8601 has it, with milliseconds."""
+    return f"{np.datetime_as_string(time, unit='ms')}Z"
+
+
+def size_of(saved: Snapshot) -> int:
+    """Return the bytes of the arrays of a snapshot on this rank."""
+    return sum(array.nbytes for array in (*saved.tiled.values(), *saved.whole.values()))

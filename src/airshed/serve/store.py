@@ -1,0 +1,350 @@
+"""Sessions on disk: states with the log, a journal of commands, and what each session began as.
+
+A state holds the log up to its own time. Commands after the newest whole state are in the journal alone: a session that
+is resumed from that state names them.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from pydantic import TypeAdapter
+
+from airshed.case.case import MACHINE, RunCase
+from airshed.core.atomic import guarded, write_whole
+from airshed.core.errors import AirshedError, DataError, OutputError
+from airshed.core.files import read_text
+from airshed.core.text import counted, listed, printable
+from airshed.core.toml_text import parse_toml
+from airshed.io.folder import RESTARTS, RunFolder
+from airshed.io.restart import Restart, RestartStore
+from airshed.io.run_state import STATE_FILE, Inputs
+from airshed.io.strategies.states import found_states
+from airshed.parallel.communicator import Communicator
+from airshed.runtime.model import Snapshot
+from airshed.runtime.records import fitting
+from airshed.runtime.registry import model_kind
+from airshed.runtime.simulation import Simulation
+from airshed.serve import types
+
+STRATEGY: Final = "gather:async"
+_LOG, _CASE, _SECONDS = "log", "case_text", "seconds_of_state"
+_COMMAND: Final[TypeAdapter[Any]] = TypeAdapter(types.Command)
+_OF_RANKS: Final = ("parallel", "run")
+_MAY_DIFFER = ("title", "description", "output", *MACHINE)
+
+
+@dataclass(frozen=True)
+class SessionUse:
+    """How a session takes its folder.
+
+    resume  goes on from the newest state there
+    accept  resumes although files that were read have changed
+    """
+
+    resume: bool = False
+    accept: bool = False
+
+
+NEW: Final = SessionUse()
+"""The use of a folder by a session that begins."""
+
+
+class StateStore(Protocol):
+    """Stores states of a session."""
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """What happened to the session that its results must say."""
+        ...
+
+    def note(self, entry: types.LogEntry) -> None:
+        """Note a command that was applied, before it is acknowledged; raises OutputError."""
+        ...
+
+    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
+        """Store the state, with the log of commands."""
+        ...
+
+    def wait(self) -> None:
+        """Return when what was saved is on disk."""
+        ...
+
+    def close(self) -> None:
+        """Return when all is on disk, and store no more."""
+        ...
+
+
+class NoStore:
+    """Stores nothing."""
+
+    history = ()
+
+    def note(self, entry: types.LogEntry) -> None:
+        """Do nothing."""
+
+    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
+        """Do nothing."""
+
+    def wait(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class FolderStore:
+    """Stores the last two states of a session in a run folder.
+
+    A run that goes back to an earlier time has its newest state there: so states have numbers in the place of times.
+
+    case     that the session began as
+    use      whether its newest state is resumed, and with files that have changed
+    resumed  the state to go on from, if that is wanted and there is one
+    notices  what is lost or has changed of what is resumed
+    Raises OutputError for a folder that cannot be used, CaseError where that of another case is to be resumed. All
+    ranks make one, and the same calls.
+    """
+
+    def __init__(
+        self, folder: Path, case: RunCase, simulation: Simulation, ranks: Communicator, use: SessionUse
+    ) -> None:
+        self._case, self._accept, self._read = case, use.accept, simulation.input_files
+        self._run = RunFolder(
+            folder, case.to_toml(), resume=use.resume, may_differ=_MAY_DIFFER, inputs=self._inputs(), ranks=ranks
+        )
+        try:
+            self._store = RestartStore(self._run, simulation.model.domain.held, STRATEGY)
+            found = self._store.latest() if self._run.resumed else None
+            self._count, self.resumed = 0, found
+            with fitting(folder):
+                if found is not None:
+                    own = {**found.metadata, "seconds": float(found.metadata[_SECONDS])}
+                    self._count, self.resumed = int(found.seconds), replace(found, metadata=own)
+                    log_of(found)
+            self._run.begin_at(None if found is None else found.metadata[_SECONDS])
+            self._journal = Journal(folder) if ranks.rank == 0 else None
+            self.notices = self._notices(found, resume=self._run.resumed)
+        except BaseException:
+            self._run.close()
+            raise
+
+    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
+        """Store the state, with the log of commands and the present settings."""
+        saved: Snapshot = simulation.snapshot()
+        self._run.wait()
+        if not simulation.input_files <= self._read:  # a setting that was changed names other files
+            self._read |= simulation.input_files
+            self._run.note_inputs(self._inputs())
+        self._count += 1
+        metadata = {
+            **saved.metadata, _LOG: [each.model_dump(mode="json") for each in log], _CASE: simulation.case.to_toml(),
+            _SECONDS: simulation.seconds,
+        }  # fmt: skip
+        self._store.save(float(self._count), saved.tiled, saved.whole, metadata)
+
+    def _notices(self, found: Restart | None, *, resume: bool) -> list[str]:
+        """Return what is lost or has changed of the session that is resumed; a new one has no commands of before."""
+        if self._journal is None:
+            return []
+        with guarded(self._run.path):
+            if not resume:
+                self._journal.restart()
+                return []
+            lost = self._journal.resume([] if found is None else log_of(found))
+        damaged = [f"{message}; the state before it is resumed" for message in (() if found is None else found.skipped)]
+        return [*damaged, *(f"inputs differ from now on: {each}" for each in self._run.changed), *lost]
+
+    def note(self, entry: types.LogEntry) -> None:
+        """Note a command in the journal of rank 0."""
+        if self._journal is not None:
+            with guarded(self._run.path):
+                self._journal.add(entry)
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """What happened to the session that its results must say."""
+        return self._run.history
+
+    def _inputs(self) -> Inputs:
+        return Inputs(self._read, self._case.base, self._accept)
+
+    def wait(self) -> None:
+        """Return when what was saved is on disk."""
+        self._run.wait()
+
+    def close(self) -> None:
+        """Return when all is on disk, and unlock the folder."""
+        try:
+            self._run.finish(complete=False)
+        finally:
+            self._run.close()
+
+
+def log_of(restart: Restart) -> list[types.LogEntry]:
+    """Return the log that was kept with a state; raises ValueError for one that was changed by hand."""
+    log = [types.LogEntry.model_validate(each) for each in restart.metadata.get(_LOG, [])]
+    for number, entry in enumerate(log):
+        _COMMAND.validate_python(entry.command)
+        if entry.number != number:
+            raise ValueError(f"command {entry.number} of the log stands in the place of {number}")
+    return log
+
+
+def with_machine_of(case: RunCase, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of another case, with the machine's of a case: it may be resumed on other ranks."""
+    of_now = case.to_dict()
+    return {name: of_now[name] if name in _OF_RANKS and name in of_now else each for name, each in settings.items()}
+
+
+def case_of(restart: Restart, case: RunCase) -> RunCase:
+    """Return the case that a state belongs to: the one that was opened, with what was changed since."""
+    text: Any = restart.metadata.get(_CASE)
+    if text is None or text == case.to_toml():
+        return case
+    found = type(case).from_dict(with_machine_of(case, parse_toml(text)), case.base, name=case.name)
+    return found.allowing_code() if case.allow_code else found
+
+
+JOURNAL: Final = "commands.jsonl"
+LOST: Final = "commands.lost.jsonl"
+
+
+class Journal:
+    """Lines of commands in a session's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._lost = folder / JOURNAL, folder / LOST
+
+    def add(self, entry: types.LogEntry) -> None:
+        """Append a command; raises OSError."""
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{entry.model_dump_json()}\n")
+
+    def resume(self, log: Sequence[types.LogEntry]) -> list[str]:
+        """Go on after the log of a state; return what to say of commands that came after it, which LOST then holds."""
+        after = [entry for entry in self._entries() if entry.number >= len(log)]
+        if after:
+            text = "".join(f"{entry.model_dump_json()}\n" for entry in after)
+            self._lost.write_text(text, encoding="utf-8")
+        self.restart(log)
+        if not after:
+            return []
+        shown = listed([f"{each.command.get('kind')} at step {each.step} by {each.author[:40]}" for each in after], 5)
+        return [
+            f"lost: {counted(len(after), 'command')} after the state that is resumed ({printable(shown)}); "
+            f"{self._lost} holds what was commanded"
+        ]
+
+    def restart(self, log: Sequence[types.LogEntry] = ()) -> None:
+        """Begin with the commands of a log."""
+        self._path.unlink(missing_ok=True)
+        for entry in log:
+            self.add(entry)
+
+    def _entries(self) -> list[types.LogEntry]:
+        """Return the commands of whole lines; the last line may have been cut."""
+        if not self._path.is_file():
+            return []
+        found: dict[int, types.LogEntry] = {}
+        for line in self._path.read_bytes().decode("utf-8", "replace").splitlines():
+            with suppress(ValueError):
+                entry = types.LogEntry.model_validate_json(line)
+                found[entry.number] = entry
+        return list(found.values())
+
+
+MAIN: Final = "main"
+
+
+@dataclass(frozen=True)
+class SessionOrigin:
+    """What a session began as: its case before anything was changed, and the session that it branched off."""
+
+    name: str
+    case: RunCase
+    parent: str | None
+
+
+@dataclass(frozen=True)
+class SessionFolders:
+    """The folder of a server; None keeps all in memory alone."""
+
+    folder: Path | None
+
+    def of(self, name: str) -> Path | None:
+        """Return where the states of a session are."""
+        return None if self.folder is None else self.folder / name
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a session of this name is there, or was: its states are not written over."""
+        return self.folder is not None and (self.folder / name).exists()
+
+    def note(self, origin: SessionOrigin) -> None:
+        """Write down what a session began as."""
+        if self.folder is not None:
+            case = origin.case
+            document = {
+                "case": case.to_toml(), "name": case.name, "base": str(case.base), "allow_code": case.allow_code,
+                "parent": origin.parent,
+            }  # fmt: skip
+            with write_whole(self._file(origin.name)) as part:
+                part.write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+    def forget(self, name: str) -> None:
+        """Remove what a session began as, so that it does not come back."""
+        if self.folder is not None:
+            self._file(name).unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        """Remove all of a session that never began, or that a client ended."""
+        if self.folder is not None:
+            self.forget(name)
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def check_place(self) -> None:
+        """Raise OutputError where a run has its results in the folder: sessions beside them would be in its way."""
+        if self.folder is not None and (self.folder / STATE_FILE).exists():
+            raise OutputError(f"{self.folder} holds a run of its own; take another --output for the server's sessions")
+
+    def check_new(self) -> None:
+        """Raise OutputError where sessions with commands are kept, which a new server would replace."""
+        kept = [] if self.folder is None else [each for each in self.folder.glob(f"*/{JOURNAL}") if each.stat().st_size]
+        if kept:
+            raise OutputError(
+                f"{self.folder} holds sessions with commands ({kept[0].parent.name}); go on with them by --resume, "
+                "take another --output, or replace them by --force"
+            )
+
+    def others(self, main: RunCase) -> Iterator[SessionOrigin | str]:
+        """Yield the sessions besides the main one that have a state here, or why one cannot come back.
+
+        Code that a case brings runs if that of the main one may.
+        """
+        for file in [] if self.folder is None else sorted(self.folder.glob("*.json")):
+            if file.stem == MAIN:
+                continue
+            if not found_states(file.with_suffix("") / RESTARTS):
+                yield f"session {file.stem} left no state in {file.with_suffix('')}, and does not come back"
+                continue
+            try:
+                yield _read(file, main)
+            except (AirshedError, ValueError, KeyError, TypeError) as error:
+                yield f"session {file.stem} cannot come back: {error}"
+
+    def _file(self, name: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{name}.json"
+
+
+def _read(file: Path, main: RunCase) -> SessionOrigin:
+    document: dict[str, Any] = json.loads(read_text(file))
+    data = with_machine_of(main, parse_toml(document["case"]))
+    case = model_kind(data["model"]).case.from_dict(data, document["base"], name=document["name"])
+    if document["allow_code"] and not main.allow_code:
+        raise DataError("its case brings code; allow it with --allow-code")
+    return SessionOrigin(file.stem, case.allowing_code() if document["allow_code"] else case, document["parent"])
