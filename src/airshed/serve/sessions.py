@@ -163,7 +163,7 @@ class HostedSession:
         release = model_kind(simulation.case.model).release
         if release is None:
             raise CaseError(f"nothing can be released into a model of {simulation.case.model}")
-        return release(simulation.case, simulation.seconds, **command.model_dump(exclude={"kind"}))
+        return release(simulation.case, simulation.seconds, command.model_dump())
 
     def save(self) -> None:
         """Store the state on disk, with the log."""

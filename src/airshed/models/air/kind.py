@@ -1,6 +1,6 @@
 """The air-quality model as a kind of model: what the runtime makes of a case of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -169,14 +169,14 @@ def info(model: AirModel) -> ModelInfo:
     return ModelInfo(tuple(sections), groups, keys, ("O3", *species), "air_density")
 
 
-def release(
-    case: Case, seconds: float, *, species: str, lon: float, lat: float, height: float, rate: float, unit: str,
-    duration: float,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the patch of a case that adds a point source at a height [m], from a time [s] on, for a duration [s]."""
+def release(case: Case, seconds: float, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the patch of a case that adds a point source from a time [s] on.
+
+    wanted  its species, lon, lat [degrees], height [m], rate in a unit, and duration [s]
+    """
     source = {
-        "species": species, "lon": lon, "lat": lat, "height": f"{height!r} m", "rate": f"{rate!r} {unit}",
-        "begin": f"{seconds!r} s", "duration": f"{duration!r} s",
+        **{key: wanted[key] for key in ("species", "lon", "lat")}, "height": f"{wanted['height']!r} m",
+        "rate": f"{wanted['rate']!r} {wanted['unit']}", "begin": f"{seconds!r} s", "duration": f"{wanted['duration']!r} s",
     }  # fmt: skip
     return {f"emissions.point.{len(case.emissions.point)}": source}
 
