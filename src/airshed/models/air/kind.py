@@ -176,7 +176,8 @@ def release(case: Case, seconds: float, wanted: Mapping[str, Any]) -> dict[str, 
     """
     source = {
         **{key: wanted[key] for key in ("species", "lon", "lat")}, "height": f"{wanted['height']!r} m",
-        "rate": f"{wanted['rate']!r} {wanted['unit']}", "begin": f"{seconds!r} s", "duration": f"{wanted['duration']!r} s",
+        "rate": f"{wanted['rate']!r} {wanted['unit']}", "begin": f"{seconds!r} s",
+        "duration": f"{wanted['duration']!r} s",
     }  # fmt: skip
     return {f"emissions.point.{len(case.emissions.point)}": source}
 
