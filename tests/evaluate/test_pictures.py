@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 import airshed
 from airshed.cli.program import app
 from airshed.plot.evaluation import drawn
-from airshed.plot.evaluation.report_page import report_page
-from airshed.plot.evaluation.words import conclusion
+from airshed.plot.evaluation.report_page import conclusion, report_page
 
 pytestmark = pytest.mark.standard
 

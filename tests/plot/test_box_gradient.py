@@ -14,7 +14,7 @@ from airshed.cli.program import app
 from airshed.inverse.receptors import box
 from airshed.inverse.receptors.box import ranked, ranking_table, write_sensitivity
 from airshed.models.box import run
-from airshed.plot.box_gradient import draw_gradient, plot_gradient
+from airshed.plot.box import draw_gradient, plot_gradient
 from airshed.plot.style import look
 
 

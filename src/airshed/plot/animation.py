@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from airshed.io.folder import SOFTWARE
-from airshed.plot import wording
+from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, scale_of
 from airshed.plot.maps import map_panels, place_in_words
@@ -131,8 +131,8 @@ class _Film:
 
 def _moment(results: Results, time: int) -> str:
     moment = results.times[time]
-    date = wording.date(moment)
-    return date if daily(results.times) else f"{date}, {wording.clock(moment)} UTC"
+    date = units.date(moment)
+    return date if daily(results.times) else f"{date}, {units.clock(moment)} UTC"
 
 
 def _pixels(figure: Figure) -> Pixels:

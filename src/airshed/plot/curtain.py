@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airshed.core.errors import CaseError
-from airshed.plot import wording
+from airshed.plot import units
 from airshed.plot.geography import CITY_CREDIT, cities
 from airshed.plot.limits import scale_of
 from airshed.plot.page import Panels, colour_bar, footer, headline, hour_of, in_unit, norm_of, period
@@ -61,7 +61,7 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
         if len(times) > 1:
             axes.set_title(hour_of(results.times, time), loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     quantity = results.quantity(field)
-    where = wording.latitude(round(float(results.latitude[row]), 3))
+    where = units.latitude(round(float(results.latitude[row]), 3))
     subtitle = f"height above ground, {period(results.times[list(times)])}{in_unit(quantity.unit)}"
     headline(figure, panels.start, f"{quantity.title} along {where}", subtitle)
     colour_bar(figure, field, scale, quantity.unit, panels)
@@ -95,10 +95,10 @@ def _dress(axes: Axes, results: Results) -> None:
     axes.set_ylim(np.sqrt(bottom), np.sqrt(top))
     if axes.xaxis.get_visible():
         values = degree_ticks(area.west, area.east)
-        axes.set_xticks(values, [wording.longitude(value) for value in values])
+        axes.set_xticks(values, [units.longitude(value) for value in values])
     if axes.yaxis.get_visible():
         heights = _apart([height for height in _HEIGHTS if bottom <= height <= top], 0.07 * np.sqrt(top))
-        axes.set_yticks(np.sqrt(heights), [wording.height(height) for height in heights])
+        axes.set_yticks(np.sqrt(heights), [units.height(height) for height in heights])
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:

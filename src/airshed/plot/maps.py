@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
-from airshed.plot import wording
+from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, format_number, scale_of
 from airshed.plot.page import BOTTOM, RIGHT, TOP, Panels, colour_bar, footer, headline, hour_of, in_unit, period
@@ -71,7 +71,7 @@ def place_in_words(results: Results, field: str) -> str:
     if results.is_land:
         return "on land"
     lowest = results.lowest_height(field)
-    return "at the ground" if lowest is None or lowest < 150 else f"at {wording.height(lowest)}"
+    return "at the ground" if lowest is None or lowest < 150 else f"at {units.height(lowest)}"
 
 
 def area_mean(values: Array, latitude: Array) -> float:

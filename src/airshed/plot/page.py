@@ -12,7 +12,7 @@ from matplotlib.colors import FuncNorm, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from airshed.plot import wording
+from airshed.plot import units
 from airshed.plot.limits import Scale, format_number
 from airshed.plot.style import GREY, INK, axes_at, colours, new_figure, text_at
 
@@ -98,12 +98,12 @@ def in_unit(unit: str) -> str:
 
 def period(moments: NDArray[np.datetime64]) -> str:
     """Return the date or dates of some times, with the hour when there is but one."""
-    first, last = wording.date(moments[0]), wording.date(moments[-1])
+    first, last = units.date(moments[0]), units.date(moments[-1])
     if len(moments) == 1:
-        return f"{first}, {wording.clock(moments[0])} UTC"
-    ends_at_midnight = wording.clock(moments[-1]) == "00:00"
+        return f"{first}, {units.clock(moments[0])} UTC"
+    ends_at_midnight = units.clock(moments[-1]) == "00:00"
     if ends_at_midnight and not daily(moments):
-        last = wording.date(moments[-1] - np.timedelta64(1, "s"))
+        last = units.date(moments[-1] - np.timedelta64(1, "s"))
     return first if first == last else f"{first} to {last}"
 
 
@@ -115,9 +115,9 @@ def daily(times: NDArray[np.datetime64]) -> bool:
 def hour_of(times: NDArray[np.datetime64], index: int) -> str:
     """Return the hour of one of a run's times, with its date when the run is longer than a day."""
     if daily(times):
-        return f"{wording.short_date(times[index])} {times[index].astype('datetime64[Y]')}"
-    hour = f"{wording.clock(times[index])} UTC"
-    return f"{wording.short_date(times[index])} {hour}" if times[-1] - times[0] > np.timedelta64(1, "D") else hour
+        return f"{units.short_date(times[index])} {times[index].astype('datetime64[Y]')}"
+    hour = f"{units.clock(times[index])} UTC"
+    return f"{units.short_date(times[index])} {hour}" if times[-1] - times[0] > np.timedelta64(1, "D") else hour
 
 
 def footer(figure: Figure, right: float, credit: str) -> None:

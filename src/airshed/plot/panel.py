@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, QuadMesh
 from numpy.typing import NDArray
 
-from airshed.plot import wording
+from airshed.plot import units
 from airshed.plot.geography import Area, City, cities, coasts_and_borders
 from airshed.plot.labels import Box, Label, place_labels
 from airshed.plot.limits import Scale, round_step
@@ -167,9 +167,9 @@ def _degrees(axes: Axes, area: Area) -> None:
     """Write round degrees along the axes that show."""
     west_east, south_north = degree_ticks(area.west, area.east), degree_ticks(area.south, area.north)
     if axes.xaxis.get_visible():
-        axes.set_xticks(west_east, [wording.longitude(value) for value in west_east])
+        axes.set_xticks(west_east, [units.longitude(value) for value in west_east])
     if axes.yaxis.get_visible():
-        axes.set_yticks(south_north, [wording.latitude(value) for value in south_north])
+        axes.set_yticks(south_north, [units.latitude(value) for value in south_north])
 
 
 def degree_ticks(first: float, last: float) -> list[float]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from airshed.models.air.solar import cos_zenith
-from airshed.plot import wording
+from airshed.plot import units
 from airshed.plot.geography import CITY_CREDIT, Area, City, cities
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.maps import place_in_words
@@ -73,7 +73,7 @@ def places_of(area: Area) -> list[City]:
     if chosen:
         return chosen
     x, y = 0.5 * (area.west + area.east), 0.5 * (area.south + area.north)
-    return [City(f"{wording.latitude(round(y, 2))}, {wording.longitude(round(x, 2))}", x, y, 0)]
+    return [City(f"{units.latitude(round(y, 2))}, {units.longitude(round(x, 2))}", x, y, 0)]
 
 
 def minutes_of(moments: NDArray[np.datetime64], first: np.datetime64) -> NDArray[np.float64]:
@@ -129,14 +129,14 @@ def time_ticks(times: NDArray[np.datetime64], first: float, last: float) -> tupl
 
 def _moment(moment: np.datetime64, days: bool) -> str:
     """Return the hour, or where several days are shown the date at midnight."""
-    hour = wording.clock(moment)
-    return wording.short_date(moment) if days and hour == "00:00" else hour
+    hour = units.clock(moment)
+    return units.short_date(moment) if days and hour == "00:00" else hour
 
 
 def _month(month: np.datetime64) -> str:
     """Return the name of a month such as "Mar", or where it begins a year the year."""
     year = str(month.astype("datetime64[Y]"))
-    return year if str(month).endswith("-01") else wording.short_date(month).split(" ")[1]
+    return year if str(month).endswith("-01") else units.short_date(month).split(" ")[1]
 
 
 def _legend(figure: Figure, panels: Panels, names: Sequence[str]) -> None:

@@ -85,7 +85,7 @@ def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Pat
     write_sensitivity(found, beside)
     facts = {**report.facts, "gradient": str(beside)}
     if plot is not None:
-        from airshed.plot.box_gradient import plot_gradient
+        from airshed.plot.box import plot_gradient
 
         picture = plot.with_stem(f"{plot.stem}-gradient")
         plot_gradient(found, picture)
