@@ -13,7 +13,7 @@ class Overturning(Process, section="overturning"):
     @at_instant("mol/s", "matrix", by_species=False)
     def brought(self, met, seconds):
         """Air that each layer brings to each other one: a millionth of the lowest layer per second, both ways."""
-        grid, levels = self.place.grid, len(met.air_density)
+        grid, levels = self.context.grid, len(met.air_density)
         flux = 1e-5 * met.air_density[0] * grid.thickness[0] * grid.cell_area
         matrix = np.zeros((levels, levels, *flux.shape))
         matrix[0, -1] += flux

@@ -1,5 +1,6 @@
 """What a class declares becomes settings, operators and fields; what it cannot have is refused in a line."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from airshed.process import (
     at_instant,
     exchange,
     loss,
+    need,
     number,
     per_species,
     quantity,
@@ -26,7 +28,7 @@ from airshed.process import (
     weather,
 )  # fmt: skip
 from airshed.process.bound import Bound, read_reactions
-from airshed.process.context import Place
+from airshed.process.context import ProcessContext
 from airshed.process.discovery import process_of_file, section_of
 from airshed.process.processes import Processes
 
@@ -74,11 +76,11 @@ class Sea(Process, section="sea"):
         return velocity * strength * inside * air_density
 
 
-def place(**weather_levels: int) -> Place:
+def place(**weather_levels: int) -> ProcessContext:
     grid = Grid.regular(lon=(0.0, 1.0), lat=(50.0, 50.5), spacing=(0.25, 0.25), layers=[20.0, 100.0, 300.0])
     land = np.linspace(0.0, 1.0, ROWS * COLUMNS).reshape(ROWS, COLUMNS)
     levels = {"precipitation": 1, "surface_temperature": 1, "temperature": LEVELS, **weather_levels}
-    return Place(("O3", "HNO3", "SO2"), grid, grid, land, lambda t: np.full((ROWS, COLUMNS), 0.5),
+    return ProcessContext(("O3", "HNO3", "SO2"), grid, grid, land, lambda t: np.full((ROWS, COLUMNS), 0.5),
                  np.datetime64("2022-08-31"), levels, grid, Window.whole(ROWS, COLUMNS))  # fmt: skip
 
 
@@ -121,7 +123,7 @@ def test_a_velocity_at_the_ground_and_a_flux_become_rates_of_the_lowest_layer() 
     assert sorted(given.numbers) == ["sea_inside", "sea_strength"]
     assert given.numbers["sea_inside"] == pytest.approx((3e-8,))
     velocity = sea.at(sky(surface_temperature=np.full((ROWS, COLUMNS), 280.0)), 0.0, sky)["sea_velocity"]
-    np.testing.assert_allclose(velocity[0], 1e-3 * (1.0 - sea.process.place.land_fraction))
+    np.testing.assert_allclose(velocity[0], 1e-3 * (1.0 - sea.process.context.land_fraction))
     frozen = sea.at(sky(surface_temperature=np.full((ROWS, COLUMNS), 270.0)), 0.0, sky)["sea_velocity"]
     assert not frozen.any()
 
@@ -337,3 +339,37 @@ def test_what_cannot_become_code_names_the_process_and_the_function() -> None:
 def test_a_section_is_a_name() -> None:
     with pytest.raises(CaseError, match="section 'a b' is no name"):
         type("Wrong", (Process,), {}, section="a b")
+
+
+@dataclass(frozen=True)
+class Soils:
+    """Something that a model provides."""
+
+    name: str
+
+
+class Roots(Process, section="roots"):
+    """Needs soils; knows what to do without rocks."""
+
+    soils = need(Soils)
+    rocks = need(int, optional=True)
+    rates = per_species("1/s", "Rates.")
+
+    @loss(term="rooted")
+    def takes(rates):
+        return rates
+
+
+def test_what_a_process_needs_is_an_attribute_of_it() -> None:
+    settings = section_of(Roots).model_validate({"rates": {"O3": "1e-3 1/s"}})
+    found = Roots(settings, replace(place(), provided={Soils: Soils("clay"), str: "no"}))
+    assert (found.soils.name, found.rocks) == ("clay", None)
+
+
+def test_a_need_that_is_not_met_is_named() -> None:
+    settings = section_of(Roots).model_validate({})
+    message = "process Roots: it needs soils, Soils, which the model does not provide; "
+    with pytest.raises(CaseError, match=message + "known are Rocks"):
+        Roots(settings, replace(place(), provided={type("Rocks", (), {}): object()}))
+    with pytest.raises(CaseError, match=message + "there are none to choose from"):
+        Roots(settings)

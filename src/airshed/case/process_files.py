@@ -14,7 +14,7 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import Section, setting
 from airshed.core.text import suggestion
 from airshed.core.units import same_unit
-from airshed.process.context import Place
+from airshed.process.context import ProcessContext
 from airshed.process.declaration import Process
 from airshed.process.discovery import process_of_file, section_of
 from airshed.process.kinds import Weather
@@ -42,7 +42,7 @@ class ProcessSection(Section):
 
 @dataclass(frozen=True)
 class Asked:
-    """A process that is asked for, before it is told of a place.
+    """A process that is asked for, before it has a context.
 
     where  the key of its settings, for messages
     """
@@ -51,15 +51,15 @@ class Asked:
     process: type[Process]
     settings: Section
 
-    def at(self, place: Place, mechanism: str) -> Process:
-        """Return it in a place; raises CaseError for a species in its tables that the mechanism does not have."""
-        made = self.process(self.settings, place)
+    def at(self, context: ProcessContext, mechanism: str) -> Process:
+        """Return it in a context; raises CaseError for a species in its tables that the mechanism does not have."""
+        made = self.process(self.settings, context)
         for name, each in self.process.declaration.settings.items():
-            unknown = [key for key in getattr(made, name) if key not in place.species] if each.by_species else []
+            unknown = [key for key in getattr(made, name) if key not in context.species] if each.by_species else []
             if unknown:
                 raise CaseError(
                     f"{self.where}.{name}: {unknown[0]!r} is not a species of {mechanism}; "
-                    f"{suggestion(unknown[0], place.species)}"
+                    f"{suggestion(unknown[0], context.species)}"
                 )
         is_own = not self.process.__module__.startswith("airshed.")
         if is_own and self.process.is_on is Process.is_on and not made.is_on():

@@ -54,17 +54,22 @@ class Section(BaseModel):
 
 
 def setting(
-    default: Any, text: str, *, unit: str = "", only_for: str | tuple[str, ...] = (), **constraints: Any
+    default: Any, text: str, *, unit: str = "", only_for: str | tuple[str, ...] = (), keys: str = "", **constraints: Any
 ) -> Any:
     """Declare a field of a Section: its default (``...`` when it must be given), its text and unit, and its bounds.
 
     A default that is a function is called where it is needed. ``only_for`` has the words of another setting with
-    which alone this one changes anything; the text says so.
+    which alone this one changes anything; the text says so. ``keys`` of a table are names of these things: "species".
     """
     words = (only_for,) if isinstance(only_for, str) else only_for
     text = f"For {', '.join(f'`{word}`' for word in words)}: {text}" if words else text
     chosen = {"default_factory": default} if callable(default) else {"default": default}
-    return Field(**chosen, description=text, json_schema_extra={"unit": unit, "only_for": list(words)}, **constraints)
+    return Field(
+        **chosen,
+        description=text,
+        json_schema_extra={"unit": unit, "only_for": list(words), "keys": keys},
+        **constraints,
+    )
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,7 @@ class Setting:
     range     of numbers, such as "1 s to 100 year"; "" where there is none
     default   a plain value, None where there is none
     only_for  the words of another setting with which alone it changes anything; none where it always does
+    keys      names of what the keys of a table are, such as "species"
     """
 
     key: str
@@ -107,6 +113,7 @@ class Setting:
     default: Any
     text: str
     only_for: tuple[str, ...] = ()
+    keys: str = ""
 
 
 def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
@@ -122,6 +129,7 @@ def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
             yield Setting(
                 key, _kind(field), _unit(field), _range(field), field.is_required(), default, field.description or "",
                 _words(extra.get("only_for")) if isinstance(extra, dict) else (),
+                str(extra.get("keys", "")) if isinstance(extra, dict) else "",
             )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from airshed.process.kinds import (
     face_exchange,
     face_flux,
     loss,
+    need,
     number,
     per_species,
     quantity,
@@ -31,6 +32,6 @@ from airshed.process.updates import flux, state, update
 
 __all__ = [
     "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "declared", "exchange", "face_exchange",
-    "face_flux", "flux", "loss", "number", "per_species", "quantity", "reactions", "releases", "sinking", "source",
-    "state", "switch", "update", "weather",
+    "face_flux", "flux", "loss", "need", "number", "per_species", "quantity", "reactions", "releases", "sinking",
+    "source", "state", "switch", "update", "weather",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import Reaction
 from airshed.process.context import Source
 from airshed.process.declaration import Process
-from airshed.process.kinds import PLACE, Acts, AtInstant, Reactions, arguments
+from airshed.process.kinds import OFFERED, Acts, AtInstant, Reactions, arguments
 
 _MEMBER: Final = re.compile(r"((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)?\s*(?:\*\s*)?([A-Za-z]\w*)")
 
@@ -94,7 +94,7 @@ def in_kernel_units(act: Acts, rate: Any, air: Mapping[str, Any]) -> Any:
 
 
 class Bound:
-    """A process that is on: its declaration with the species, the numbers and the place of a case.
+    """A process that is on: its declaration with the species, the numbers and the context of a case.
 
     key    its name as an identifier, in front of those of its fields and numbers
     kinds  of operators that count here
@@ -151,7 +151,7 @@ class Bound:
     def replaced(self) -> tuple[str, ...]:
         """The species that updates replace; what these change counts in budgets under the section of the process."""
         names = {name for each in self.own.updates.values() for name in each.names}
-        return tuple(name for name in self.process.place.species if name in names)
+        return tuple(name for name in self.process.context.species if name in names)
 
     @cached_property
     def reactions(self) -> tuple[Reaction, ...]:
@@ -166,7 +166,7 @@ class Bound:
                 return tuple(lines)
         else:
             lines = each.function(*map(self._plain_number, asked))
-        return read_reactions(lines, self.process.place.species, f"{self.key}_{name}")
+        return read_reactions(lines, self.process.context.species, f"{self.key}_{name}")
 
     def sources(self, weather: Any) -> list[Source]:
         """Return what the process brings into the air; `weather` is what gives the state of the air at any time."""
@@ -214,8 +214,8 @@ class Bound:
                 known[name] = self.numbers[name].reshape((-1, 1, 1, 1) if own.settings[name].by_species else ())
             elif name in own.weather:
                 known[name] = self._weather(name, state)
-            elif name in PLACE:
-                known[name] = self.process.place.offers(name, seconds)
+            elif name in OFFERED:
+                known[name] = self.process.context.offers(name, seconds)
             else:
                 known[name] = self._computed(name, own.instants[name], state, seconds, known)
         return known[name]
@@ -238,8 +238,8 @@ class Bound:
 
     def shaped(self, each: OperatorField, value: Any) -> Array:
         """Return a field in its whole shape; raises CaseError for one that does not fit, DataError where not finite."""
-        rows, columns = self.process.place.grid.shape[1:]
-        levels = self.process.place.grid.shape[0]
+        rows, columns = self.process.context.grid.shape[1:]
+        levels = self.process.context.grid.shape[0]
         more = _FACES.get(each.shape, (0, 0))
         middle = {"ground": (1,), "matrix": (levels, levels)}.get(each.shape, (levels,))
         count = len(self._species[each.name.removeprefix(f"{self.key}_")]) if each.species else 0
@@ -258,9 +258,9 @@ class Bound:
 
     def shape_of(self, name: str) -> Shape:
         """The shape of what a function is given under a name."""
-        own, place = self.own, self.process.place
+        own, context = self.own, self.process.context
         if name in own.weather:
-            return "cells" if place.weather_levels.get(own.weather[name].field, 1) > 1 else "ground"
+            return "cells" if context.weather_levels.get(own.weather[name].field, 1) > 1 else "ground"
         if name in own.instants:
             each = own.instants[name]
             return each.shape or _highest(self.shape_of(argument) for argument in arguments(each.function))
@@ -279,7 +279,7 @@ class Bound:
         return any(self.is_by_species(argument) for argument in arguments(each.function))
 
     def _numbers_of(self, species: Sequence[str]) -> tuple[int, ...]:
-        return tuple(map(self.process.place.species.index, species))
+        return tuple(map(self.process.context.species.index, species))
 
     def _operator(self, name: str, act: Acts) -> Operator:
         own, asked = self.own, arguments(act.function)
@@ -341,7 +341,7 @@ def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:
     for name, group in together.items():
         is_method = any(arguments(functions[each].function)[:1] == ("self",) for each in group if each in functions)
         named = set(process.species) if is_method else {key for each in group if each in tables for key in tables[each]}
-        found[name] = tuple(each for each in process.place.species if each in named)
+        found[name] = tuple(each for each in process.context.species if each in named)
     return found
 
 

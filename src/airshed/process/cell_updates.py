@@ -139,7 +139,7 @@ def cell_updates(processes: Processes, own: Sequence[OwnField]) -> tuple[CellUpd
 def _update(bound: Bound, unfinished: Sequence[type[Process]], own: Sequence[OwnField]) -> CellUpdate:
     """Return the updates of a process; unfinished: it and those behind it, whose fluxes are not yet made."""
     declared, me = bound.own, type(bound.process).__name__
-    carried, still = set(bound.process.place.species), {each.__name__ for each in unfinished}
+    carried, still = set(bound.process.context.species), {each.__name__ for each in unfinished}
     later = {each.name: each.owner for each in own if each.is_flux and each.owner in still}
     others = [each.name for each in own if each.owner != me and each.name not in later]
     weather = {each.field: f"{bound.key}_{name}" for name, each in declared.weather.items()}

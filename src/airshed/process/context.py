@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,12 @@ Array = npt.NDArray[np.float64]
 
 
 MARGIN: Final = 2
-"""Columns around its own whose weather a process can look at."""
+"""Most columns around its own whose weather a process reads."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where and for whom processes act.
+class ProcessContext:
+    """The case and the part of its grid in which processes act.
 
     species        names, in the order of the mechanism;  molar_masses  [kg/mol] of those whose composition is known
     grid           the columns held here;  whole  the grid of the case
@@ -32,7 +32,7 @@ class Place:
     weather_levels how many levels a field of the weather has, by name: those of cells, of faces, or one
     around, inside the columns held here with those around them, as far as the case reaches; and the window in these of
                    the columns held here
-    about          what else processes of one model ask for, by name
+    provided       what the model provides for needs of processes, by type, see :func:`airshed.process.kinds.need`
     files          the files of the case that patterns under a key name
     total          sums of (..., lat, lon) over the columns of all ranks, which ask together
     """
@@ -47,12 +47,12 @@ class Place:
     around: Grid
     inside: Window
     molar_masses: Mapping[str, float | None] = field(default_factory=dict)
-    about: Mapping[str, Any] = field(default_factory=dict)
+    provided: Mapping[type, object] = field(default_factory=dict)
     files: Callable[[Iterable[str], str], list[Path]] = lambda patterns, key: []
     total: Callable[[Array], Array] = lambda columns: np.asarray(columns.sum(axis=(-2, -1)))
 
     def offers(self, name: str, seconds: float) -> Array | float:
-        """Return what :data:`airshed.process.kinds.PLACE` names, at a time [s]."""
+        """Return what :data:`airshed.process.kinds.OFFERED` names, at a time [s]."""
         match name:
             case "land_fraction":
                 return self.land_fraction[None]

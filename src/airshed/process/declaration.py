@@ -15,8 +15,8 @@
             return rate
 
 The names of arguments say what a function is given. Those of :func:`at_instant` are called with arrays, once for each
-instant of the forcing; they are given settings, weather, one another's results and what the place offers
-(:data:`airshed.process.kinds.PLACE`). What acts in a step (:func:`loss` and the others) is traced once, and becomes
+instant of the forcing; they are given settings, weather, one another's results and what the context offers
+(:data:`airshed.process.kinds.OFFERED`). What acts in a step (:func:`loss` and the others) is traced once, and becomes
 code: it is given numbers among the settings, results of instants, and the air of the cell
 (:data:`airshed.kernels.operators.AIR`). A function whose first argument is `self` is a method, and free in what it
 does; such a one is not traced. What changes each cell by itself is an update, see :mod:`airshed.process.updates`.
@@ -30,14 +30,15 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import Section
 from airshed.core.text import suggestion
 from airshed.kernels.operators import AIR
-from airshed.process.context import Place
+from airshed.process.context import ProcessContext
 from airshed.process.kinds import (
-    PLACE,
+    OFFERED,
     SIGNS,
     Acts,
     AtInstant,
     Declaration,
     Declared,
+    Need,
     Reactions,
     Releases,
     Weather,
@@ -47,7 +48,7 @@ from airshed.process.updates import CellField, Flux, Update, check_updates
 
 _KINDS: Final = {
     Declared: "settings", Weather: "weather", AtInstant: "instants", Acts: "acts", Reactions: "reactions",
-    Releases: "releases", Flux: "fluxes", CellField: "states", Update: "updates",
+    Releases: "releases", Flux: "fluxes", CellField: "states", Update: "updates", Need: "needs",
 }  # fmt: skip
 
 
@@ -60,11 +61,11 @@ class Process:
     margin   columns around its own whose weather its methods look at, at most :data:`airshed.process.context.MARGIN`
     model    that section, where it is written by hand; None: it is made of the settings that the class declares
 
-    An instance is a process of a case: its settings are its attributes, as the section holds them, and ``place`` is
-    what it is told of the case, see :class:`airshed.process.context.Place`; it has none in a model of points.
+    An instance is a process of a case: its settings are its attributes, as the section holds them, and ``context``
+    is what the case provides, see :class:`airshed.process.context.ProcessContext`; it has none in a model of points.
     """
 
-    place: Place
+    context: ProcessContext
 
     section: ClassVar[str]
     order: ClassVar[int] = 50
@@ -85,10 +86,19 @@ class Process:
                 getattr(cls.declaration, kind)[name] = value
         check(cls, names_species=cls.species is not Process.species)
 
-    def __init__(self, settings: Section, place: Place | None = None) -> None:
-        if place is not None:
-            self.place = place
+    def __init__(self, settings: Section, context: ProcessContext | None = None) -> None:
+        if context is not None:
+            self.context = context
         vars(self).update({name: getattr(settings, name) for name in type(settings).model_fields})
+        provided = {} if context is None else context.provided
+        for name, each in self.declaration.needs.items():
+            if each.kind not in provided and not each.optional:
+                known = sorted(kind.__name__ for kind in provided)
+                raise CaseError(
+                    f"process {type(self).__name__}: it needs {name}, {each.kind.__name__}, which the model does not "
+                    f"provide; {suggestion(each.kind.__name__, known)}"
+                )
+            setattr(self, name, provided.get(each.kind))
         self.prepare()
 
     def prepare(self) -> None:
@@ -108,7 +118,7 @@ class Process:
         """The names of the species that it touches: by default those in its tables, in the order of the mechanism."""
         tables = [getattr(self, name) for name, each in self.declaration.settings.items() if each.by_species]
         named = {name for table in tables for name in table}
-        return tuple(name for name in self.place.species if name in named)
+        return tuple(name for name in self.context.species if name in named)
 
     @property
     def provenance(self) -> Mapping[str, str]:
@@ -149,7 +159,7 @@ def check(cls: "type[Process]", *, names_species: bool) -> None:
     _check_methods(cls)
     _check_settable(cls)
     for name, instant in own.instants.items():
-        known = {*own.settings, *own.weather, *own.instants, *PLACE}
+        known = {*own.settings, *own.weather, *own.instants, *OFFERED}
         _check_arguments(cls, name, instant.function, known - {name})
     numbers = {key for key, each in own.settings.items() if each.unit is not None}
     for name, each in own.reactions.items():

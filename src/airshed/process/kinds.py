@@ -47,7 +47,7 @@ def per_species(
     missing  the number of a species that only another table names; None where that is an error
     """
     value = Number if unit == "1" else Annotated[Quantity, measured(unit, least=least, most=most)]
-    field = setting({}, text, unit=unit)
+    field = setting({}, text, unit=unit, keys="species")
     table: Any = Mapping
     return Declared(table[str, value], field, unit, by_species=True, missing=missing, settable=settable)
 
@@ -87,11 +87,12 @@ def declared(annotation: Any, default: Any, text: str, **constraints: Any) -> An
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
-PLACE: Final[Mapping[str, str]] = {
+OFFERED: Final[Mapping[str, str]] = {
     "land_fraction": "1", "cell_area": "m2", "layer_thickness": "m", "sun_height": "1", "seconds": "s",
 }  # fmt: skip
-"""What functions of instants may be given of the place and the time, and the units.
+"""What functions of instants may be given of the context and the time, and the units.
 
 land_fraction (1, lat, lon); cell_area (1, lat, 1); layer_thickness (level, 1, 1); sun_height, the cosine of the sun's
 zenith angle (1, lat, lon); seconds, since the start of the case.
@@ -125,6 +126,22 @@ def weather(
 ) -> Any:  # fmt: skip
     """Declare a field of the weather; the last two are of one that no state of the air holds by itself."""
     return Weather(name, unit, optional, cf_name or name, shape)
+
+
+@dataclass(frozen=True)
+class Need:
+    """An object that the model provides: the process has it as an attribute, None where it is optional and missing."""
+
+    kind: type
+    optional: bool = False
+
+
+def need(kind: type[T], *, optional: bool = False) -> T:
+    """Declare an object of a type that the model provides, such as the emission map of its mechanism.
+
+    Raises CaseError, when a process is made, where the model does not provide it.
+    """
+    return Need(kind, optional)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -262,6 +279,7 @@ class Declaration:
     fluxes: dict[str, Flux] = field(default_factory=dict)
     states: dict[str, CellField] = field(default_factory=dict)
     updates: dict[str, Update] = field(default_factory=dict)
+    needs: dict[str, Need] = field(default_factory=dict)
 
     @property
     def of_the_air(self) -> list[str]:

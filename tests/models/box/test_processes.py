@@ -207,7 +207,7 @@ rates = per_species("1/s", "Rates.")
 @at_instant("1/s", "cells", by_species=True)
 def rate(self, met, seconds):
     rates = np.array([each.value for each in self.rates.values()])[:, None, None, None]
-    sun = np.maximum(self.place.sun_height(seconds), 0.0)[None, None]
+    sun = np.maximum(self.context.sun_height(seconds), 0.0)[None, None]
     return rates * (met.temperature / 285.0) * met.cloud_cover * sun * (1.0 if seconds < 43200.0 else 0.0)
 
 @loss(term="lost")
@@ -289,7 +289,7 @@ wind = weather("eastward_wind", "m/s", shape="surface")
 @at_instant("1/s", "cells", by_species=True)
 def rate(self, met, seconds):
     rates = np.array([self.rates[name].value if name in self.rates else 0.0 for name in self.species])
-    sun = np.maximum(self.place.sun_height(seconds), 0.0)[None, None]
+    sun = np.maximum(self.context.sun_height(seconds), 0.0)[None, None]
     return rates[:, None, None, None] * (met.temperature / 285.0) * met.cloud_cover * sun
 
 @at_instant("1")

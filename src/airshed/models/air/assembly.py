@@ -42,7 +42,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle
 from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates, own_fields
-from airshed.process.context import MARGIN, Place, Source, SourceOfAll
+from airshed.process.context import MARGIN, ProcessContext, Source, SourceOfAll
 from airshed.process.discovery import processes_of
 from airshed.process.processes import Processes
 
@@ -153,12 +153,8 @@ def assemble(
     land = np.ascontiguousarray(subdomain.window.of(all_land))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat, case.time.start, clouds=case.photolysis.cloud)
-    about = {
-        "reactions": network.reactions, "deposition map": species_map.deposition,
-        "inventory": inventory, "split": split, "emission map": species_map.emissions,
-        "countries apart": case.assimilation.tells_countries_apart,
-    }  # fmt: skip
-    processes = processes_in(case, place_of(case, network, whole, subdomain, land, light, about), asked)
+    provided: list[object] = [network, species_map.deposition, species_map.emissions, *filter(None, [inventory])]
+    processes = processes_in(case, process_context(case, network, whole, subdomain, land, light, provided), asked)
     network = replace(network, reactions=processes.reactions)
     air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(case, processes))
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
@@ -213,7 +209,9 @@ def _inventory_of(case: Case) -> InventorySettings | None:
     if not folder.is_dir():
         raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
     year = case.time.start.year if settings.year is None else settings.year
-    return InventorySettings(folder, year, scale=settings.scale)
+    return InventorySettings(
+        folder, year, scale=settings.scale, countries_apart=case.assimilation.tells_countries_apart
+    )
 
 
 def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = None) -> Array:
@@ -306,13 +304,13 @@ def with_transported(network: ReactionNetwork, fields: Sequence[OwnField]) -> Re
     return replace(network, species=(*network.species, *carried)) if carried else network
 
 
-def processes_in(case: Case, place: Place, asked: Sequence[Asked]) -> Processes:
+def processes_in(case: Case, context: ProcessContext, asked: Sequence[Asked]) -> Processes:
     """Return the processes that are on; raises CaseError for settings that do not fit the mechanism.
 
     asked  those in files of the case
     """
-    built_in = [(each.section, each(getattr(case, each.section), place)) for each in processes_of(processes)]
-    own = [(each.where, each.at(place, case.chemistry.mechanism)) for each in asked]
+    built_in = [(each.section, each(getattr(case, each.section), context)) for each in processes_of(processes)]
+    own = [(each.where, each.at(context, case.chemistry.mechanism)) for each in asked]
     for where, each in (*built_in, *own):
         refuse_idle(where, each)
     return Processes(Bound(each) for _, each in (*built_in, *own) if each.is_on())
@@ -339,24 +337,24 @@ def _check_names(asked: Sequence[Asked]) -> None:
             known[name] = each.where
 
 
-def place_of(
+def process_context(
     case: Case, network: ReactionNetwork, whole: Grid, subdomain: Subdomain, land: Array, light: Light,
-    about: Mapping[str, Any],
-) -> Place:  # fmt: skip
-    """Return what processes are told of a case.
+    provided: Iterable[object] = (),
+) -> ProcessContext:  # fmt: skip
+    """Return what processes are given of a case.
 
     whole      the grid of the case;  subdomain  this rank's part of it;  land  (lat, lon) land fraction there
-    about      see :class:`airshed.process.context.Place`
+    provided   objects for needs of processes, see :func:`airshed.process.kinds.need`
     """
     window = subdomain.window
     grid, wider = whole.part(window), window.grown(MARGIN, *whole.shape[1:])
     shapes = {each.name: each.shape(grid) for each in of_use("state", "optional")}
-    return Place(
+    return ProcessContext(
         network.names, grid, whole, land, light.cos_zenith, case.start,
         {name: shape[0] if len(shape) == 3 else 1 for name, shape in shapes.items()},
         whole.part(wider), window.within(wider),
         {species.name: species.molar_mass for species in network.species},
-        about, case.files, subdomain.total_over_columns,
+        {type(each): each for each in provided}, case.files, subdomain.total_over_columns,
     )  # fmt: skip
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from airshed.case.failure import FAILED_CELL
 from airshed.core.errors import CaseError
+from airshed.core.settings import settings_of
 from airshed.kernels.backend import backend
 from airshed.models.air.boundary.field import GivenBoundary, LateralBoundary, boundary_field
 from airshed.models.air.budget import FaceBudget
@@ -93,13 +94,6 @@ def transport_for_others(
                 rank.run()
 
 
-_BY_SPECIES: Final = (
-    "deposition.velocities", "boundary.scale", "boundary.values", "wet_deposition.coefficients", "particles.diameters",
-    "particles.densities",
-)  # fmt: skip
-"""Tables of settings whose keys are species."""
-
-
 def build(
     case: Case, ranks: Communicator, check: Callable[[Communicator], None],
     meteorology: Given = None, initial: "xr.Dataset | None" = None, rate_factors: RateFactors | None = None,
@@ -164,7 +158,10 @@ def info(model: AirModel) -> ModelInfo:
         **{name: model.settable.place(name)[0].process.section for name in model.settable},
         **{each.name: each.section for each in model.parts.own_fields},
     }
-    keys = {"emissions.scale": tuple(dict.fromkeys(scaled)), **dict.fromkeys(_BY_SPECIES, species)}
+    keys = {
+        "emissions.scale": tuple(dict.fromkeys(scaled)),
+        **{each.key: species for each in settings_of(Case) if each.keys == "species"},
+    }
     sections = dict.fromkeys(each.process.section for each in model.parts.processes)  # transport has two
     return ModelInfo(tuple(sections), groups, keys, ("O3", *species), "air_density")
 

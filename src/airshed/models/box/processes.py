@@ -37,8 +37,8 @@ from airshed.models.air.species_map.read import species_map_of
 from airshed.models.box.conditions import PROCESSES, BoxConditions, BoxEnvironment, midnight
 from airshed.models.box.values import Value, value_of
 from airshed.process.bound import OF_SPECIES, Bound, refuse_idle
-from airshed.process.context import Place
-from airshed.process.kinds import PLACE, Weather, arguments
+from airshed.process.context import ProcessContext
+from airshed.process.kinds import OFFERED, Weather, arguments
 
 Array = npt.NDArray[np.float64]
 Rate = tuple[str, int, Array]
@@ -110,14 +110,14 @@ class BoxProcess:
     """
 
     def __init__(
-        self, asked: Asked, environment: BoxEnvironment, network: ReactionNetwork, about: Mapping[str, Any]
+        self, asked: Asked, environment: BoxEnvironment, network: ReactionNetwork, substances: DepositionMap
     ) -> None:
         self.name, self.order = asked.process.section, asked.process.order
         self._own, self._environment, self._sun = asked.process.declaration, environment, np.full(1, nan)
 
         def bind(columns: int) -> Bound:
-            place = place_of(columns, environment, network, about, lambda seconds: self._sun[None])
-            return Bound(asked.at(place, network.name), OF_SPECIES)
+            context = process_context(columns, environment, network, substances, lambda seconds: self._sun[None])
+            return Bound(asked.at(context, network.name), OF_SPECIES)
 
         self._bound = lru_cache(_STORED)(bind)
         bound = self._bound(1)
@@ -154,7 +154,7 @@ class BoxProcess:
         found = {name for each in self.operators for rate in each.rate for name in symbols(rate) if name in AIR}
         found |= {"air"} if any(each.kind == "sinking" for each in self.operators) else set()
         known = {*self._own.settings, *self._own.weather, *self._own.instants}
-        return frozenset(found | {name for name in self._arguments if name in PLACE and name not in known})
+        return frozenset(found | {name for name in self._arguments if name in OFFERED and name not in known})
 
     @property
     def needs(self) -> set[str]:
@@ -275,10 +275,10 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
                 f"{each.where}: {name}() is an update, which boxes do not run; in a box a process acts by loss, source "
                 "and reactions"
             )
-    about = about_mechanism(network) if asked else {}
+    substances = deposition_map(network) if asked else DepositionMap()
     if "particles" in sections:
-        about["deposition map"] = with_particles(about["deposition map"], conditions.particles)
-    found = [BoxProcess(each, conditions.environment, network, about) for each in asked]
+        substances = with_particles(substances, conditions.particles)
+    found = [BoxProcess(each, conditions.environment, network, substances) for each in asked]
     found.sort(key=lambda each: each.order)
     acting = tuple(each for each in found if each.operators)
     weather = _weather(conditions, found)
@@ -316,13 +316,13 @@ def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict
     return {name: value_of(each, (units[name],), where=f"weather.{name}") for name, each in conditions.weather.items()}
 
 
-def place_of(
-    columns: int, environment: BoxEnvironment, network: ReactionNetwork, about: Mapping[str, Any],
+def process_context(
+    columns: int, environment: BoxEnvironment, network: ReactionNetwork, substances: DepositionMap,
     sun_height: Callable[[float], Array],
-) -> Place:  # fmt: skip
-    """Return the place of boxes; its times are counted from local midnight of the first day.
+) -> ProcessContext:  # fmt: skip
+    """Return what processes are given of boxes; times are counted from local midnight of the first day.
 
-    about       what processes may request by name, see :func:`about_mechanism`
+    substances  as which species deposit
     sun_height  cosine of the sun's zenith angle (lat, lon) at a time [s]
     """
     location = environment.location
@@ -335,17 +335,18 @@ def place_of(
     start = midnight(location) if location else np.datetime64("NaT", "s")
     masses = {species.name: species.molar_mass for species in network.species}
     window = Window.whole(1, columns)
-    return Place(network.names, grid, grid, land, sun_height, start, {}, grid, window, masses, about)
+    provided: dict[type, object] = {ReactionNetwork: network, DepositionMap: substances}
+    return ProcessContext(network.names, grid, grid, land, sun_height, start, {}, grid, window, masses, provided)
 
 
-def about_mechanism(network: ReactionNetwork) -> dict[str, Any]:
-    """Return the reactions, and as which substances species deposit by the mechanism's species map."""
+def deposition_map(network: ReactionNetwork) -> DepositionMap:
+    """Return as which substances species deposit by the mechanism's species map."""
     file = network.sources[0] if network.sources else ""
     found = species_map_of(file if Path(file).is_file() else network.name, network.name)
     known, given = {name.casefold(): name for name in network.names}, found.deposition
     named = {known[name.casefold()]: each for name, each in given.surrogate.items() if name.casefold() in known}
     none = frozenset(known[name.casefold()] for name in given.none if name.casefold() in known)
-    return {"reactions": network.reactions, "deposition map": DepositionMap(named, none, given.others)}
+    return DepositionMap(named, none, given.others)
 
 
 class BoxWeather:

@@ -94,7 +94,7 @@ class Washout(Process, section="washout"):
     @property
     def species(self):
         """Those of a family that the mechanism does not have."""
-        return tuple(name for name in self.place.species if name.startswith("Cl"))
+        return tuple(name for name in self.context.species if name.startswith("Cl"))
 
     def prepare(self):
         """Nothing."""

@@ -146,7 +146,7 @@ def test_every_process_equals_its_twin_and_a_change_is_noticed(folder: Path) -> 
 def _place(folder: Path) -> Any:
     """Return the description of the model that processes receive."""
     with airshed.Simulation(together(folder)) as simulation:
-        return simulation.model.parts.processes[0].process.place
+        return simulation.model.parts.processes[0].process.context
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def test_a_row_is_all_that_a_further_field_needs(monkeypatch: pytest.MonkeyPatch
     assert (spec.dims, spec.unit, spec.valid, spec.standard_name) == (
         ("lat", "lon"), "m", (0.0, 20.0), "surface_snow_thickness",
     )  # fmt: skip
-    assert parts.processes[0].process.place.weather_levels["snow_depth"] == 1, "processes may request it"
+    assert parts.processes[0].process.context.weather_levels["snow_depth"] == 1, "processes may request it"
     assert "| `snow_depth` | m | surface | on request | `surface_snow_thickness` | 0 to 20 m |" in fields.fields_table()
     with pytest.raises(DataError, match="surface_snow_thickness is 0 to 30, outside 0 to 20 m"):
         assemble(case, snow(3000.0))

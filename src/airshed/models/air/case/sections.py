@@ -268,7 +268,9 @@ class DepositionSection(Section):
         "`resistance` follows turbulence and surface; `constant` takes `velocities` everywhere; `none` is none.",
     )
     velocities: Mapping[str, DepositionVelocity] = setting(
-        {}, 'Deposition velocities by species, such as `{ O3 = "0.5 cm/s" }`; they replace those of the scheme.'
+        {},
+        'Deposition velocities by species, such as `{ O3 = "0.5 cm/s" }`; they replace those of the scheme.',
+        keys="species",
     )
 
 
@@ -280,9 +282,9 @@ class BoundarySection(Section):
         "Profiles at the edges: `clean-air`, `europe-summer`, `europe-winter` (shipped), `zero`, or the path of a CSV "
         "file relative to the case.",
     )
-    scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1")
+    scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1", keys="species")
     values: Mapping[str, MixingRatio] = setting(
-        {}, "Mixing ratios by species, at every height; they replace the profiles."
+        {}, "Mixing ratios by species, at every height; they replace the profiles.", keys="species"
     )
     budget: Literal["total", "faces"] = setting(
         "total", "Inflow and outflow in budgets: `total`; `faces`, also through each face of the area's boundary."
@@ -292,7 +294,7 @@ class BoundarySection(Section):
 class InitialSection(Section):
     """What is in the air at the start: the boundary's profiles, unless said otherwise here."""
 
-    values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, everywhere.")
+    values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, everywhere.", keys="species")
     file: PathText | None = setting(None, "netCDF file of species on the grid of the case, relative to the case.")
 
 

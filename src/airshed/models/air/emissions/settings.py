@@ -24,6 +24,7 @@ class InventorySettings:
                   joined by a slash: {"NOx": 0.7, "F_RoadTransport": 0.5, "DE/A_PublicPower": 0.8}; all that fit are
                   multiplied
     leave_out     sectors that are not emitted
+    countries_apart  whether countries of one local time are kept apart, so that each can be selected
     raises  CaseError for a factor that is negative or not a finite number
     """
 
@@ -32,6 +33,7 @@ class InventorySettings:
     pollutants: tuple[str, ...] = ("NOx", "SOx", "NMVOC", "CO", "NH3")
     scale: Mapping[str, float] = field(default_factory=dict)
     leave_out: tuple[str, ...] = MEMO_ITEMS
+    countries_apart: bool = False
 
     def __post_init__(self) -> None:
         for key, factor in self.scale.items():

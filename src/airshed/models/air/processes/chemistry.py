@@ -8,20 +8,21 @@ source  Verwer 1994, SIAM J. Sci. Comput. 15, 1243-1250 (sweeps); Sandu et al. 1
 
 from collections.abc import Sequence
 
-from airshed.mechanism.network import Reaction
+from airshed.mechanism.network import Reaction, ReactionNetwork
 from airshed.models.air.case.sections import ChemistrySection
-from airshed.process import Process, reactions
+from airshed.process import Process, need, reactions
 
 
 class Chemistry(Process, section="chemistry", order=0, model=ChemistrySection):
     """The reactions of the mechanism."""
 
+    network = need(ReactionNetwork)
+
     def is_on(self) -> bool:
         """Whether the mechanism has reactions."""
-        return bool(self.place.about["reactions"])
+        return bool(self.network.reactions)
 
     @reactions
     def of_the_mechanism(self) -> Sequence[Reaction]:
         """All of them."""
-        found: Sequence[Reaction] = self.place.about["reactions"]
-        return found
+        return self.network.reactions

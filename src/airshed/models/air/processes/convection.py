@@ -168,13 +168,13 @@ class Convection(Process, section="convection", order=25):
 
     def idle_reason(self) -> str:
         """Return why nothing is carried: clouds carry between layers."""
-        flat = self.mass_flux and self.place.whole.shape[0] == 1
+        flat = self.mass_flux and self.context.whole.shape[0] == 1
         return "mass_flux carries nothing in a single layer; leave it out" if flat else ""
 
     @at_instant("mol/s", "matrix", by_species=False)
     def brought(self, met: "MetState", seconds: float) -> Array:
         """Air that each layer brings to each other one."""
-        grid, up = self.place.grid, met.get("updraught_mass_flux")
+        grid, up = self.context.grid, met.get("updraught_mass_flux")
         if up is None:
             raise DataError(
                 "convection.mass_flux needs updraught_mass_flux [kg m-2 s-1], which the meteorology does not hold; "

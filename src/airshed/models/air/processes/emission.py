@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from airshed.core.errors import CaseError
 from airshed.core.units import Quantity
 from airshed.models.air.case.sections import EmissionsSection
-from airshed.process import Process, releases
+from airshed.models.air.emissions.settings import InventorySettings
+from airshed.models.air.emissions.split import split_of
+from airshed.models.air.species_map.parts import ISOPRENE, EmissionMap
+from airshed.process import Process, need, releases
 from airshed.process.context import Source
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     """All that is emitted."""
 
+    emission_map = need(EmissionMap)
+    inventory_settings = need(InventorySettings, optional=True)
     inventory: Path | None
     biogenic: bool
     gridded: tuple[str, ...]
@@ -43,32 +48,40 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     def _vegetation(self, weather: "Meteorology") -> Iterator[Source]:
         from airshed.models.air.emissions.biogenic import BiogenicIsoprene
         from airshed.models.air.sources import BiogenicSource
-        from airshed.models.air.species_map.parts import ISOPRENE
 
-        place = self.place
-        taken = place.about["emission map"].of(ISOPRENE)
+        context = self.context
+        taken = self.emission_map.of(ISOPRENE)
         if self.biogenic and taken:
-            isoprene = BiogenicIsoprene(place.grid, taken)
-            yield BiogenicSource(isoprene, weather, place.sun_height, place.land_fraction, place.start, place.total)
+            isoprene = BiogenicIsoprene(context.grid, taken)
+            yield BiogenicSource(
+                isoprene, weather, context.sun_height, context.land_fraction, context.start, context.total
+            )
 
     def _inventory(self) -> Iterator[Source]:
         from airshed.models.air.emissions.builder import build_inventory
 
-        place, split, taken = self.place, self.place.about["split"], self.place.about["emission map"]
-        if any(taken.of(compound.name) for parts in split.values() for compound in parts):
+        context, settings, taken = self.context, self.inventory_settings, self.emission_map
+        if settings is not None and any(taken.of(name) for name in self._compounds()):
             yield build_inventory(
-                place.about["inventory"], place.whole, place.start, place.species, taken,
-                apart=place.about["countries apart"],
-            )  # fmt: skip
+                settings, context.whole, context.start, context.species, taken, apart=settings.countries_apart
+            )
+
+    def _compounds(self) -> set[str]:
+        """Return the compounds that the inventory's pollutants consist of."""
+        settings = self.inventory_settings
+        if settings is None:
+            return set()
+        split = split_of(settings.split_file, settings.pollutants, self.emission_map)
+        return {compound.name for parts in split.values() for compound in parts}
 
     def _gridded(self) -> Iterator[Source]:
         from airshed.models.air.emissions.gridded import GriddedEmissions
 
-        place = self.place
-        compounds = {compound.name for parts in place.about["split"].values() for compound in parts}
-        for path in place.files(self.gridded, "emissions.gridded") if self.gridded else ():
+        context = self.context
+        compounds = self._compounds()
+        for path in context.files(self.gridded, "emissions.gridded") if self.gridded else ():
             source = GriddedEmissions(
-                path, place.whole, place.start, place.species, any_year=self.any_year, compounds=compounds
+                path, context.whole, context.start, context.species, any_year=self.any_year, compounds=compounds
             )
             if source.species:
                 yield source
@@ -77,7 +90,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         from airshed.models.air.emissions.area import AreaEmissions, AreaSource
         from airshed.models.air.emissions.point import PointEmissions, PointSource, TimedEmissions
 
-        grid = self.place.whole
+        grid = self.context.whole
         steady, timed = [], []
         for each in self.point:
             rate = self._amount("emissions.point", each.rate, each.species)
@@ -98,7 +111,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         """An emission as an amount; one that is given as mass needs the composition of its species."""
         if not rate.unit.startswith("kg"):
             return rate.value
-        molar_mass = self.place.molar_masses[name]
+        molar_mass = self.context.molar_masses[name]
         if molar_mass is None:
             raise CaseError(
                 f"{where}: {rate.text!r} of {name} is a mass, but the mechanism does not tell the composition of the "

@@ -146,7 +146,7 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
 
     def idle_reason(self) -> str:
         """Return why nothing is exchanged: it is between columns."""
-        single = self.is_on() and self.place.whole.shape[1:] == (1, 1)
+        single = self.is_on() and self.context.whole.shape[1:] == (1, 1)
         return "diffusivity exchanges nothing in a single column; leave it out" if single else ""
 
     @at_instant("mol/s", "west faces", by_species=False)
@@ -162,15 +162,15 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
     def _faces(self, met: "MetState", seconds: float) -> tuple[Array, Array]:
         """Both, of the weather of these columns and those around them."""
         if self._known is None or self._known[0] != seconds:
-            west, south = face_exchange(self.place.around, met.air_density, self._diffusivity(met))
-            inside = self.place.inside
+            west, south = face_exchange(self.context.around, met.air_density, self._diffusivity(met))
+            inside = self.context.inside
             self._known = seconds, (inside.of_faces(west, "x"), inside.of_faces(south, "y"))
         return self._known[1]
 
     def _diffusivity(self, met: "MetState") -> Array | float:
         if self.diffusivity != "smagorinsky":
             return float(self.diffusivity.value)
-        grid = self.place.around
+        grid = self.context.around
         winds = face_winds(grid, met.air_density, met.eastward_air_flux, met.northward_air_flux)
         least, most = self.least.value, self.most.value
         return smagorinsky(grid, deformation(grid, *winds), least=least, most=most)

@@ -26,7 +26,7 @@ class VerticalMixing(Process, section="transport", order=20, model=TransportSect
     @at_instant("mol/s", "cells", by_species=False)
     def mixed_air(self, met: "MetState", seconds: float) -> Array:
         """Air that turbulence exchanges through the upper face of each cell."""
-        grid = self.place.grid
+        grid = self.context.grid
         return turbulent_exchange(met.air_density, met.diffusivity, grid.cell_area, grid.thickness)
 
     @exchange

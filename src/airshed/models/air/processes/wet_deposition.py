@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.units import Quantity
-from airshed.models.air.species_map.parts import depositing_species, read_table
-from airshed.process import Process, at_instant, choice, loss, number, per_species, quantity, weather
+from airshed.models.air.species_map.parts import DepositionMap, depositing_species, read_table
+from airshed.process import Process, at_instant, choice, loss, need, number, per_species, quantity, weather
 
 if TYPE_CHECKING:
     from airshed.models.air.weather import MetState
@@ -284,6 +284,7 @@ class WetDeposition(Process, section="wet_deposition", order=40):
     )  # fmt: skip
     ph = number(5.0, "pH of the rain, for `henry`.", ge=0.0, le=14.0)
     origin = quantity("3 km", "m", "Height where it begins to rain, where nothing tells of clouds.", most="30 km")
+    substances = need(DepositionMap)
     cloud_water = weather("cloud_water", "kg kg-1", optional=True)
     precipitation = weather("precipitation", "kg m-2 s-1")
 
@@ -291,7 +292,7 @@ class WetDeposition(Process, section="wet_deposition", order=40):
         """Look up as what each species goes into rain."""
         coefficients: Mapping[str, Quantity] = self.coefficients
         self.numbers = Scavenging(
-            self.place.species, self.place.about["deposition map"].substances(self.place.species),
+            self.context.species, self.substances.substances(self.context.species),
             scheme=self.scheme, ph=self.ph,
             coefficients={name: value.value for name, value in coefficients.items()},
         )  # fmt: skip
@@ -322,7 +323,7 @@ class WetDeposition(Process, section="wet_deposition", order=40):
     @at_instant("1/s", "cells", by_species=True)
     def rate(self, met: "MetState", seconds: float) -> Array:
         """Lambda of each species."""
-        faces, origin = self.place.grid.layer_faces, self.origin.value
+        faces, origin = self.context.grid.layer_faces, self.origin.value
         cloud = met.get("cloud_water")
         if cloud is None:
             below = rain_without_cloud(met.precipitation, faces, origin)

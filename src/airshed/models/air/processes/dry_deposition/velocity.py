@@ -17,8 +17,8 @@ from airshed.models.air.case.sections import DepositionSection
 from airshed.models.air.landcover import LAND_ROUGHNESS, sea_roughness
 from airshed.models.air.processes.dry_deposition import resistance
 from airshed.models.air.solar import global_radiation
-from airshed.models.air.species_map.parts import DepositingSpecies, depositing_species
-from airshed.process import Process, at_instant, loss
+from airshed.models.air.species_map.parts import DepositingSpecies, DepositionMap, depositing_species
+from airshed.process import Process, at_instant, loss, need
 
 if TYPE_CHECKING:
     from airshed.models.air.weather import MetState
@@ -31,18 +31,19 @@ _NIGHT = 0.25
 class DryDeposition(Process, section="deposition", order=30, model=DepositionSection):
     """What the ground takes up."""
 
+    substances = need(DepositionMap)
     scheme: str
     velocities: Mapping[str, Quantity]
 
     def prepare(self) -> None:
         """Look up how each species deposits."""
-        place = self.place
-        month = int(place.start.astype("datetime64[M]").astype(int)) % 12 + 1
+        context = self.context
+        month = int(context.start.astype("datetime64[M]").astype(int)) % 12 + 1
         self.of_species = DepositionVelocities(
-            place.species, place.about["deposition map"].surrogate, scheme=self.scheme,
+            context.species, self.substances.surrogate, scheme=self.scheme,
             given={name: value.value for name, value in self.velocities.items()},
-            reference_height=float(place.whole.level[0]),
-            season=resistance.season(month, float(place.whole.lat.mean())),
+            reference_height=float(context.whole.level[0]),
+            season=resistance.season(month, float(context.whole.lat.mean())),
         )  # fmt: skip
 
     def is_on(self) -> bool:
@@ -67,10 +68,10 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
     @at_instant("mol/s", "ground", by_species=True)
     def conductance(self, met: "MetState", seconds: float) -> Array:
         """Air that loses its content to the ground."""
-        place = self.place
-        height = place.sun_height(seconds)
-        velocities = self.of_species.velocities(met, place.land_fraction, height)
-        return np.asarray((velocities * (place.grid.cell_area * met.air_density[0]))[:, None])
+        context = self.context
+        height = context.sun_height(seconds)
+        velocities = self.of_species.velocities(met, context.land_fraction, height)
+        return np.asarray((velocities * (context.grid.cell_area * met.air_density[0]))[:, None])
 
     @loss(levels="ground", term="deposited")
     def deposited(conductance, air):
