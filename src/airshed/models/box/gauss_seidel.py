@@ -3,7 +3,7 @@
 A kind of `cells` stage: boxes are columns of one level without transport.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -65,6 +65,7 @@ class GaussSeidelCells:
     clipped  (species, cell) [molecules cm-3], in the first cell the sum of all, that was added to keep concentrations
              from getting negative
     records  whether :meth:`run` returns records
+    evaluated  the last time at which conditions were evaluated, and their values there, as the last of some times
     batch    of how many steps the conditions are evaluated together
     """
 
@@ -84,23 +85,25 @@ class GaussSeidelCells:
         self._older: AnyArray | None = None
         rows = 12 + len(forcing.emitted) + len(forcing.deposited) + len(kernel.network.parameters)
         self.batch = max(1, min(1024, _NUMBERS // (rows * forcing.cells)))
-        self._numbers: dict[BoxStep, int] = {}
+        self.evaluated: tuple[float, Mapping[str, Array]] = start, air
         self._packed.load(air, 1)
         self._packed.set(0)
         self._set_mixing_ratios(forcing.start(start, air) / density[:, 0])
         self._stored = start, self.concentrations()
 
-    def load(self, steps: Sequence[BoxStep]) -> None:
-        """Evaluate the conditions of the next steps, at most :attr:`batch`."""
-        self._packed.load(self.forcing.at([step.at for step in steps]), len(steps))
-        self._numbers = {step: number for number, step in enumerate(steps)}
-
-    def run(self, number: int, stage: Stage, given: BoxStep) -> GaussSeidelStep | None:
-        """Take a step that was loaded; return its record where records are made.
+    def run(self, number: int, stage: Stage, given: Sequence[BoxStep]) -> list[GaussSeidelStep | None]:
+        """Take steps, at most :attr:`batch`; return their records where records are made.
 
         Raises ChemistryFailure where a cell's state is no longer finite.
         """
-        self._packed.set(self._numbers[given])
+        values = self.forcing.at([step.at for step in given])
+        self._packed.load(values, len(given))
+        self.evaluated = given[-1].at, values
+        return [self._step(number, step) for number, step in enumerate(given)]
+
+    def _step(self, number: int, given: BoxStep) -> GaussSeidelStep | None:
+        """Take one of the loaded steps."""
+        self._packed.set(number)
         length = given.end.at - given.begin
         grows = self._previous is None or length > _LARGEST_GROWTH * self._previous
         weights = two_step_weights(length, None if grows else self._previous)

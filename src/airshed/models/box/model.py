@@ -7,7 +7,7 @@ A step is a program of one `cells` stage, see :mod:`airshed.models.box.rosenbroc
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -153,12 +153,10 @@ class BoxModel(PlainModel):
         for end in ends:
             steps.append(BoxStep(begin, self._event_at(end)))
             begin = steps[-1].end.at
-        self.cells.load(steps)
-        for end, step in zip(ends, steps, strict=True):
-            record = walk_forwards(self.program, {"cells": self.cells}, _NO_VALUES, [step])
-            if self.records is not None:
-                self.records.append(record)
-            self.seconds, self.steps, self._shown = end, self.steps + 1, {}
+        (records,) = walk_forwards(self.program, {"cells": self.cells}, _NO_VALUES, [steps])
+        if self.records is not None:
+            self.records += [[each] for each in records]
+        self.seconds, self.steps, self._shown = ends[-1], self.steps + len(ends), {}
 
     @property
     def present(self) -> Event:
@@ -199,14 +197,19 @@ class BoxModel(PlainModel):
 
     def view(self, name: str) -> Array:
         """Values of a species, or of a condition at the end of the last step."""
-        if not self._shown:
-            now = self.present
-            values = self.forcing.at([BoxStep(now.at, now).at])
-            state = self.concentrations()
-            self._shown = {RECORDED[key][0]: values[key][:, 0] for key in RECORDED if key in values}
-            self._shown |= dict(zip(self.network.names, state, strict=True))
-        shown = np.array(np.broadcast_to(self._shown[name], self.forcing.cells))
+        shown = self.shown()[name].copy()
         return shown if self.many else shown[0]
+
+    def shown(self) -> Mapping[str, Array]:
+        """Return all fields (cell,), as they are at the end of the last step."""
+        if not self._shown:
+            now, (at, values) = self.present, self.cells.evaluated
+            time = BoxStep(now.at, now).at
+            values = values if at == time else self.forcing.at([time])
+            known = {name: values[key][:, -1] for key, (name, _, _) in RECORDED.items() if key in values}
+            self._shown = {name: np.broadcast_to(each, self.forcing.cells) for name, each in known.items()}
+            self._shown |= dict(zip(self.network.names, np.array(self.concentrations()), strict=True))
+        return self._shown
 
     def set(self, name: str, value: object) -> None:
         """Change the concentration of a species, from which the next step goes on."""

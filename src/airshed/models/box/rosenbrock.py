@@ -7,7 +7,7 @@ Between two events all that depends on time is a Chebyshev series, see :mod:`air
 jumps or bends the interval is cut there, found by halving. A cell's result does not depend on the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -126,6 +126,7 @@ class RosenbrockCells:
     notes    remarks on the result
     steps    that counted, of all cells;  rejected  those that were not accurate enough
     keys     what conditions call the inputs of the kernel
+    evaluated  the time at which all conditions were evaluated, the start, and their values there
     retried  how many times a cell had to restart an interval with smaller steps
     """
 
@@ -139,6 +140,7 @@ class RosenbrockCells:
         self.y = forcing.start(edges[0], air)
         self.clipped = np.zeros_like(self.y)
         self.notes: list[str] = []
+        self.evaluated: tuple[float, Mapping[str, Array]] = edges[0], air
         self.steps, self.rejected, self.retried = 0, 0, 0
         cells = forcing.cells
         self._step = np.zeros(cells)
@@ -157,8 +159,11 @@ class RosenbrockCells:
         self._timeline = Timeline[_Inputs](self._spans, self._read, keep=1)
         self._record: list[BoxInterval | Expansion] = []
 
-    def run(self, number: int, stage: Stage, given: BoxStep) -> list[BoxInterval | Expansion]:
-        """Integrate over a step; return what was done, in its order."""
+    def run(self, number: int, stage: Stage, given: Sequence[BoxStep]) -> list[list[BoxInterval | Expansion]]:
+        """Integrate over steps; return the records of each, in their order."""
+        return [self._advance(step) for step in given]
+
+    def _advance(self, given: BoxStep) -> list[BoxInterval | Expansion]:
         start, end = given.begin, given.end.at
         inputs = self._timeline.of(self._spans.begin_of(start))
         if (start, end) not in inputs.numbers:
@@ -173,9 +178,6 @@ class RosenbrockCells:
         if given.end.jump:
             self._step[:] = 0.0
         return self._record
-
-    def load(self, steps: Sequence[BoxStep]) -> None:
-        """Do nothing: inputs are read with those of the intervals around."""
 
     def concentrations(self) -> Array:
         """Return the state (species, cell) [molecules cm-3]."""

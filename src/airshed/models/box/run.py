@@ -96,8 +96,8 @@ class BoxRun:
         def record(fraction: float) -> None:
             if model.present.output:
                 times.append(model.present.at)
-                for name, each in values.items():
-                    each.append(model.view(name))
+                for name, each in model.shown().items():
+                    values[name].append(each)
                 if observer is not None:
                     observer(fraction)
 
@@ -229,7 +229,8 @@ def _dataset(model: BoxModel, times: list[float], values: Mapping[str, Any]) -> 
         spec = model.fields[name]
         attributes = {"units": spec.unit, "long_name": spec.text}
         attributes |= {"standard_name": spec.standard_name} if spec.standard_name else {}
-        variables[name] = (("time", *spec.dims), np.array(each), attributes)
+        series = np.array(each) if model.many else np.array(each)[:, 0]
+        variables[name] = (("time", *spec.dims), series, attributes)
     clock = {"units": "s", "long_name": "local time since midnight of the first day"}
     attributes = {
         "title": conditions.title, "Conventions": "CF-1.11", "source": f"Airshed {__version__}",
