@@ -135,20 +135,20 @@ def test_the_budget_of_a_tracer_closes(integrator, transport):
 
 
 @pytest.mark.parametrize(
-    ("integrator", "families"),
+    ("integrator", "followed"),
     [
         *((each, ("nitrogen",)) for each in (*INTEGRATORS, *OTHERS)),
         *(pytest.param(each, families.FAMILIES, marks=LONG) for each in INTEGRATORS),
     ],
     ids=lambda value: value if isinstance(value, str) else ["small", "full"][len(value) > 1],
 )
-def test_families_close_and_nothing_is_negative(tmp_path, families, integrator):
-    case = small_case(tmp_path, chemistry={"integrator": integrator}) if len(families) == 1 else full(integrator, "1 h")
+def test_families_close_and_nothing_is_negative(tmp_path, followed, integrator):
+    case = small_case(tmp_path, chemistry={"integrator": integrator}) if len(followed) == 1 else full(integrator, "1 h")
     with airshed.Simulation(case) as simulation:
         simulation.run("1 h")
         budget = simulation.budget()
         assert simulation.model.mixing_ratios().min() >= 0.0
-    for family in families:
+    for family in followed:
         assert families.share(budget, family, "residual", "throughput") < 1e-10
         if integrator != "imex":  # nothing is left of an iteration
             assert families.share(budget, family, "drift", "throughput") < 1e-10
