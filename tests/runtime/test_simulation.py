@@ -195,8 +195,8 @@ def test_a_uniform_mixing_ratio_stays_uniform_on_any_box(lon, lat):
         "spacing": {"lon": f"{(lon[1] - lon[0]) / 20} deg", "lat": "0.5 deg"},
     }
     case = make(grid=grid, boundary={"values": {"TRACER": "1 ppb"}}, time={"length": "2 h"})
-    lons = case.make_grid().lon
-    air = winds(lat=case.make_grid().lat, lon=lons, east=8.0 * np.cos(np.radians(lons)), north=3.0)
+    lons = case.make_grid().x
+    air = winds(lat=case.make_grid().y, lon=lons, east=8.0 * np.cos(np.radians(lons)), north=3.0)
     simulation = ended(case, air)
     np.testing.assert_allclose(simulation["TRACER"], 1e-9, rtol=1e-12)
     assert abs(simulation.budget()["residual"].sel(species="TRACER")) < 1e-12 * simulation.budget()["throughput"].max()

@@ -87,12 +87,10 @@ class GriddedDataset:
         if surface_pressure is None:
             inverse = atmosphere.inverse_scale_height(temperature[0])
             surface_pressure = pressure[0] * np.exp(inverse * grid.level[0])
-        east, north = get("eastward_wind", "east"), get("northward_wind", "north")
-        assert east is not None
-        assert north is not None
+        along_x, along_y = self._winds(get)
         return Instant(
-            eastward_wind=east,
-            northward_wind=north,
+            eastward_wind=along_x,
+            northward_wind=along_y,
             temperature=temperature,
             pressure=pressure,
             water_vapour=self._vapour(get, temperature, pressure, surface_pressure),
@@ -109,6 +107,27 @@ class GriddedDataset:
             sensible_heat=get("surface_upward_sensible_heat_flux", "surface"),
             extra={each.name: value for each in self._extra if (value := get(each.cf_name, each.place)) is not None},
         )
+
+    def _winds(self, get: Getter) -> tuple[Array, Array]:
+        """Return the wind along x at the x faces and along y at the y faces.
+
+        Fields at faces are winds across these; others are eastward and northward, and turned where the grid's axes are.
+        """
+        whole, window, found = self._area.whole, self._area.window, []
+        own = {f"{dim}_face" for dim in whole.dims}
+        at_faces = any(own & set(self._fields[name].dims) for name in ("eastward_wind", "northward_wind"))
+        for axis, where, name in (("x", "east", "eastward_wind"), ("y", "north", "northward_wind")):
+            wind = get(name, where)
+            if not (whole.mapping.separable or at_faces):
+                east, north = get("eastward_wind", where), get("northward_wind", where)
+                assert east is not None
+                assert north is not None
+                turn = window.of_faces(whole.wind_rotation[axis == "y"], axis)
+                ahead, aside = (east, north) if axis == "x" else (north, -east)
+                wind = np.cos(turn) * ahead + np.sin(turn) * aside
+            assert wind is not None
+            found.append(wind)
+        return found[0], found[1]
 
     def _getter(self, index: int) -> Getter:
         """Return the function that reads a field of an instant onto a set of grid points."""

@@ -12,7 +12,7 @@ from airshed.core.errors import DataError
 from airshed.core.text import counted
 from airshed.grid import Grid
 from airshed.grid.places import check_places, in_degrees
-from airshed.grid.weights import Weights, apply
+from airshed.grid.weights import PointWeights, Weights, apply
 from airshed.models.air.weather.fields import Range
 from airshed.models.air.weather.placement import Area, averaging_matrix, clamped_matrix, interpolation_matrix
 
@@ -25,6 +25,7 @@ _DIMENSIONS = {
     "time": "time", "valid_time": "time", "level": "level", "lev": "level", "height": "level", "z": "level",
     "lat": "lat", "latitude": "lat", "lon": "lon", "longitude": "lon",
     "lat_face": "lat_face", "lon_face": "lon_face", "level_face": "level_face",
+    "y": "y", "x": "x", "y_face": "y_face", "x_face": "x_face",
 }  # fmt: skip
 _TOLERANCE = 1e-4
 _LOWEST = 2000.0
@@ -100,9 +101,10 @@ def standard_dims(name: object, field: "xr.DataArray") -> "xr.DataArray":
             f"the meteorology's {name} has a dimension {unknown[0]!r}; use time, level, lat, lon, lat_face or lon_face"
         )
     field = field.rename({dim: _DIMENSIONS[str(dim)] for dim in field.dims if _DIMENSIONS[str(dim)] != dim})
-    order = ("time", "level", "level_face", "lat", "lat_face", "lon", "lon_face")
+    order = ("time", "level", "level_face", "lat", "lat_face", "y", "y_face", "lon", "lon_face", "x", "x_face")
     field = field.transpose(*[dim for dim in order if dim in field.dims])
-    places = {dim: _places(f"the meteorology's {name}", dim, field[dim]) for dim in order[1:] if dim in field.coords}
+    known = [dim for dim in order[1:] if dim in field.coords and dim[0] not in "xy"]
+    places = {dim: _places(f"the meteorology's {name}", dim, field[dim]) for dim in known}
     field = field.assign_coords({dim: (dim, values) for dim, values in places.items() if dim in field.dims})
     for dim in ("lat", "lon", "level"):
         if dim in field.coords and dim in field.dims and field.sizes[dim] > 1:
@@ -130,20 +132,49 @@ def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
 
 def onto(area: Area, name: str, field: PlacedField, where: str) -> Array:
     """Return a field (level, lat, lon) at the points that ``where`` names, of the part of the grid in use."""
-    values: Array = field.values
     grid, window = area.whole, area.window
-    for position, dim in enumerate(("level", *grid.dims)):
-        if not {dim, f"{dim}_face"} & set(field.dims):
-            values = np.expand_dims(values, position)
-    y, x = grid.dims
-    rows = _weights(_Axis(y, grid.y, grid.y_faces, where == "north"), name, field, window.rows)
-    columns = _weights(_Axis(x, grid.x, grid.x_faces, where == "east"), name, field, window.columns)
-    values = apply(rows, values, columns)
+    if not grid.mapping.separable and {"lat", "lon"} & set(field.dims):
+        values = _at_places(area, name, field, where)
+    else:
+        y, x = grid.dims
+        values = _with_axes(field, ("level", "level_face"), (y, f"{y}_face"), (x, f"{x}_face"))
+        rows = _weights(_Axis(y, grid.y, grid.y_faces, where == "north"), name, field, window.rows)
+        columns = _weights(_Axis(x, grid.x, grid.x_faces, where == "east"), name, field, window.columns)
+        values = apply(rows, values, columns)
     if where == "surface":
         if values.shape[0] != 1:
             raise DataError(f"the meteorology's {name} has levels; give it on lat and lon alone")
         return np.asarray(values[0])
     return _along_height(grid, name, field, values, where)
+
+
+def _with_axes(field: PlacedField, *axes: tuple[str, str]) -> Array:
+    """Return the values of a field with an axis of one for each pair of dimensions of which it has none."""
+    values: Array = field.values
+    for position, dims in enumerate(axes):
+        if not set(dims) & set(field.dims):
+            values = np.expand_dims(values, position)
+    return values
+
+
+def _at_places(area: Area, name: str, field: PlacedField, where: str) -> Array:
+    """Return a field on latitudes and longitudes at the cells or faces of a grid with other axes."""
+    grid, window = area.whole, area.window
+    (west, east, south, north), nodes = grid.bounds, {}
+    for dim, low, high in (("lat", south, north), ("lon", west, east)):
+        nodes[dim] = field.coords[dim].astype(np.float64) if dim in field.coords else np.full(1, low)
+        some = nodes[dim] + 360.0 * np.round((0.5 * (low + high) - nodes[dim].mean()) / 360.0) * (dim == "lon")
+        if dim in field.dims and not some[0] - _TOLERANCE <= low <= high <= some[-1] + _TOLERANCE:
+            raise DataError(f"the meteorology's {name} does not cover {dim} {low:g} to {high:g} of the grid")
+    at_x, at_y = grid.face_places
+    if where == "east":
+        lon, lat = (window.of_faces(each, "x") for each in at_x)
+    elif where == "north":
+        lon, lat = (window.of_faces(each, "y") for each in at_y)
+    else:
+        lon, lat = window.of(grid.lon), window.of(grid.lat)
+    values = _with_axes(field, ("level", "level_face"), ("lat", "lat"), ("lon", "lon"))
+    return PointWeights.of(nodes["lat"], nodes["lon"], lat, lon)(values)
 
 
 class _Axis(NamedTuple):
