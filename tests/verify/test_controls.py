@@ -11,9 +11,9 @@ import airshed.models.air.programs.context
 from airshed.kernels import cpp as template
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.budget import Budget
+from airshed.models.air.emissions.packed import PackedSources
 from airshed.models.air.processes import vertical_mixing
 from airshed.models.air.programs import air_check, two_step
-from airshed.models.air.sources import PackedSources
 from airshed.program.weights import two_step_weights
 from airshed.verify import column, real, sameness
 from airshed.verify.checks import DEPOSITION

@@ -1,6 +1,6 @@
-"""Processes that a case or the conditions of a box ask for, those in files too: their classes and settings."""
+"""Processes that a case or the conditions of a box request, with those in files of a user."""
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from airshed.process.kinds import Weather
 
 
 class ProcessSection(Section):
-    """A process of the case's own: a class in a Python file, and its settings beside `file`.
+    """A process of the case's own: a class in a Python file, and its settings with `file`.
 
     docs/adding-a-process.md shows one. The file is run only with `--allow-code`.
     """
@@ -41,8 +41,8 @@ class ProcessSection(Section):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A process that is asked for, before it has a context.
+class RequestedProcess:
+    """A process that a case requests, before it has a context.
 
     where  the key of its settings, for messages
     """
@@ -76,45 +76,34 @@ def check_weather_unit(where: str, asked: Weather, units: MutableMapping[str, st
         raise CaseError(f"{where} asks for {asked.field} in {asked.unit}, which is in {known}; declare it in that unit")
 
 
-@dataclass(frozen=True)
-class OwnFiles:
-    """The processes in files of a user.
+def processes_of_files(
+    entries: Sequence[ProcessSection], folder: Path, permission: str, *, allowed: bool
+) -> list[RequestedProcess]:
+    """Run the files of a user, and return their processes, with settings checked against their declarations.
 
-    entries  the [[process]] of a case or of conditions;  folder  that their files are relative to
-    allowed  whether their code may run;  how  one lets it run in Python, for the message that it may not
+    entries     the [[process]] of a case or of conditions;  folder  that their files are relative to
+    permission  the way to let them run in Python, for the message that they may not;  allowed  whether they may
+
+    Raises CaseError for a file that does not exist, may not run, or fails.
     """
-
-    entries: Sequence[ProcessSection]
-    folder: Path
-    allowed: bool
-    how: str
-
-    def asked(self) -> Iterator[Asked]:
-        """Run the files, and yield their processes; raises CaseError for one that is not there, may not run, or fails.
-
-        Settings are checked against the declaration of the process.
-        """
-        for number, entry in enumerate(self.entries):
-            yield self._asked(f"process.{number}", entry)
-
-    def _asked(self, where: str, entry: ProcessSection) -> Asked:
-        path = self.folder / entry.file
+    found = []
+    for number, entry in enumerate(entries):
+        where, path = f"process.{number}", folder / entry.file
         if not path.is_file():
-            raise CaseError(f"{where}.file = {entry.file!r}: there is no such file in {self.folder.absolute()}")
-        if not self.allowed:
+            raise CaseError(f"{where}.file = {entry.file!r}: there is no such file in {folder.absolute()}")
+        if not allowed:
             raise CaseError(
                 f"{where}.file = {entry.file!r} is code in Python, which runs with your rights: read it, then give "
-                f"--allow-code, or {self.how} in Python"
+                f"--allow-code, or {permission} in Python"
             )
         process = process_of_file(path)
-        model = section_of(process)
+        model, shown = section_of(process), f"{where}, {entry.file}"
         try:
-            return Asked(where, process, model.model_validate(entry.given))
+            found.append(RequestedProcess(where, process, model.model_validate(entry.given)))
         except ValidationError as error:
-            shown = f"{where}, {entry.file}"
             raise CaseError(explain(error, model, entry.given, partial(_always, shown), None)) from error
+    return found
 
 
 def _always(shown: str, _: Any) -> str:
-    """The place of every key of a process, which stands in a file of its own."""
     return shown

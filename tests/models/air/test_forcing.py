@@ -10,9 +10,9 @@ import pytest
 from airshed.kernels.layout import Layout
 from airshed.models.air.assembly import assemble
 from airshed.models.air.case import Case
+from airshed.models.air.emissions.packed import PackedSources, hour_of
 from airshed.models.air.forcing import Forcing, StepNeeds
 from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
-from airshed.models.air.sources import PackedSources, hour_of
 from airshed.models.air.weather import Meteorology, MetState
 from airshed.models.air.weather.series import around
 from airshed.process.processes import Processes

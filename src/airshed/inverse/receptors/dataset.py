@@ -27,9 +27,9 @@ from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.emissions.area import AreaEmissions
 from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import Inventory
+from airshed.models.air.emissions.packed import BiogenicSource, hour_of
 from airshed.models.air.emissions.point import PointEmissions, TimedEmissions
 from airshed.models.air.model import AirModel
-from airshed.models.air.sources import BiogenicSource, hour_of
 from airshed.process.context import Source
 
 if TYPE_CHECKING:

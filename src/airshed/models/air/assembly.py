@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.case.process_files import Asked, OwnFiles, check_weather_unit
+from airshed.case.process_files import RequestedProcess, check_weather_unit, processes_of_files
 from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldRegistry, FieldSpec
@@ -41,7 +41,8 @@ from airshed.models.air.weather.series import OneAtATime
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle
-from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates, own_fields
+from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates
+from airshed.process.cell_updates import own_fields as own_fields_of
 from airshed.process.context import MARGIN, ProcessContext, Source, SourceOfAll
 from airshed.process.discovery import processes_of
 from airshed.process.processes import Processes
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 
 Array = npt.NDArray[np.float64]
+
+_NONE_DEPOSITS = "no species deposits: the species map lets all of them stay in the air"
 
 
 @dataclass
@@ -125,75 +128,76 @@ def assemble(
 
     any_tiles  whether `parallel.tiles` is meant for other ranks
     """
+    # grid and ranks
     whole, network = case.make_grid(), case.network()
-    _refuse_own_names(network, whole)
-    _refuse_sums(network)
+    _refuse_species(network, whole)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
     subdomain = Subdomain.of(*whole.shape[1:], backend().width, ranks, tiles)
     grid = whole if subdomain.alone else whole.part(subdomain.window)
+
+    # mechanism, with species of processes and without species that are the air itself
     species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
-    asked = own_processes(case)
-    own_fields = fields_of_processes(asked)
-    network = with_transported(without_air(network, species_map), own_fields)
-    names = network.names
+    own = own_processes(case)
+    own_fields = own_fields_of([*processes_of(processes), *(each.process for each in own)])
     own_species = [each.name for each in own_fields if each.is_species]
+    network = with_transported(without_air(network, species_map), own_fields)
+    names, notes_on_air = network.names, air_notes(network)
+
+    # species map and case, in the species of the mechanism; an incomplete map comes before wrong names, which it causes
     species_map = species_map.with_own_species(own_species)
-    without = left_out(case, species_map, names)
+    left = left_out(case, species_map, names)
     case = translated(case, species_map, names)
     inventory = _inventory_of(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
-    # A map that is missing is the cause of names that are: it is told first.
     needs = _needs(case, names, split)
     species_map = fit(species_map, network, needs, case.mechanism)
     species_map = replace(species_map, deposition=with_particles(species_map.deposition, case.particles, own_species))
     check_species(case, names, further=[each.name for each in own_fields])
-    notes_on_air = air_notes(network)
     network = bind_rates(network, species_map.rates, species_map.source)
+
+    # processes, weather and sources
     all_land = land_fraction(whole)
     land = np.ascontiguousarray(subdomain.window.of(all_land))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat, case.time.start, clouds=case.photolysis.cloud)
     provided: list[object] = [network, species_map.deposition, species_map.emissions, *filter(None, [inventory])]
-    processes = processes_in(case, process_context(case, network, whole, subdomain, land, light, provided), asked)
-    network = replace(network, reactions=processes.reactions)
-    air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(case, processes))
+    acting = processes_in(case, process_context(case, network, whole, subdomain, land, light, provided), own)
+    network = replace(network, reactions=acting.reactions)
+    air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(case, acting))
+    sources = acting.sources(air)
+    own_sources = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
+
+    # notes for the summary
+    none_deposits = case.deposition.scheme != "none" and not (
+        species_map.deposition.surrogate or case.deposition.velocities
+    )
+    renamed = f"other names than in its file: {network.renaming}" if network.renamed else ""
+    without = f"no species for {', '.join(left)}, which the case names: left out" if left else ""
+    of_mechanism = [*notes_on_air, *doubts(species_map, network, needs.compounds)]
+    of_emission = [
+        *kept_notes(split, species_map.emissions, network),
+        *isoprene_notes(species_map.emissions, network, needs.compounds),
+    ]
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
-    notes += [("mechanism", f"other names than in its file: {network.renaming}")] if network.renamed else []
-    notes += [("mechanism", species_map.caution)] if species_map.caution else []
-    notes += [("mechanism", f"no species for {', '.join(without)}, which the case names: left out")] if without else []
-    notes += [("mechanism", note) for note in notes_on_air]
-    notes += [("mechanism", note) for note in doubts(species_map, network, needs.compounds)]
-    notes += [("emission", note) for note in kept_notes(split, species_map.emissions, network)]
-    notes += [("emission", note) for note in isoprene_notes(species_map.emissions, network, needs.compounds)]
-    notes += [("deposition", note) for note in _of_deposition(case, species_map)]
-    sources = processes.sources(air)
-    own = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
+    notes += [("mechanism", note) for note in (renamed, species_map.caution, without, *of_mechanism) if note]
+    notes += [("emission", note) for note in of_emission]
+    notes += [("deposition", _NONE_DEPOSITS)] if none_deposits else []
     return Parts(
-        case, whole, subdomain, grid, network, land, air, light, processes, _boundary(case, names, species_map),
-        sources, own, own_fields, cell_updates(processes, own_fields),
+        case, whole, subdomain, grid, network, land, air, light, acting, _boundary(case, names, species_map),
+        sources, own_sources, own_fields, cell_updates(acting, own_fields),
         phases(names, case.particles, species_map.deposition), attributes, notes,
     )  # fmt: skip
 
 
-def _of_deposition(case: Case, species_map: SpeciesMap) -> list[str]:
-    """Return that no species deposits, where a scheme is on and the species map lets all of them stay in the air."""
-    none = case.deposition.scheme != "none" and not species_map.deposition.surrogate and not case.deposition.velocities
-    return ["no species deposits: the species map lets all of them stay in the air"] if none else []
-
-
-def _refuse_own_names(network: ReactionNetwork, whole: Grid) -> None:
-    """Raise CaseError for species that output could not tell from its own coordinates."""
+def _refuse_species(network: ReactionNetwork, whole: Grid) -> None:
+    """Raise CaseError for species with names of output's own coordinates, and for sums of species."""
     taken = [name for name in network.names if name in own_names(whole.axes)]
     if taken:
         raise CaseError(
             f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "
             f"rename the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
         )
-
-
-def _refuse_sums(network: ReactionNetwork) -> None:
-    """Raise CaseError for species that are sums of others: transport would carry them apart."""
-    for name, weights in network.sums.items():
+    for name, weights in network.sums.items():  # transport would carry them apart
         raise CaseError(
             f"mechanism {network.name} has rates that follow {name}, the sum of {len(weights)} species, which only "
             f"boxes can; for a case write each such reaction once for each species X of it, A + X = B + X : k"
@@ -278,17 +282,26 @@ def _name_or_path(case: Case, name: str) -> str | Path:
     return case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name
 
 
-def own_processes(case: Case) -> tuple[Asked, ...]:
-    """Return the processes in files of the case, which run only where the user lets them; raises CaseError."""
-    asked = tuple(OwnFiles(case.process, case.base, case.allow_code, "Case.allowing_code()").asked())
-    _check_weather(asked)
-    _check_names(asked)
-    return asked
+def own_processes(case: Case) -> list[RequestedProcess]:
+    """Return the processes in files of the case, which run only where the user lets them.
 
-
-def fields_of_processes(asked: Sequence[Asked]) -> tuple[OwnField, ...]:
-    """Return the fields that processes of the package, and those of a case, add to the model."""
-    return own_fields([*processes_of(processes), *(each.process for each in asked)])
+    Raises CaseError for a file that cannot be used, for a field of the weather in another unit than it has, and for
+    two processes of one name, by which their fields, numbers and settings are known.
+    """
+    own = processes_of_files(case.process, case.base, "Case.allowing_code()", allowed=case.allow_code)
+    units = {each.name: each.unit for each in of_use("state", "optional")}
+    classes = {identifier(each.__name__): "the package" for each in processes_of(processes)}
+    sections = {each.section: "the package" for each in processes_of(processes)}
+    for each in own:
+        for weather in each.process.declaration.weather.values():
+            check_weather_unit(each.where, weather, units)
+        for name, known, what in (
+            (identifier(each.process.__name__), classes, "class name"), (each.process.section, sections, "section"),
+        ):  # fmt: skip
+            if name in known:
+                raise CaseError(f"{each.where} has the same {what} as a process of {known[name]}: {name}; rename it")
+            known[name] = each.where
+    return own
 
 
 def with_transported(network: ReactionNetwork, fields: Sequence[OwnField]) -> ReactionNetwork:
@@ -304,37 +317,16 @@ def with_transported(network: ReactionNetwork, fields: Sequence[OwnField]) -> Re
     return replace(network, species=(*network.species, *carried)) if carried else network
 
 
-def processes_in(case: Case, context: ProcessContext, asked: Sequence[Asked]) -> Processes:
+def processes_in(case: Case, context: ProcessContext, own: Sequence[RequestedProcess]) -> Processes:
     """Return the processes that are on; raises CaseError for settings that do not fit the mechanism.
 
-    asked  those in files of the case
+    own  those in files of the case
     """
     built_in = [(each.section, each(getattr(case, each.section), context)) for each in processes_of(processes)]
-    own = [(each.where, each.at(context, case.chemistry.mechanism)) for each in asked]
-    for where, each in (*built_in, *own):
+    of_files = [(each.where, each.at(context, case.chemistry.mechanism)) for each in own]
+    for where, each in (*built_in, *of_files):
         refuse_idle(where, each)
-    return Processes(Bound(each) for _, each in (*built_in, *own) if each.is_on())
-
-
-def _check_weather(asked: Sequence[Asked]) -> None:
-    """Refuse a process that declares a field of the weather in another unit than it has."""
-    units = {each.name: each.unit for each in of_use("state", "optional")}
-    for each in asked:
-        for weather in each.process.declaration.weather.values():
-            check_weather_unit(each.where, weather, units)
-
-
-def _check_names(asked: Sequence[Asked]) -> None:
-    """Refuse two processes of one name, by which their fields, numbers and settings are known."""
-    classes = {identifier(each.__name__): "the package" for each in processes_of(processes)}
-    sections = {each.section: "the package" for each in processes_of(processes)}
-    for each in asked:
-        for name, known, what in (
-            (identifier(each.process.__name__), classes, "class name"), (each.process.section, sections, "section"),
-        ):  # fmt: skip
-            if name in known:
-                raise CaseError(f"{each.where} has the same {what} as a process of {known[name]}: {name}; rename it")
-            known[name] = each.where
+    return Processes(Bound(each) for _, each in (*built_in, *of_files) if each.is_on())
 
 
 def process_context(

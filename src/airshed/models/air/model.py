@@ -22,6 +22,7 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.assembly import Parts, assemble, initial_state
 from airshed.models.air.budget import FAMILIES, Baseline, Budget
 from airshed.models.air.case import Case
+from airshed.models.air.emissions.packed import BiogenicSource, PackedSources
 from airshed.models.air.fields import cell_values_of, weather_of_output
 from airshed.models.air.forcing import Forcing, StepNeeds
 from airshed.models.air.light import PackedLight
@@ -33,7 +34,6 @@ from airshed.models.air.programs.groups import transport_remotely
 from airshed.models.air.programs.one_step import without_reactions
 from airshed.models.air.rates import RateFactors, open_rates
 from airshed.models.air.report import summary
-from airshed.models.air.sources import BiogenicSource, PackedSources
 from airshed.models.air.weather import MetState
 from airshed.models.air.weather.case_weather import Given
 from airshed.models.air.weather.state import WINDS, winds

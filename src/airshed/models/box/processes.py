@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.case.process_files import Asked, OwnFiles, check_weather_unit
+from airshed.case.process_files import RequestedProcess, check_weather_unit, processes_of_files
 from airshed.core.constants import AVOGADRO
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import suggestion
@@ -110,7 +110,7 @@ class BoxProcess:
     """
 
     def __init__(
-        self, asked: Asked, environment: BoxEnvironment, network: ReactionNetwork, substances: DepositionMap
+        self, asked: RequestedProcess, environment: BoxEnvironment, network: ReactionNetwork, substances: DepositionMap
     ) -> None:
         self.name, self.order = asked.process.section, asked.process.order
         self._own, self._environment, self._sun = asked.process.declaration, environment, np.full(1, nan)
@@ -267,8 +267,8 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
     allow_code  whether those in files may run
     """
     sections = [name for name in PROCESSES if name in conditions.model_fields_set]
-    asked = [Asked(name, PROCESSES[name], getattr(conditions, name)) for name in sections]
-    asked += OwnFiles(conditions.process, conditions.folder, allow_code, "allow_code=True").asked()
+    asked = [RequestedProcess(name, PROCESSES[name], getattr(conditions, name)) for name in sections]
+    asked += processes_of_files(conditions.process, conditions.folder, "allow_code=True", allowed=allow_code)
     for each in asked:
         for name in each.process.declaration.updates:
             raise CaseError(

@@ -47,7 +47,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
 
     def _vegetation(self, weather: "Meteorology") -> Iterator[Source]:
         from airshed.models.air.emissions.biogenic import BiogenicIsoprene
-        from airshed.models.air.sources import BiogenicSource
+        from airshed.models.air.emissions.packed import BiogenicSource
 
         context = self.context
         taken = self.emission_map.of(ISOPRENE)

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from airshed.core.errors import NumericalError
 from airshed.kernels.backend import Stepper
 from airshed.models.air.assembly import Parts
+from airshed.models.air.emissions.packed import PackedSources
 from airshed.models.air.emissions.report import kind_of
 from airshed.models.air.programs.context import words_for_cell
-from airshed.models.air.sources import PackedSources
 from airshed.process.context import Source
 
 Array = npt.NDArray[np.float64]

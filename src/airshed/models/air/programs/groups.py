@@ -23,6 +23,7 @@ from airshed.kernels.step.data import StepConstants
 from airshed.models.air.assembly import Parts, assemble
 from airshed.models.air.budget import FAMILIES, Budget
 from airshed.models.air.case import Case
+from airshed.models.air.emissions.packed import Emission, PackedSources
 from airshed.models.air.emissions.source import CombinedEmissions
 from airshed.models.air.forcing import Forcing, Instant, Interval, StepNeeds
 from airshed.models.air.light import PackedLight
@@ -30,7 +31,6 @@ from airshed.models.air.programs.context import AirContext, Span, StageRunner, s
 from airshed.models.air.programs.forward import ELSEWHERE, ForwardExecutor, PackedValues
 from airshed.models.air.programs.one_step import OneStepRunner, without_reactions
 from airshed.models.air.programs.records import FormulaStep, StageRecord
-from airshed.models.air.sources import Emission, PackedSources
 from airshed.models.air.weather.case_weather import Given
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.groups import Allgather, Exchange, Groups, Planes, Wanted
