@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.kernel import StepKernel
 
 FACE: Final = 17
 """Operations of one limited face flux: 2 differences, 3 for the smooth slope, 4 minima and maxima, 2 bounds, 2 sums,
@@ -30,14 +30,14 @@ FORCING_FIELDS: Final = 2 * 6 + 6
 """Fields without species that the step moves: six at two ends of an interval; air, tendencies: read and written."""
 
 
-def operations_per_cell(kernel: MechanismKernel, sweeps: int) -> float:
+def operations_per_cell(kernel: StepKernel, sweeps: int) -> float:
     """Return the floating-point operations of one cell in one step."""
     species = len(kernel.network.species)
     chemistry = kernel.source.operations + species * ELIMINATION
     return species * TRANSPORT + sweeps * chemistry + len(kernel.source.table.functions) * EXPONENTIAL
 
 
-def bytes_per_cell(kernel: MechanismKernel) -> float:
+def bytes_per_cell(kernel: StepKernel) -> float:
     """Return the bytes that one cell must move between memory and core in one step, if caches keep all they can."""
     size = 8 if kernel.shape.precision == "double" else 4
     return float(size * (len(kernel.network.species) * STATE_PASSES + FORCING_FIELDS))

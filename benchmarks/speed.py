@@ -24,7 +24,7 @@ import numpy as np
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.kernel import StepKernel
 from airshed.kernels.host import processor, usable_cores
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
@@ -138,7 +138,7 @@ def _speed(
     model, (first, spent_before), wall = simulation.model, before, sum(hour.wall for hour in hours)
     steps = sum(hour.steps for hour in hours)
     precision, threads = model.case.chemistry.precision, model.stepper.threads
-    assert isinstance(model.kernel, MechanismKernel)
+    assert isinstance(model.kernel, StepKernel)
     spent = {name: seconds - spent_before[name] for name, seconds in model.stepper.seconds.items()}
     total = sum(spent.values())
     rates = tuple(model.domain.cells * hour.steps / hour.wall for hour in hours)

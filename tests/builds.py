@@ -163,7 +163,7 @@ def cells() -> None:
     """Chemistry of cells: the toy mechanism in both precisions, with tangent and adjoint, and tracers."""
     from tests.kernels.cells.conftest import chemistry
 
-    from airshed.kernels.backends.cpu.cell_derivatives import compile_reverse, compile_tangent
+    from airshed.kernels.backends.cpu.cells import compile_reverse, compile_tangent
 
     chemistry("tracer")
     chemistry("toy", "single")

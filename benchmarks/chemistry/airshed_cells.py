@@ -6,8 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver
 from airshed.kernels.cells import (
     CellSteps,
     Tolerances,
@@ -53,12 +52,12 @@ def _copied(values: npt.ArrayLike) -> Array:
 class AirshedCells:
     """Cells of a problem, integrated in one call of the compiled chemistry on this thread."""
 
-    def __init__(self, kernel: ChemistryKernel, problem: Problem, settings: Settings, *, call: float = CALL) -> None:
+    def __init__(self, kernel: CellKernel, problem: Problem, settings: Settings, *, call: float = CALL) -> None:
         self.solver, self.precision = f"airshed {settings.method}", kernel.shape.precision
         self.settings = str(settings)
         self.kernel, self.chosen = kernel, settings
         self._call, self._own, self.cells = call, problem.cells, _COPIES * problem.cells
-        self._solver = ChemistrySolver(
+        self._solver = CellSolver(
             kernel, method(settings.method), Tolerances(settings.relative, settings.absolute)
         )
         width = kernel.shape.width

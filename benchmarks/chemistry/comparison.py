@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.cells import CellKernel, compile_chemistry
+from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
 from airshed.kernels.cells import method
 from airshed.mechanism.openatmos import has_musica
 from benchmarks.chemistry.airshed_cells import AirshedCells
@@ -122,7 +122,7 @@ def compare(problem: Problem, progress: Progress = print) -> Comparison:
     return Comparison(problem, timed, micm_own, agreed, seconds, costs)
 
 
-def _compiled(problem: Problem, precision: str, seconds: dict[tuple[str, str], float]) -> ChemistryKernel:
+def _compiled(problem: Problem, precision: str, seconds: dict[tuple[str, str], float]) -> CellKernel:
     """Compile twice: cold where the cache is empty, then cached."""
     for state in HOW:
         kernel = compile_chemistry(problem.network, precision)
@@ -152,6 +152,6 @@ def _chooses(contender: Contender) -> bool:
     return isinstance(contender, MicmCells) and contender.chosen.first_step == 0.0
 
 
-def _steps(problem: Problem, kernel: MechanismKernel, run: Trial) -> list[Entry]:
+def _steps(problem: Problem, kernel: StepKernel, run: Trial) -> list[Entry]:
     contenders = [StepCells(kernel, problem, step) for step in STEPS]
     return [Entry(each, measure(each, run, repeats=1)) for each in contenders]

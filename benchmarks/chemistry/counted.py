@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
+from airshed.kernels.backends.cpu.cells import CellKernel
 from airshed.kernels.cells import Tableau
 from airshed.kernels.host import processor
 
@@ -48,7 +48,7 @@ class StepCost:
         return None if self.code is None else self.code / DECODED
 
 
-def step_cost(kernel: ChemistryKernel, method: Tableau) -> StepCost:
+def step_cost(kernel: CellKernel, method: Tableau) -> StepCost:
     """Count a step from the generated code."""
     counts, species = kernel.source.operations, len(kernel.network.species)
     stages, evaluations = method.stages, 1 + sum(map(bool, method.evaluates[1:]))
@@ -65,7 +65,7 @@ def step_cost(kernel: ChemistryKernel, method: Tableau) -> StepCost:
     return StepCost(operations, numbers * size, numbers * size * kernel.shape.width, code)
 
 
-def code_sizes(kernel: ChemistryKernel) -> dict[str, int]:
+def code_sizes(kernel: CellKernel) -> dict[str, int]:
     """Return the bytes of machine code of each generated part; nothing where the system has no ``nm``."""
     program = shutil.which("nm")
     if program is None:

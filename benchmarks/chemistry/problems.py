@@ -11,7 +11,7 @@ import numpy.typing as npt
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.cells import CellKernel, compile_chemistry
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.expressions import AIR_GASES
@@ -39,7 +39,7 @@ _PLACEHOLDERS: Final = ("jch4_a", "jch4_b", "jo2_a", "jh2o_b", "jh2o_c", "jhf")
 _CO_OH: Final = 2.4e-13  # cm3/s at the ground, JPL; the conditions of TS1 leave it out, and with it the main loss of OH
 
 
-def trial(problem: Problem, kernel: ChemistryKernel) -> Trial:
+def trial(problem: Problem, kernel: CellKernel) -> Trial:
     """Return the calls that a problem's solvers are compared on, with their tight solutions."""
     tight = AirshedCells(kernel, problem, _TIGHT)
     tight.start()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
+from airshed.kernels.backends.cpu.cells import CellKernel
 from airshed.kernels.cells import METHODS
 from benchmarks.chemistry.airshed_cells import AirshedCells, Settings
 from benchmarks.chemistry.contender import REGIMES, Contender, Run, Trial, measure
@@ -45,7 +45,7 @@ class Entry:
     regimes: tuple[str, ...] = ()
 
 
-def airshed_families(problem: Problem, kernel: ChemistryKernel) -> Iterator[Family]:
+def airshed_families(problem: Problem, kernel: CellKernel) -> Iterator[Family]:
     """Yield Airshed's methods with every first step."""
     for name in METHODS:
         for first, remembers in FIRST_STEPS:

@@ -21,7 +21,7 @@ from benchmarks.chemistry.sweep import Entry, fastest, finalists, sweep
 from typer.testing import CliRunner
 
 from airshed.core.errors import CaseError, MechanismError
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.cells import CellKernel, compile_chemistry
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.cells import method
 from airshed.mechanism import load_mechanism
@@ -38,12 +38,12 @@ def small() -> Problem:
 
 
 @pytest.fixture(scope="module")
-def kernel(small: Problem) -> ChemistryKernel:
+def kernel(small: Problem) -> CellKernel:
     return compile_chemistry(small.network)
 
 
 @pytest.fixture(scope="module")
-def calls(small: Problem, kernel: ChemistryKernel) -> Trial:
+def calls(small: Problem, kernel: CellKernel) -> Trial:
     return trial(small, kernel)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from airshed.kernels import arrays
-from airshed.kernels.backends.cpu import compiled as host
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu import toolchain as host
+from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 from .kinds import every, usual
@@ -24,14 +24,14 @@ def network(name: str) -> ReactionNetwork:
 
 
 @cache
-def compiled(name: str, levels: int, precision: str = "double", **options: Any) -> MechanismKernel:
+def compiled(name: str, levels: int, precision: str = "double", **options: Any) -> StepKernel:
     mechanism = network(name)
     families = tuple(element for element in ("N", "S") if element in mechanism.atoms)
     operators = options.pop("operators", usual)(len(mechanism.species))
     return compile_mechanism(mechanism, levels, precision, families=families, operators=operators, **options)
 
 
-def toy_of_all_kinds(precision: str = "double") -> MechanismKernel:
+def toy_of_all_kinds(precision: str = "double") -> StepKernel:
     """Return the kernel of the toy mechanism with all kinds of operators, in the number of levels of the catalogue."""
     return compiled("toy", 7, precision, operators=every)
 
@@ -55,6 +55,6 @@ def network_fixture() -> Callable[[str], ReactionNetwork]:
 
 
 @pytest.fixture(scope="session", name="compiled")
-def compiled_fixture() -> Callable[..., MechanismKernel]:
+def compiled_fixture() -> Callable[..., StepKernel]:
     """Return the kernel of a mechanism, a number of levels and a precision, with mixing and deposition if not said."""
     return compiled

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.kernel import StepKernel
 from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.host import AnyArray, aligned_empty
@@ -94,7 +94,7 @@ def forcings(trial: Trial, layout: Layout, weights: Sequence[StageWeights]) -> l
     ]
 
 
-def run(kernel: MechanismKernel, trial: Trial, weights: Sequence[StageWeights]) -> Passed:
+def run(kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights]) -> Passed:
     with closing(make_stepper(kernel, trial)) as stepper:
         state, first = stepper.state, stepper.state.tendency.copy()
         levels = [Level(state.q_other.copy(), state.air_other.copy()), Level(state.q.copy(), state.air.copy())]
@@ -105,7 +105,7 @@ def run(kernel: MechanismKernel, trial: Trial, weights: Sequence[StageWeights]) 
 
 
 def taken_back(
-    kernel: MechanismKernel, trial: Trial, weights: Sequence[StageWeights], passed: Passed, seed: AnyArray,
+    kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights], passed: Passed, seed: AnyArray,
     threads: int, place: tuple[slice, slice], swap: Neighbours | None,
 ) -> dict[str, AnyArray]:  # fmt: skip
     """Return all adjoints that steps leave behind of a place of the whole; `seed` is that of the last level."""
@@ -143,7 +143,7 @@ def aligned(array: AnyArray) -> AnyArray:
 class Whole:
     """Steps of the whole grid, the adjoint of the last level, and all adjoints that they leave behind."""
 
-    kernel: MechanismKernel
+    kernel: StepKernel
     trial: Trial
     weights: Sequence[StageWeights]
     passed: Passed
@@ -151,7 +151,7 @@ class Whole:
     found: dict[str, AnyArray]
 
     @classmethod
-    def of(cls, kernel: MechanismKernel, trial: Trial, weights: Sequence[StageWeights]) -> "Whole":
+    def of(cls, kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights]) -> "Whole":
         passed = run(kernel, trial, weights)
         seed = np.random.default_rng(1).normal(size=passed.last.shape)
         seed[:, -1, ..., kernel.layout(*trial.fields.air.shape[1:]).last_lanes :] = 0.0

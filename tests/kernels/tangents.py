@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from airshed.kernels.backends.cpu.kernel import MechanismKernel
-from airshed.kernels.backends.cpu.tangent_kernel import TangentKernel
-from airshed.kernels.backends.cpu.tangent_stepper import TangentStepper
+from airshed.kernels.backends.cpu.kernel import StepKernel, TangentKernel
+from airshed.kernels.backends.cpu.tangent import TangentStepper
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
@@ -175,7 +174,7 @@ def compare(kernel: TangentKernel, trial: Trial, to: Direction) -> float:
     return difference(tangent_step(kernel, trial, to)[1], twin)
 
 
-def adjoints(kernel: MechanismKernel, trial: Trial, costs: Arrays) -> Arrays:
+def adjoints(kernel: StepKernel, trial: Trial, costs: Arrays) -> Arrays:
     """Return the adjoints of what a step is given, of the cost that the state after it has; by names of changes."""
     stepper = make_stepper(kernel, trial)
     layout, state = stepper.layout, stepper.state

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.kernels.abi import TERMS
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
 from airshed.kernels.step.data import Directions
 from airshed.kernels.step.reference import Fields, Stepped
 from airshed.kernels.step.trial import Trial, compiled_step, random_trial, reference_step
@@ -21,12 +21,12 @@ from .tangents import complex_trial, difference, random_direction, tangent_step,
 LEVELS = 4
 
 
-def kernel(network: Callable[[str], ReactionNetwork], directions: Directions, levels: int = LEVELS) -> MechanismKernel:
+def kernel(network: Callable[[str], ReactionNetwork], directions: Directions, levels: int = LEVELS) -> StepKernel:
     inert = replace(network("toy"), name="inert", reactions=())
     return compile_mechanism(inert, levels, directions=directions, operators=every(len(inert.species)))
 
 
-def trial_of(kernel: MechanismKernel, stage: int) -> Trial:
+def trial_of(kernel: StepKernel, stage: int) -> Trial:
     return random_trial(kernel, (9, 17), one_step_weights(100.0)[stage], seed=stage, wind=0.2)
 
 

@@ -1,13 +1,11 @@
 """Packing is undone by unpacking, pads as asked, and puts columns where the kernels look for them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.host import HostMemory, aligned_zeros
+from airshed.kernels.host import aligned_zeros
 from airshed.kernels.layout import Layout, PackedView
 
 LAYOUTS = st.builds(Layout, st.integers(1, 6), st.integers(1, 40), st.sampled_from([1, 4, 8, 16]), st.just(np.float64))
@@ -56,29 +54,6 @@ def test_single_precision_is_rounded_once() -> None:
     assert layout.pack(field).dtype == np.float32
     assert np.array_equal(layout.unpack(layout.pack(field)), field.astype(np.float32).astype(np.float64))
     assert not np.array_equal(layout.unpack(layout.pack(field)), field)
-
-
-class Counted(HostMemory):
-    def __init__(self) -> None:
-        self.shapes: list[tuple[int, ...]] = []
-
-    def zeros(self, shape, dtype):
-        self.shapes.append(shape)
-        return super().zeros(shape, dtype)
-
-    def empty(self, shape, dtype):
-        self.shapes.append(shape)
-        return super().empty(shape, dtype)
-
-
-def test_arrays_lie_in_the_memory_of_the_layout() -> None:
-    plain, memory = Layout(2, 5, 4, np.float64), Counted()
-    layout = replace(plain, memory=memory)
-    assert layout == plain
-    assert hash(layout) == hash(plain)
-    layout.zeros(3)
-    replace(layout, columns=9).pack(np.ones((2, 9)))
-    assert memory.shapes == [(2, 2, 3, 4), (2, 3, 4)]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])

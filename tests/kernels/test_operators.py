@@ -9,7 +9,7 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.formula import log
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
 from airshed.kernels.column.operators_reference import Reading, explicit_tendency
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Operator, OperatorField, members, of_some_species
@@ -34,7 +34,7 @@ from airshed.program.weights import two_step_weights
 from .conftest import toy_of_all_kinds
 from .kinds import MIXING, deposition, every, rate
 
-Compiled = Callable[..., MechanismKernel]
+Compiled = Callable[..., StepKernel]
 
 SPECIES = 5  # of toy
 EVERY = every(SPECIES)
@@ -48,7 +48,7 @@ def conserving(species: int) -> tuple[Operator, ...]:
     return CONSERVING
 
 
-def compare(kernel: MechanismKernel, trial: Trial) -> float:
+def compare(kernel: StepKernel, trial: Trial) -> float:
     return difference(compiled_step(kernel, trial), reference_step(trial), trial.weights.g)
 
 
@@ -192,7 +192,7 @@ def test_without_the_wind_nothing_is_carried_and_the_air_stays(compiled: Compile
     assert compiled_step(carried, trial).sums[:2].all()  # the same trial with the wind
 
 
-def drift(kernel: MechanismKernel, wind: float, spoil: float = 1.0) -> float:
+def drift(kernel: StepKernel, wind: float, spoil: float = 1.0) -> float:
     """How far a step drives a uniform mixing ratio apart under a random wind; `spoil` is a factor on one cell."""
     trial = random_trial(kernel, (5, 13), STEPS["Euler"], seed=1, wind=wind)
     uniform = np.full_like(trial.fields.q, 1.25e-9)
@@ -215,7 +215,7 @@ def test_a_uniform_mixing_ratio_stays_uniform(compiled: Compiled, wind: float) -
 
 
 @pytest.fixture(name="by_hand")
-def by_hand_fixture(network: Callable[[str], ReactionNetwork]) -> MechanismKernel:
+def by_hand_fixture(network: Callable[[str], ReactionNetwork]) -> StepKernel:
     """Two levels through which the second tracer falls, and where the first one is lost."""
     lost = Operator(
         "lost", "loss", rate(lambda temperature, sign: log(sign * temperature) * 0.0), (0,), numbers={"sign": (1.0,)},
@@ -231,7 +231,7 @@ def with_numbers(trial: Trial, **numbers: float) -> Trial:
 
 
 @pytest.mark.compiles
-def test_settling_by_hand(by_hand: MechanismKernel) -> None:
+def test_settling_by_hand(by_hand: StepKernel) -> None:
     """A step of 100 s in two levels, each of 1e10 mol, through which a tracer falls by 1e8 mol/s of air."""
     trial = with_numbers(random_trial(by_hand, (2, 3), STEPS["Euler"], sources=False, wind=0.0), sign=1.0)
     speed = {"speed": np.full((2, 2, 3), 1e8)}
@@ -248,7 +248,7 @@ def test_settling_by_hand(by_hand: MechanismKernel) -> None:
 
 @pytest.mark.compiles
 @pytest.mark.parametrize("sign", [-1.0, 0.0], ids=["of a negative number", "of zero"])
-def test_a_logarithm_that_is_none_is_told(by_hand: MechanismKernel, sign: float) -> None:
+def test_a_logarithm_that_is_none_is_told(by_hand: StepKernel, sign: float) -> None:
     """As NumPy has it; what limits the state below by zero hides it there, and the sums tell: all steps check them."""
     trial = with_numbers(random_trial(by_hand, (2, 3), STEPS["Euler"]), sign=sign)
     with np.errstate(all="ignore"):

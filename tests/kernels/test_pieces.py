@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.backends.cpu.pieces import Open, cut
+from airshed.kernels.backends.cpu.work_sharing import Open, cut
 from airshed.kernels.step.data import REACH
 
 SIDES = st.builds(Open, *[st.booleans()] * 4)

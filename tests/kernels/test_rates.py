@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
 from airshed.formula.tree import Binary, Number, Symbol
-from airshed.kernels.backends.cpu.kernel import WIDTH, MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu.kernel import WIDTH, StepKernel, compile_mechanism
 from airshed.kernels.host import address, aligned_zeros
 from airshed.kernels.rates import REFERENCE_DENSITY, RateTable, rate_code, rate_table
 from airshed.mechanism import Reaction, ReactionNetwork, Species, load_mechanism
@@ -22,7 +22,7 @@ from airshed.mechanism.network import rates
 
 from .conftest import toy_of_all_kinds
 
-Compiled = Callable[..., MechanismKernel]
+Compiled = Callable[..., StepKernel]
 Inputs = Mapping[str, np.ndarray]
 
 OXYGEN, NITROGEN = 0.2095, 0.7808
@@ -51,7 +51,7 @@ A = IGNORE;
 
 
 @pytest.fixture(scope="module")
-def functions(tmp_path_factory: pytest.TempPathFactory) -> MechanismKernel:
+def functions(tmp_path_factory: pytest.TempPathFactory) -> StepKernel:
     path = tmp_path_factory.mktemp("mechanism") / "functions.kpp"
     path.write_text(FUNCTIONS)
     return compile_mechanism(load_mechanism(path), 1)
@@ -87,7 +87,7 @@ def environment(given: Inputs) -> dict[str, np.ndarray]:
     }
 
 
-def kernel_functions(kernel: MechanismKernel, given: Inputs) -> tuple[np.ndarray, np.ndarray]:
+def kernel_functions(kernel: StepKernel, given: Inputs) -> tuple[np.ndarray, np.ndarray]:
     """Rate functions and photolysis functions of the compiled code, each (function, lane)."""
     width, table = kernel.shape.width, kernel.source.table
     packed = []
@@ -148,7 +148,7 @@ def test_no_light_at_night_whatever_the_secant(compiled: Compiled) -> None:
 
 
 @pytest.mark.compiles
-def test_vector_functions_are_as_good_as_those_of_numpy(functions: MechanismKernel) -> None:
+def test_vector_functions_are_as_good_as_those_of_numpy(functions: StepKernel) -> None:
     """exp, log and powers over all magnitudes: the error of exp(x) and x^y is that of their argument."""
     labels = [reaction.label for reaction in functions.network.reactions]
     worst = dict.fromkeys(labels, 0.0)

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.backends.cpu import adjoint_kernel as pipeline
-from airshed.kernels.backends.cpu.adjoint_kernel import compile_reverse
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.backends.cpu import kernel as pipeline
+from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism, compile_reverse
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpp import Written, header
 from airshed.kernels.host import address
@@ -33,7 +32,7 @@ from airshed.program.weights import two_step_weights
 from .conftest import toy_of_all_kinds
 from .planted import DECLARATION, acting, without
 
-Compiled = Callable[..., MechanismKernel]
+Compiled = Callable[..., StepKernel]
 Array = npt.NDArray[np.float64]
 
 EXACT = 1e-12
@@ -72,7 +71,7 @@ def weighed(trial: Trial, seed: int) -> Weighed:
 
 
 def adjoints(
-    kernel: MechanismKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False,
+    kernel: StepKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False,
     read: bool = True, reactions: bool = True,
 ) -> dict[str, Array]:  # fmt: skip
     """Return what the compiled adjoint makes of weights, by the input, of those that are asked for."""
@@ -172,7 +171,7 @@ def allowed(name: str, change: Array) -> Array:
     return change
 
 
-def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, *, only: str = "", **options: bool) -> float:
+def worst(kernel: StepKernel, trial: Trial, seed: int = 0, *, only: str = "", **options: bool) -> float:
     """Return the greatest relative error of dot products, over the inputs of a step or of one; options: `adjoints`."""
     weights = weighed(trial, seed)
     adjoint = adjoints(kernel, trial, weights, **options)
@@ -186,7 +185,7 @@ def worst(kernel: MechanismKernel, trial: Trial, seed: int = 0, *, only: str = "
     return max(errors)
 
 
-def compare(kernel: MechanismKernel, shape: tuple[int, int], number: int) -> None:
+def compare(kernel: StepKernel, shape: tuple[int, int], number: int) -> None:
     """Compare with a step of the weights of a number, counted around."""
     weights = [*WEIGHTS.values()][number % len(WEIGHTS)]
     trial = random_trial(kernel, shape, weights, seed=number, sweeps=1 + number % 3)
@@ -245,7 +244,7 @@ def frozen_face_value(before: Array, upstream: Array, downstream: Array, alpha: 
 _face_value = transport.face_value
 
 
-def compare_frozen(kernel: MechanismKernel, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def compare_frozen(kernel: StepKernel, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare with the twin whose limiters are frozen; a limiter that follows the mixing ratios does not pass."""
     trial = random_trial(kernel, shape, WEIGHTS["shorter step"], seed=5, sweeps=2)
     assert worst(kernel, trial, 5, frozen=True) > 1e3 * EXACT

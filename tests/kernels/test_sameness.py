@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airshed.kernels.backends.cpu.compiled import declared
-from airshed.kernels.backends.cpu.kernel import WIDTH, MechanismKernel, compile_mechanism
-from airshed.kernels.backends.cpu.toolchain import build, load
+from airshed.kernels.backends.cpu.kernel import WIDTH, StepKernel, compile_mechanism
+from airshed.kernels.backends.cpu.toolchain import build, declared, load
 from airshed.kernels.step.reference import Stepped
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.kernels.transport.reference import AirFluxes
@@ -26,7 +25,7 @@ from .tiles import differences
 
 pytestmark = pytest.mark.compiles
 
-Optimised = Callable[..., MechanismKernel]
+Optimised = Callable[..., StepKernel]
 
 EULER, SECOND = two_step_weights(100.0, None), two_step_weights(100.0, 90.0)
 
@@ -36,7 +35,7 @@ def optimised_fixture(network: Callable[[str], ReactionNetwork], product_compile
     """Return what compiles the toy mechanism as users have it, in double precision if none is given."""
     toy = network("toy")
 
-    def optimised(precision: str = "double") -> MechanismKernel:
+    def optimised(precision: str = "double") -> StepKernel:
         return compile_mechanism(toy, 7, precision, families=("N", "S"), operators=usual(len(toy.species)))
 
     return optimised
@@ -57,7 +56,7 @@ def test_threads_give_the_same_bits(optimised: Optimised, threads: int, precisio
         assert same_bits(compiled_step(kernel, trial, threads), compiled_step(kernel, trial))
 
 
-def test_threads_give_the_same_bits_for_a_large_mechanism(compiled: Callable[..., MechanismKernel]) -> None:
+def test_threads_give_the_same_bits_for_a_large_mechanism(compiled: Callable[..., StepKernel]) -> None:
     kernel = compiled("emep", 3)
     trial = random_trial(kernel, (7, 19), SECOND, sweeps=2)
     assert same_bits(compiled_step(kernel, trial, 3), compiled_step(kernel, trial))

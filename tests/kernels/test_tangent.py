@@ -10,8 +10,7 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.formula.tree import Number
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
-from airshed.kernels.backends.cpu.tangent_kernel import TangentKernel, compile_tangent
+from airshed.kernels.backends.cpu.kernel import StepKernel, TangentKernel, compile_mechanism, compile_tangent
 from airshed.kernels.cpp import Written
 from airshed.kernels.step import emit
 from airshed.kernels.step.data import StepChanges
@@ -37,7 +36,7 @@ from .tangents import (
     unpacked,
 )
 
-Compiled = Callable[..., MechanismKernel]
+Compiled = Callable[..., StepKernel]
 
 EXACT, SINGLE = 1e-12, 1e-5
 SHAPES = [(1, 1), (2, 9), (4, 8), (4, 10), (5, 17)]

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.formula import cos, exp, log, log10, maximum, minimum, sin, sqrt, tan, where
-from airshed.kernels.backends.cpu.kernel import compile_mechanism
-from airshed.kernels.backends.cpu.tangent_kernel import TangentKernel
+from airshed.kernels.backends.cpu.kernel import TangentKernel, compile_mechanism
 from airshed.kernels.operators import Operator, OperatorField
 from airshed.kernels.step.trial import Trial, compiled_step, random_trial, reference_step
 from airshed.mechanism import ReactionNetwork

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airshed.kernels.abi import TERMS
-from airshed.kernels.backends.cpu.kernel import MechanismKernel
+from airshed.kernels.backends.cpu.kernel import StepKernel
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.step.reference import Fields
 from airshed.kernels.step.trial import CELL_AIR, Trial, compiled_step, forcing, make_stepper, random_trial
@@ -15,14 +15,14 @@ from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
 from airshed.process.vertical import outflow_rate, upward_air_flux
 from airshed.program.weights import two_step_weights
 
-Compiled = Callable[..., MechanismKernel]
+Compiled = Callable[..., StepKernel]
 
 STEP = 100.0
 EULER = two_step_weights(STEP, None)
 CLIPPED = TERMS.index("clipped")
 
 
-def at_rest(kernel: MechanismKernel, rows: int, columns: int, *, seed: int = 0, boundary: float = 0.0) -> Trial:
+def at_rest(kernel: StepKernel, rows: int, columns: int, *, seed: int = 0, boundary: float = 0.0) -> Trial:
     """A trial from rest with transport alone and the same mixing ratio all around; it awaits state and air fluxes."""
     trial = random_trial(kernel, (rows, columns), EULER, seed=seed, sources=False)
     sides, top = np.full_like(trial.box.boundary.sides, boundary), np.full_like(trial.box.boundary.top, boundary)
@@ -43,7 +43,7 @@ def amounts(stepper: Stepper) -> np.ndarray:
 # ---- a uniform mixing ratio ------------------------------------------------------------------------------------------
 
 
-def drift(kernel: MechanismKernel, divergent: bool, *, spoil: float = 1.0) -> float:
+def drift(kernel: StepKernel, divergent: bool, *, spoil: float = 1.0) -> float:
     """How far a uniform mixing ratio drifts in 60 steps of changing length under winds redrawn every five of them.
 
     spoil  factor on what the air remembers of its tendency
@@ -91,7 +91,7 @@ def eddies(levels: int, rows: int, columns: int, seed: int) -> AirFluxes:
     return AirFluxes(scale * east, scale * north, scale * up)
 
 
-def mass_change(kernel: MechanismKernel, wind: float) -> tuple[float, float]:
+def mass_change(kernel: StepKernel, wind: float) -> tuple[float, float]:
     """Relative change of the amount in 40 steps without what clipping added, and the share of that.
 
     wind  that blows through the area besides, in parts of CELL_AIR a second
@@ -152,7 +152,7 @@ def test_the_budget_of_a_step_closes(compiled: Compiled, name: str, levels: int,
 # ---- positive values -------------------------------------------------------------------------------------------------
 
 
-def rough(kernel: MechanismKernel, rows: int, columns: int, seed: int) -> np.ndarray:
+def rough(kernel: StepKernel, rows: int, columns: int, seed: int) -> np.ndarray:
     """Mixing ratios over eight decades, independent from cell to cell, a part of them zero."""
     random = np.random.default_rng(seed)
     shape = (2, kernel.shape.levels, rows, columns)
@@ -176,7 +176,7 @@ def flow(kind: str, levels: int, rows: int, columns: int, seed: int) -> AirFluxe
     return AirFluxes(scale * east, scale * north, scale * up)
 
 
-def clipped_share(kernel: MechanismKernel, kind: str, lengths: list[float], seeds: range) -> float:
+def clipped_share(kernel: StepKernel, kind: str, lengths: list[float], seeds: range) -> float:
     """What clipping adds to rough data, over all there is: the worst of many flows; `lengths` are Courant numbers."""
     rows, columns = {"1-D": (1, 200), "2-D": (20, 24), "3-D": (8, 8)}[kind]
     worst = 0.0

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu import cache, trust
+from airshed.kernels.backends.cpu import cache
+from airshed.kernels.backends.cpu import cache as trust
 from airshed.kernels.backends.cpu.cache import intact, store
 
 NOBODY = 65534

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, Tuning
+from airshed.kernels.backends.cpu.kernel import StepKernel, Tuning
 from airshed.kernels.boundary import FaceCells
 from airshed.kernels.step.data import SIDES, Side
 from airshed.kernels.step.reference import Fields
@@ -27,7 +27,7 @@ from airshed.program.weights import two_step_weights
 from .conftest import toy_of_all_kinds
 from .tiles import wind_from
 
-Compiled = Callable[..., MechanismKernel]
+Compiled = Callable[..., StepKernel]
 
 DOUBLE, SINGLE = 1e-13, 1e-5
 
@@ -42,11 +42,11 @@ SHAPES = [(1, 1), (1, 9), (2, 5), (2, 8), (3, 17), (4, 11), (9, 16), (5, 37), (7
 """Rows x columns: at both edges at once, one column in the last pack, packs that are full, and in between."""
 
 
-def compare(kernel: MechanismKernel, trial: Trial) -> float:
+def compare(kernel: StepKernel, trial: Trial) -> float:
     return difference(compiled_step(kernel, trial), reference_step(trial), trial.weights.g)
 
 
-def compare_all(kernel: MechanismKernel, shape: tuple[int, int]) -> None:
+def compare_all(kernel: StepKernel, shape: tuple[int, int]) -> None:
     """Compare steps of all weights."""
     for seed, weights in enumerate(WEIGHTS.values()):
         trial = random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed % 3)

@@ -13,8 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from airshed.grid.window import Window
-from airshed.kernels.backends.cpu.exact_sum import CompiledSums
-from airshed.kernels.backends.cpu.kernel import WIDTH, MechanismKernel
+from airshed.kernels.backends.cpu.kernel import WIDTH, ExactSums, StepKernel
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.boundary import FaceCells
 from airshed.kernels.column.reference import Column
@@ -26,7 +25,7 @@ from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.domain import total
 from airshed.program.weights import StageWeights, two_step_weights
 
-Compiled = Callable[..., MechanismKernel]
+Compiled = Callable[..., StepKernel]
 
 EULER = two_step_weights(100.0, None)
 
@@ -80,7 +79,7 @@ def wrong_states(cut: Decomposition, steppers: Sequence[Stepper], whole: Stepper
     return wrong
 
 
-def sums_of_tiles(kernel: MechanismKernel, blocks: Sequence[np.ndarray]) -> np.ndarray:
+def sums_of_tiles(kernel: StepKernel, blocks: Sequence[np.ndarray]) -> np.ndarray:
     """The sums over the blocks of all tiles, taken together as ranks do, the last tile first."""
     return total(blocks[-1], InTurn(blocks, kernel.sums), kernel.sums)
 
@@ -88,7 +87,7 @@ def sums_of_tiles(kernel: MechanismKernel, blocks: Sequence[np.ndarray]) -> np.n
 class InTurn:
     """Stands for the ranks of a sum: knows what each of them gives."""
 
-    def __init__(self, values: Sequence[np.ndarray], cut: CompiledSums) -> None:
+    def __init__(self, values: Sequence[np.ndarray], cut: ExactSums) -> None:
         self.values, self.cut = values, cut
 
     def largest(self, greatest: np.ndarray) -> np.ndarray:
@@ -181,7 +180,7 @@ class Tiles:
     blocks: list[np.ndarray]
 
     @classmethod
-    def of(cls, kernel: MechanismKernel, trial: Trial, cut: Decomposition, threads: int) -> "Tiles":
+    def of(cls, kernel: StepKernel, trial: Trial, cut: Decomposition, threads: int) -> "Tiles":
         made = cls(cut, [], [], [])
         middle = trial.fields.q.shape[:2]
         for tile in cut.tiles():
@@ -209,7 +208,7 @@ class Tiles:
 
 
 def differences(
-    kernel: MechanismKernel, trial: Trial, cut: Decomposition, steps: Sequence[StageWeights], threads: int,
+    kernel: StepKernel, trial: Trial, cut: Decomposition, steps: Sequence[StageWeights], threads: int,
     spoil: Callable[[Side, AnyArray], None] | None = None,
 ) -> list[str]:  # fmt: skip
     """Return what differs between the whole and the tiles after the first step after which anything does."""

@@ -37,7 +37,7 @@ from airshed.inverse.reverse.runners import CellsAdjoint, FormulaAdjoint
 from airshed.inverse.verify.derivative_tests import TAYLOR_SIZES, DotProducts, differences, dot_products, remainders
 from airshed.inverse.verify.recording import Recording, random_direction, recorded
 from airshed.inverse.verify.replay import Replay
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
+from airshed.kernels.backends.cpu.cells import CellKernel
 from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.operators import Kind, Shape
@@ -386,12 +386,12 @@ def test_dot_products_of_clipped_chemistry(tmp_path: Path) -> None:
 
 
 def test_dot_products_of_cells_that_are_integrated_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make = ChemistryKernel.solver
+    make = CellKernel.solver
 
     def hasty(self: Any, *given: Any, **more: Any) -> Any:
         return make(self, *given, **{**more, "most_steps": 3})
 
-    monkeypatch.setattr(ChemistryKernel, "solver", hasty)
+    monkeypatch.setattr(CellKernel, "solver", hasty)
     case = small_case(tmp_path, **SCHEMES["rodas4"], time=TIME)
     with airshed.Simulation(case) as simulation:
         simulation.run("15 min")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
+from airshed.kernels.backends.cpu.cells import compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau
 from airshed.kernels.cells import emit as chemistry_emit
 from airshed.mechanism import load_mechanism
@@ -53,8 +53,8 @@ def test_an_end_that_is_not_reached_is_no_end_state(monkeypatch):
     def impatient(*arguments, most_steps, **options):
         return solver(*arguments, most_steps=20, **options)
 
-    solver = problems.ChemistrySolver
-    monkeypatch.setattr(problems, "ChemistrySolver", impatient)
+    solver = problems.CellSolver
+    monkeypatch.setattr(problems, "CellSolver", impatient)
     assert len(missed(problems.check({"POLLU": POLLU}, (RODAS4,)))) == 2
 
 

@@ -9,8 +9,7 @@ import platform
 
 import numpy as np
 
-from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellSolver, compile_chemistry
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.cells import METHODS, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import integrate_cells
@@ -43,7 +42,7 @@ def rosenbrock_step() -> float:
     y = 10.0 ** np.random.default_rng(0).uniform(6.0, 11.0, len(kernel.network.species))
     control = StepControl(tolerances, most_steps=1, first=1e-6)
     (wanted,) = integrate(Cell.still(kernel.network, values), method, y, 0.0, 600.0, control)
-    solver = ChemistrySolver(kernel, method, tolerances, most_steps=1)
+    solver = CellSolver(kernel, method, tolerances, most_steps=1)
     found = integrate_cells(solver, y[:, None], stack_inputs(kernel, values, (), 1), 0.0, 600.0, first=1e-6)
     assert wanted.accepted
     assert found.accepted[0] == 1

@@ -128,11 +128,10 @@ def run_cells(
 
 def processor_cells(given: Cells, precision: str, copies: int = 256) -> float:
     """Return ns per cell and step of the project's own solver on one core, steps of the same length."""
-    from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
-    from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+    from airshed.kernels.backends.cpu.cells import CellSolver, compile_chemistry
 
     network, kernel = given.network, compile_chemistry(given.network, precision)
-    solver = ChemistrySolver(kernel, ROS3, Tolerances(1e30, 1e30), longest=STEP)
+    solver = CellSolver(kernel, ROS3, Tolerances(1e30, 1e30), longest=STEP)
     names = [name for name in kernel.inputs if name in environments(network)[0]]
     inputs = {name: np.tile([each[name] for each in environments(network)], copies) for name in names}
     whole, count = np.tile(given.initial, (1, copies)), DISTINCT * copies

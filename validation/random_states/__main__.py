@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.core.atomic import write_whole
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import Integrated, integrate_cells
 
@@ -27,9 +26,9 @@ MOST: Final = 10_000
 """Steps of a cell: one that takes more counts as stuck."""
 
 
-def integrated(kernel: ChemistryKernel, states: States, method: Tableau) -> Integrated:
+def integrated(kernel: CellKernel, states: States, method: Tableau) -> Integrated:
     """Return what a method makes of all cells in an hour."""
-    solver = ChemistrySolver(kernel, method, TOLERANCES, most_steps=MOST)
+    solver = CellSolver(kernel, method, TOLERANCES, most_steps=MOST)
     inputs = stack_inputs(kernel, states.values, (), states.y.shape[1])
     return integrate_cells(solver, states.y, inputs, 0.0, LENGTH, first=0.01 * LENGTH)
 

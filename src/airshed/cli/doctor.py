@@ -22,9 +22,8 @@ from airshed.core.errors import AirshedError, KernelError
 from airshed.core.files import resource
 from airshed.core.version import __version__
 from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.backends.cpu.cache import cache_folder, write_problem
+from airshed.kernels.backends.cpu.cache import cache_folder, check_trusted, write_problem
 from airshed.kernels.backends.cpu.toolchain import ADVICE, build, find_toolchain, has_zig, load
-from airshed.kernels.backends.cpu.trust import check_trusted
 from airshed.kernels.host import processor, usable_cores
 
 _GIB: Final = 2**30

@@ -9,7 +9,7 @@ addition keeps fewer than 53. The idea of a common grid for all summands: Demmel
 floating-point summation, 21st IEEE Symposium on Computer Arithmetic.
 """
 
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,22 @@ BITS: Final = 40
 
 MOST: Final = 2**22
 """Summands whose integers add up without overflow."""
+
+
+class Sums(Protocol):
+    """The functions of this module, or their compiled form (``kernels.backend.ExactSums``)."""
+
+    def magnitudes(self, values: Array) -> Array:
+        """Return the greatest magnitudes (..., column) of (..., summand, column)."""
+        ...
+
+    def parts(self, values: Array, greatest: Array) -> Integers:
+        """Return the sums (..., 2, column) of the integers that the summands are cut into."""
+        ...
+
+    def value(self, sums: Integers, greatest: Array) -> Array:
+        """Return the sums (..., column) that the integers (..., 2, column) stand for."""
+        ...
 
 
 def magnitudes(values: Array) -> Array:

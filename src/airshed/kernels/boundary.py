@@ -119,11 +119,11 @@ def _packed(layout: Layout, side: Side, values: Array) -> AnyArray:
     """Pack (species, level, face cell) along a side."""
     species, levels, count = values.shape
     if side in ("west", "east"):
-        rows = layout.memory.empty((count, species, levels), layout.dtype)
+        rows = layout.empty(count, species, levels)
         rows[...] = np.moveaxis(values, -1, 0)
         return rows
     blocks = -(-count // layout.width)
-    result = layout.memory.empty((blocks, species, levels, layout.width), layout.dtype)
+    result = layout.empty(blocks, species, levels, layout.width)
     padded = np.concatenate([values, np.repeat(values[..., -1:], blocks * layout.width - count, axis=-1)], axis=-1)
     result[...] = np.moveaxis(padded.reshape(species, levels, blocks, layout.width), -2, 0)
     return result
@@ -132,7 +132,7 @@ def _packed(layout: Layout, side: Side, values: Array) -> AnyArray:
 def _stacked(layout: Layout, side: Side, values: AnyArray, changes: AnyArray | None) -> AnyArray:
     axis = values.ndim if side in ("west", "east") else values.ndim - 1
     shape = (*values.shape[:axis], 2, *values.shape[axis:])
-    both = layout.memory.empty(shape, layout.dtype)
+    both = layout.empty(*shape)
     np.stack([values, np.zeros_like(values) if changes is None else np.broadcast_to(changes, values.shape)], axis,
              out=both)  # fmt: skip
     return both

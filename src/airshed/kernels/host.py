@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -50,32 +50,6 @@ def _aligned(memory: npt.NDArray[np.uint8], shape: tuple[int, ...], dtype: npt.D
     first = -address(memory) % ALIGNMENT
     return memory[first : first + memory.size - ALIGNMENT].view(dtype).reshape(shape)
 
-
-class Memory(Protocol):
-    """Where a backend keeps arrays, which NumPy can read and write; each begins at a multiple of 64 bytes."""
-
-    def zeros(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array of zeros."""
-        ...
-
-    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array to be written."""
-        ...
-
-
-class HostMemory:
-    """Memory of this process."""
-
-    def zeros(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array of zeros."""
-        return aligned_zeros(shape, dtype)
-
-    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-        """Return an array to be written."""
-        return aligned_empty(shape, dtype)
-
-
-HOST: Final = HostMemory()
 
 _TRIM: Final[Callable[[int], int] | None] = getattr(ctypes.CDLL(None), "malloc_trim", None)
 

@@ -5,14 +5,14 @@ zero where a source or a flux must not act on them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels import arrays
-from airshed.kernels.host import HOST, AnyArray, Memory
+from airshed.kernels.host import AnyArray, aligned_empty, aligned_zeros
 from airshed.kernels.operators import Operator
 
 _REAL: Final = {"double": "double", "single": "float"}
@@ -60,16 +60,12 @@ Padding = Literal["edge", "constant"]
 
 @dataclass(frozen=True)
 class Layout:
-    """How a horizontal grid of rows (lat) x columns (lon) is cut into blocks of `width` columns.
-
-    memory  where its arrays lie
-    """
+    """Division of a horizontal grid of rows (lat) x columns (lon) into blocks of `width` columns."""
 
     rows: int
     columns: int
     width: int
     dtype: type[np.floating]
-    memory: Memory = field(default=HOST, compare=False, repr=False)
 
     @property
     def blocks(self) -> int:
@@ -83,7 +79,11 @@ class Layout:
 
     def zeros(self, *middle: int) -> AnyArray:
         """Return zeros [lat][block][middle...][W]."""
-        return self.memory.zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
+        return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
+
+    def empty(self, *shape: int) -> AnyArray:
+        """Return an array of any shape in the type of the state, to be written."""
+        return aligned_empty(shape, self.dtype)
 
     def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].
@@ -94,7 +94,7 @@ class Layout:
         values = np.ascontiguousarray(field, dtype=np.float64)
         *middle, rows, columns = values.shape
         blocks = self.blocks + 1 if columns == self.columns + 1 else -(-columns // self.width)
-        result = self.memory.empty((rows, blocks, *middle, self.width), self.dtype)
+        result = self.empty(rows, blocks, *middle, self.width)
         arrays.pack(values, result, repeat=padding == "edge")
         return result
 

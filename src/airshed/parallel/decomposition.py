@@ -1,6 +1,6 @@
 """Domain decomposition: one rectangle of columns (tile) for each rank, along longitude of whole SIMD packs.
 
-A tile is at least as wide as the halo of the transport scheme, see ``kernels.backends.cpu.pieces``.
+A tile is at least as wide as the halo of the transport scheme, see ``kernels.backends.cpu.work_sharing``.
 """
 
 from bisect import bisect_right

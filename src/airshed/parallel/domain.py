@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from airshed.core import exact_sum
 from airshed.core.errors import CaseError
+from airshed.core.exact_sum import Sums
 from airshed.core.text import counted
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.grid.window import Window
-from airshed.kernels.backend import Sums
 from airshed.kernels.boundary import FaceCells
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts

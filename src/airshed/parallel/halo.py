@@ -79,7 +79,8 @@ class Halo:
         self._lanes: dict[Side, tuple[AnyArray, AnyArray]] = {}
         for side in self._to:
             shape: tuple[int, ...] = (REACH, layout.blocks) if side in ALONG_LATITUDE else (layout.rows,)
-            self._received[side] = layout.memory.zeros((*shape, species, levels, layout.width), layout.dtype)
+            self._received[side] = layout.empty(*shape, species, levels, layout.width)
+            self._received[side][...] = 0.0
             if side not in ALONG_LATITUDE:
                 lanes = (layout.rows, species, levels, REACH)
                 self._lanes[side] = np.empty(lanes, layout.dtype), np.empty(lanes, layout.dtype)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from airshed.kernels.backends.cpu.kernel import MechanismKernel, compile_mechanism
+from airshed.kernels.backend import StepKernel, compile_mechanism
 from airshed.kernels.operators import Operator, members
 from airshed.kernels.step.trial import changed, compiled_step, difference, random_trial, reference_step
 from airshed.mechanism.network import ReactionNetwork
@@ -39,7 +39,7 @@ def check_operators(name: str, operators: Sequence[Operator], network: ReactionN
     return found + controls
 
 
-def _difference(kernel: MechanismKernel, seed: int, spoilt: str = "") -> float:
+def _difference(kernel: StepKernel, seed: int, spoilt: str = "") -> float:
     trial = random_trial(kernel, (4, 11), _STEPS[seed], seed=seed)
     other = changed(trial, spoilt, _SPOILT) if spoilt else trial
     return difference(compiled_step(kernel, trial), reference_step(other), trial.weights.g)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.cells import CellKernel, compile_chemistry
 from airshed.kernels.cells import emit as chemistry_emit
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
@@ -19,9 +19,7 @@ def network(name: str) -> ReactionNetwork:
 
 
 @cache
-def chemistry(
-    name: str, precision: str = "double", *, width: int | None = None, looped: bool = False
-) -> ChemistryKernel:
+def chemistry(name: str, precision: str = "double", *, width: int | None = None, looped: bool = False) -> CellKernel:
     with pytest.MonkeyPatch.context() as patch:
         if looped:
             patch.setattr(chemistry_emit, "_LARGEST_UNROLLED", 0)
@@ -29,6 +27,6 @@ def chemistry(
 
 
 @pytest.fixture(scope="session", name="chemistry")
-def chemistry_fixture() -> Callable[..., ChemistryKernel]:
+def chemistry_fixture() -> Callable[..., CellKernel]:
     """Return the chemistry of a mechanism by name, a shipped one or "toy"."""
     return chemistry

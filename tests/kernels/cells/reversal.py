@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
-from airshed.kernels.backends.cpu.cell_reverser import ChemistryReverser
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellKernel, CellReverser, CellSolver
 from airshed.kernels.cells import (
     AcceptedSteps,
     CellSteps,
@@ -27,7 +25,7 @@ from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
-Chemistry = Callable[..., ChemistryKernel]
+Chemistry = Callable[..., CellKernel]
 
 EXACT = 1e-12
 SINGLE = 1e-4
@@ -45,7 +43,7 @@ class Trial:
     values   inputs of the kernel as functions of time;  emission, loss  (source, cell) likewise
     """
 
-    kernel: ChemistryKernel
+    kernel: CellKernel
     tableau: Tableau
     y: Array
     values: Callable[[Any], dict[str, Any]]
@@ -56,8 +54,8 @@ class Trial:
     tolerances: Tolerances
 
     @property
-    def solver(self) -> ChemistrySolver:
-        return ChemistrySolver(self.kernel, self.tableau, self.tolerances, self.sources, most_steps=4000)
+    def solver(self) -> CellSolver:
+        return CellSolver(self.kernel, self.tableau, self.tolerances, self.sources, most_steps=4000)
 
     @property
     def cells(self) -> int:
@@ -89,7 +87,7 @@ def state(network: ReactionNetwork, cells: int, seed: int) -> Array:
     return size(network) * 10.0 ** np.random.default_rng(seed).uniform(-5.0, 0.0, (len(network.species), cells))
 
 
-def trial(kernel: ChemistryKernel, tableau: Tableau, cells: int, seed: int = 0, *, moving: bool = True) -> Trial:
+def trial(kernel: CellKernel, tableau: Tableau, cells: int, seed: int = 0, *, moving: bool = True) -> Trial:
     """Return cells with emission and loss, in air that changes with time or does not."""
     network, random = kernel.network, np.random.default_rng(seed)
     species = len(network.species)
@@ -162,7 +160,7 @@ def taken(each: Trial, record: AcceptedSteps, number: int, change: dict[str, Arr
     return y
 
 
-def adjoints(each: Trial, record: AcceptedSteps, weights: Array, reverser: ChemistryReverser) -> dict[str, Array]:
+def adjoints(each: Trial, record: AcceptedSteps, weights: Array, reverser: CellReverser) -> dict[str, Array]:
     """Return what the compiled adjoint makes of weights (species, cell), by the input."""
     adjoint = pack_cells(weights, each.kernel.shape.width)
     found = reverser.reverse(adjoint, inputs_of(each, gains=True), record, 0.0, LENGTH)

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import (
     METHODS,
     CellSteps,
@@ -28,7 +27,7 @@ from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
-Chemistry = Callable[..., ChemistryKernel]
+Chemistry = Callable[..., CellKernel]
 
 RODAS3 = METHODS["rodas3"]
 LENGTH = 300.0
@@ -44,10 +43,8 @@ def states(network: ReactionNetwork, cells: int, seed: int = 0) -> tuple[Array, 
     return y, values
 
 
-def solve(
-    kernel: ChemistryKernel, y: Array, values: dict[str, Array], threads: int = 1, **options: float
-) -> Integrated:
-    solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3), threads=threads)
+def solve(kernel: CellKernel, y: Array, values: dict[str, Array], threads: int = 1, **options: float) -> Integrated:
+    solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3), threads=threads)
     try:
         return integrate_cells(solver, y, stack_inputs(kernel, values, (), y.shape[1]), 0.0, LENGTH, **options)
     finally:
@@ -134,7 +131,7 @@ def test_lanes_behind_the_last_cell_are_left_alone(chemistry: Chemistry, cells: 
         inputs[-1, ..., -left:] = np.nan
     steps = CellSteps.zeros(packs, width)
     steps.reached[...] = -1.0
-    solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
+    solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     place = Place(1, packs, width - left, species * width, 0, width)
     solver.advance(Concentrations(packed, packed, place), inputs, steps, 0.0, LENGTH)
     alone = solve(kernel, y, values)
@@ -157,7 +154,7 @@ def test_cells_lie_in_levels_of_blocks_and_may_be_mixing_ratios(chemistry: Chemi
     inputs = stack_inputs(kernel, values, (), y.shape[1])
     steps = CellSteps.zeros(rows * blocks * levels, width)
     place = Place(levels, blocks, last, species * levels * width, width, levels * width, mixing_ratios=True)
-    solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
+    solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     before = state.copy()
     solver.advance(Concentrations(state, result, place), inputs, steps, 0.0, LENGTH, CellExtras(clipped))
     np.testing.assert_array_equal(state, before)
@@ -182,7 +179,7 @@ def test_species_behind_the_state_begin_at_zero_and_come_out_apart(chemistry: Ch
     packed, inputs = pack_cells(y[:stored], width), stack_inputs(kernel, values, (), 11)
     extra = aligned_zeros((len(packed), 2, width), np.float64)
     extra[...] = 7.0
-    solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
+    solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     place = Place(1, len(packed), 3, stored * width, 0, width)
     cells = Concentrations(packed, packed, place)
     solver.advance(cells, inputs, CellSteps.zeros(2, width), 0.0, LENGTH, CellExtras(extra=extra))
@@ -215,7 +212,7 @@ def test_emission_and_loss_alone_have_an_exact_solution(chemistry: Chemistry) ->
     """A mechanism without reactions: y(t) = E/D + (y0 - E/D) exp(-D t)."""
     kernel = chemistry("tracer")
     emission, loss = np.array([1e7, 0.0, 3e6]), np.array([1e-2, 1e-3, 1e-5])
-    solver = ChemistrySolver(kernel, METHODS["rodas4"], Tolerances(1e-9, 1.0), Sources((1,), (0, 1)))
+    solver = CellSolver(kernel, METHODS["rodas4"], Tolerances(1e-9, 1.0), Sources((1,), (0, 1)))
     inputs = stack_inputs(kernel, noon(kernel.network), (emission, 0.5 * loss, loss), 3)
     found = integrate_cells(solver, np.full((2, 3), 1e9), inputs, 0.0, LENGTH)
     level = emission / loss
@@ -226,7 +223,7 @@ def test_emission_and_loss_alone_have_an_exact_solution(chemistry: Chemistry) ->
 def test_emission_that_changes_with_time_is_integrated_exactly(chemistry: Chemistry) -> None:
     """dy/dt = 1e7 (1 + 2 x - x^3), x = t/300 s: a polynomial that a method of order 4 gets right but for df/dt."""
     kernel = chemistry("tracer")
-    solver = ChemistrySolver(kernel, METHODS["rodas4"], Tolerances(1e-6, 1.0), Sources((0,)))
+    solver = CellSolver(kernel, METHODS["rodas4"], Tolerances(1e-6, 1.0), Sources((0,)))
     inputs = series(
         kernel, lambda t: noon(kernel.network), 0.0, LENGTH, degree=3,
         sources=lambda t: [1e7 * (1.0 + 2.0 * t / LENGTH - (t / LENGTH) ** 3)],
@@ -259,7 +256,7 @@ def test_a_known_first_step_is_tried(chemistry: Chemistry) -> None:
 
 def test_steps_are_no_longer_than_asked(chemistry: Chemistry) -> None:
     kernel = chemistry("tracer")
-    solver = ChemistrySolver(kernel, RODAS3, longest=7.0)
+    solver = CellSolver(kernel, RODAS3, longest=7.0)
     found = integrate_cells(solver, np.ones((2, 1)), stack_inputs(kernel, noon(kernel.network), (), 1), 0.0, LENGTH)
     assert found.accepted[0] == 43  # 42 of 7 s and what is left; the last two share
     assert found.step[0] <= 6.0 * 7.0
@@ -287,7 +284,7 @@ def test_a_cell_that_takes_too_many_steps_says_how_far_it_came(chemistry: Chemis
     y, values = states(kernel.network, 21)
     whole = solve(kernel, y, values)
     most = int(np.median(whole.accepted + whole.rejected))
-    solver = ChemistrySolver(kernel, RODAS3, Tolerances(1e-3, 1e3), most_steps=most)
+    solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3), most_steps=most)
     found = integrate_cells(solver, y, stack_inputs(kernel, values, (), 21), 0.0, LENGTH)
     failed = whole.accepted + whole.rejected > most
     assert failed.any()
@@ -327,7 +324,7 @@ def test_an_end_that_is_not_later_is_refused(chemistry: Chemistry, start: float,
     kernel = chemistry("tracer")
     with pytest.raises(KernelError, match="must be later"):
         integrate_cells(
-            ChemistrySolver(kernel, RODAS3),
+            CellSolver(kernel, RODAS3),
             np.ones((2, 1)),
             stack_inputs(kernel, noon(kernel.network), (), 1),
             start,
@@ -338,12 +335,12 @@ def test_an_end_that_is_not_later_is_refused(chemistry: Chemistry, start: float,
 @pytest.mark.parametrize("options", [{"longest": 0.0}, {"longest": np.nan}, {"most_steps": 0}, {"threads": 0}], ids=str)
 def test_limits_that_let_nothing_happen_are_refused(chemistry: Chemistry, options: dict[str, Any]) -> None:
     with pytest.raises(KernelError, match="above zero"):
-        ChemistrySolver(chemistry("tracer"), RODAS3, **options)
+        CellSolver(chemistry("tracer"), RODAS3, **options)
 
 
 def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry: Chemistry) -> None:
     kernel = chemistry("tracer")
-    solver, width = ChemistrySolver(kernel, RODAS3), kernel.shape.width
+    solver, width = CellSolver(kernel, RODAS3), kernel.shape.width
     place, inputs = Place(1, 1, width, 2 * width, 0, width), stack_inputs(kernel, noon(kernel.network), (), width)
     y, steps = pack_cells(np.ones((2, width)), width), CellSteps.zeros(1, width)
     shifted = aligned_zeros((2 * width + 1,), np.float64)[1:].reshape(1, 2, width)
@@ -358,7 +355,7 @@ def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry:
         solver.advance(cells, inputs, replace(steps, accepted=np.zeros((1, width), np.int64)), 0.0, 1.0)
 
 
-def advance_at(kernel: ChemistryKernel, place: Place, *, extra: int | None = None, short: str = "") -> None:
+def advance_at(kernel: CellKernel, place: Place, *, extra: int | None = None, short: str = "") -> None:
     """Advance six packs of two species, or of one and one beside the state."""
     width, packs = kernel.shape.width, 6
     inputs = stack_inputs(kernel, noon(kernel.network), (), packs * width)
@@ -368,7 +365,7 @@ def advance_at(kernel: ChemistryKernel, place: Place, *, extra: int | None = Non
     behind = None if extra is None else aligned_zeros((packs, extra, width), np.float64)
     steps = CellSteps.zeros(packs, width)
     y, result, clipped = arrays.values()
-    solver = ChemistrySolver(kernel, RODAS3)
+    solver = CellSolver(kernel, RODAS3)
     solver.advance(Concentrations(y, result, place), inputs, steps, 0.0, 1.0, CellExtras(clipped, behind))
     assert np.all(steps.reached == 1.0)
 
@@ -413,11 +410,11 @@ def test_species_behind_the_state_must_fit_too(chemistry: Chemistry) -> None:
 @pytest.mark.parametrize("tolerances", [Tolerances(0.0), Tolerances(1e-3, 0.0), Tolerances(1e-3, np.nan)], ids=str)
 def test_tolerances_that_no_step_keeps_are_refused(chemistry: Chemistry, tolerances: Tolerances) -> None:
     with pytest.raises(KernelError, match="above zero"):
-        ChemistrySolver(chemistry("tracer"), RODAS3, tolerances)
+        CellSolver(chemistry("tracer"), RODAS3, tolerances)
 
 
 def test_inputs_of_another_shape_are_refused(chemistry: Chemistry) -> None:
     kernel = chemistry("tracer")
-    solver = ChemistrySolver(kernel, RODAS3, sources=Sources((0,)))
+    solver = CellSolver(kernel, RODAS3, sources=Sources((0,)))
     with pytest.raises(KernelError, match="inputs of cells"):
         integrate_cells(solver, np.ones((2, 1)), stack_inputs(kernel, noon(kernel.network), (), 1), 0.0, LENGTH)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
+from airshed.kernels.backends.cpu.cells import CellKernel, compile_chemistry
 from airshed.kernels.cells import pack_cells, stack_inputs, unpack_cells
 from airshed.kernels.cells.reference import Cell
 from airshed.kernels.host import address, aligned_zeros
@@ -20,7 +20,7 @@ from airshed.mechanism.network import rates, tendency
 from .conftest import network as network_of
 
 Array = npt.NDArray[np.float64]
-Chemistry = Callable[..., ChemistryKernel]
+Chemistry = Callable[..., CellKernel]
 
 KINDS: dict[str, dict[str, Any]] = {"unrolled": {}, "single": {"precision": "single"}}
 OTHER_KINDS: dict[str, dict[str, Any]] = {"looped": {"looped": True}, "four lanes": {"width": 4}}
@@ -44,7 +44,7 @@ def state(network: ReactionNetwork, cells: int, seed: int = 0) -> Array:
     return np.where(random.uniform(size=values.shape) < 0.1, 0.0, values)
 
 
-def evaluate(kernel: ChemistryKernel, values: dict[str, Array], y: Array) -> tuple[Array, Array, Array]:
+def evaluate(kernel: CellKernel, values: dict[str, Array], y: Array) -> tuple[Array, Array, Array]:
     """Return k (reaction, cell), dy/dt (species, cell) and the Jacobian (species, species, cell) as compiled."""
     cells, network, elimination = y.shape[1], kernel.network, kernel.source.elimination
     width, dtype = kernel.shape.width, kernel.dtype
@@ -85,7 +85,7 @@ def slopes(network: ReactionNetwork, k: Array, y: Array) -> tuple[Array, Array]:
     return signed, parts
 
 
-def misfits(kernel: ChemistryKernel, network: ReactionNetwork, cells: int, seed: int = 0) -> tuple[float, float, float]:
+def misfits(kernel: CellKernel, network: ReactionNetwork, cells: int, seed: int = 0) -> tuple[float, float, float]:
     """Return how far k, dy/dt and Jacobian of the compiled code are from those of a network, each beside its parts."""
     values, y = air(network, cells, seed), state(network, cells, seed)
     k, f, jacobian = evaluate(kernel, values, y)

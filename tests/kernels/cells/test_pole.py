@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, CellSteps, Place, Tableau, Tolerances, pack_cells, stack_inputs
 from airshed.kernels.cells.data import Concentrations
 from airshed.kernels.cells.lists import Integrated, integrate_cells, series
@@ -17,7 +16,7 @@ from airshed.kernels.schedule import noon
 from airshed.mechanism import load_mechanism
 
 Array = npt.NDArray[np.float64]
-Chemistry = Callable[..., ChemistryKernel]
+Chemistry = Callable[..., CellKernel]
 
 K, LENGTH = 1e-10, 300.0
 AMOUNTS = 10.0 ** np.linspace(7.7, 11.0, 12)
@@ -25,17 +24,17 @@ AMOUNTS = 10.0 ** np.linspace(7.7, 11.0, 12)
 IDLE = "".join(f"S{number} = IGNORE;\n" for number in range(20))
 
 
-def grown(folder: Path, products: str, precision: str, more: str = "") -> ChemistryKernel:
+def grown(folder: Path, products: str, precision: str, more: str = "") -> CellKernel:
     file = folder / "grow.def"
     file.write_text(f"#DEFVAR\nA = IGNORE;\n{more}#EQUATIONS\n<1> A + A = {products} : {K};\n", encoding="utf-8")
     return compile_chemistry(load_mechanism(file), precision)
 
 
-def run(kernel: ChemistryKernel, tableau: Tableau, relative: float, first: float) -> Integrated:
+def run(kernel: CellKernel, tableau: Tableau, relative: float, first: float) -> Integrated:
     y = np.zeros((len(kernel.network.species), len(AMOUNTS)))
     y[0] = AMOUNTS
     inputs = stack_inputs(kernel, noon(kernel.network), (), len(AMOUNTS))
-    solver = ChemistrySolver(kernel, tableau, Tolerances(relative, 1e4), most_steps=3000)
+    solver = CellSolver(kernel, tableau, Tolerances(relative, 1e4), most_steps=3000)
     return integrate_cells(solver, y, inputs, 0.0, LENGTH, first=first)
 
 
@@ -76,7 +75,7 @@ def test_the_twin_is_rejected_at_the_same_steps(tmp_path: Path) -> None:
         ))  # fmt: skip
         assert any(np.isinf(step.error) for step in steps)
         inputs = stack_inputs(kernel, noon(kernel.network), (), 1)
-        solver = ChemistrySolver(kernel, tableau, Tolerances(1e-2, 1e4), most_steps=30)
+        solver = CellSolver(kernel, tableau, Tolerances(1e-2, 1e4), most_steps=30)
         found = integrate_cells(solver, [[1e9]], inputs, 0.0, LENGTH, first=LENGTH)
         assert found.accepted[0] == sum(step.accepted for step in steps)
         np.testing.assert_allclose(found.reached[0], steps[-1].time, rtol=1e-10)
@@ -91,7 +90,7 @@ def test_a_first_step_is_guessed_in_single_precision_too(chemistry: Chemistry, a
         y = np.linspace(1e11, 4e13, len(kernel.network.species))[:, None]
         y[1::2] = 0.0
         inputs = stack_inputs(kernel, noon(kernel.network), (), 1)
-        solver = ChemistrySolver(kernel, METHODS["rodas4"], Tolerances(1e-2, absolute), most_steps=1)
+        solver = CellSolver(kernel, METHODS["rodas4"], Tolerances(1e-2, absolute), most_steps=1)
         found = integrate_cells(solver, y, inputs, 0.0, 0.25)
         first.append(found.reached[0] if found.accepted[0] else found.step[0])
         assert found.accepted[0] + found.rejected[0] == 1
@@ -112,7 +111,7 @@ def test_single_precision_knows_how_air_changes(chemistry: Chemistry, tableau: T
         kernel = chemistry("toy", precision)
         y = 10.0 ** np.random.default_rng(3).uniform(6.0, 11.0, (len(kernel.network.species), 5))
         inputs = series(kernel, air, 0.0, LENGTH, degree=4, cells=5)
-        found.append(integrate_cells(ChemistrySolver(kernel, tableau, tolerances), y, inputs, 0.0, LENGTH))
+        found.append(integrate_cells(CellSolver(kernel, tableau, tolerances), y, inputs, 0.0, LENGTH))
     double, single = found
     np.testing.assert_allclose(single.y, double.y, rtol=tolerances.relative)  # rounding differs with the width of packs
     assert abs(single.accepted - double.accepted).max() <= 1
@@ -128,6 +127,6 @@ def test_mixing_ratios_stay_where_only_the_density_changes(chemistry: Chemistry)
     q = pack_cells(np.full((2, width), 4e-8), width)
     before = q.copy()
     place = Place(1, 1, width, 2 * width, 0, width, mixing_ratios=True)
-    solver = ChemistrySolver(kernel, METHODS["ros3"])
+    solver = CellSolver(kernel, METHODS["ros3"])
     solver.advance(Concentrations(q, q, place), inputs, CellSteps.zeros(1, width), 0.0, LENGTH)
     np.testing.assert_allclose(q, before, rtol=1e-15)

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, positivity, stack_inputs
 from airshed.kernels.cells import reference as rosenbrock
 from airshed.kernels.cells.lists import Integrated, integrate_cells
@@ -47,8 +46,8 @@ def by_reference(network: ReactionNetwork, tableau: Tableau, rate: float) -> lis
     return list(integrate(Cell.still(network, noon(network)), tableau, state(network, X=rate), 0.0, LENGTH, control))
 
 
-def compiled(kernel: ChemistryKernel, tableau: Tableau, y: Array, most: int = MOST) -> Integrated:
-    solver = ChemistrySolver(kernel, tableau, Tolerances(1e-2, 1e4), most_steps=most)
+def compiled(kernel: CellKernel, tableau: Tableau, y: Array, most: int = MOST) -> Integrated:
+    solver = CellSolver(kernel, tableau, Tolerances(1e-2, 1e4), most_steps=most)
     inputs = stack_inputs(kernel, noon(kernel.network), (), 1)
     return integrate_cells(solver, y[:, None], inputs, 0.0, LENGTH, first=1.0)
 
@@ -103,7 +102,7 @@ def test_the_compiled_steps_are_those_of_the_reference(network: ReactionNetwork)
     overdrawn_species_end_at_zero(kernel)
 
 
-def overdrawn_species_end_at_zero(kernel: ChemistryKernel) -> None:
+def overdrawn_species_end_at_zero(kernel: CellKernel) -> None:
     """P falls by half of 1e6 a second, so that there is nothing left of 1e5 at once."""
     network, species = kernel.network, kernel.network.index("P")
     assert overdrawn(network) == {species}

@@ -14,9 +14,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.cell_derivatives import ChemistryDerivative, compile_reverse
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
-from airshed.kernels.backends.cpu.cell_reverser import ChemistryReverser
+from airshed.kernels.backends.cpu.cells import CellDerivative, CellKernel, CellReverser, compile_reverse
 from airshed.kernels.cells import (
     METHODS,
     Tableau,
@@ -156,7 +154,7 @@ def switched(place_of: dict[tuple[str, int, int], int], name: str) -> Callable[.
     return write
 
 
-def compiled_with_switch(kernel: ChemistryKernel, patch: pytest.MonkeyPatch) -> ChemistryDerivative:
+def compiled_with_switch(kernel: CellKernel, patch: pytest.MonkeyPatch) -> CellDerivative:
     """Return the adjoint that does without one statement, whose place is the number of the planted error."""
     place_of = {line: place for place, line in enumerate(lines())}
 
@@ -164,7 +162,7 @@ def compiled_with_switch(kernel: ChemistryKernel, patch: pytest.MonkeyPatch) -> 
         source = emit_reverse(*given)
         return replace(source, text=f"{DECLARATION}{source.text}")
 
-    patch.setattr("airshed.kernels.backends.cpu.cell_derivatives.emit_reverse", declaring)
+    patch.setattr("airshed.kernels.backends.cpu.cells.emit_reverse", declaring)
     for name in ("of_tendency", "of_product", "forward", "backward"):
         patch.setattr(ReverseWriter, name, switched(place_of, name))
     return compile_reverse(kernel)
@@ -178,7 +176,7 @@ def missed(chemistry: Chemistry, patch: pytest.MonkeyPatch, every: int) -> list[
     each = replace(each, y=y, tolerances=Tolerances(0.5, 1e12))
     assert recorded(each, 4)[0].room[0, 0] > 2
     compiled = compiled_with_switch(kernel, patch)
-    reverser = ChemistryReverser(compiled, each.solver)
+    reverser = CellReverser(compiled, each.solver)
     assert worst(each, 4, reverser=reverser, even=True) < 1e2 * EXACT
     found = []
     for place, line in [*enumerate(lines())][::every]:

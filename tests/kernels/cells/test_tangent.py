@@ -10,8 +10,7 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.formula.tree import Binary, Symbol
-from airshed.kernels.backends.cpu.cell_derivatives import compile_tangent
-from airshed.kernels.backends.cpu.cell_tangent import ChemistryTangent
+from airshed.kernels.backends.cpu.cells import CellTangent, compile_tangent
 from airshed.kernels.cells import METHODS, AcceptedSteps, Sources, Tableau, Tolerances, pack_cells, unpack_cells
 from airshed.kernels.cells.emit import ChemistrySource
 from airshed.kernels.cells.tangent import TangentWriter, emit_tangent
@@ -128,11 +127,11 @@ def missed(chemistry: Chemistry, patch: pytest.MonkeyPatch, every: int) -> list[
         source = emit_tangent(*given)
         return replace(source, text=f"{DECLARATION}{source.text}")
 
-    patch.setattr("airshed.kernels.backends.cpu.cell_derivatives.emit_tangent", declaring)
+    patch.setattr("airshed.kernels.backends.cpu.cells.emit_tangent", declaring)
     for name in ("of_tendency", "of_product"):
         patch.setattr(TangentWriter, name, switched(place_of, name))
     compiled = compile_tangent(kernel)
-    tangent = ChemistryTangent(compiled, each.solver)
+    tangent = CellTangent(compiled, each.solver)
     assert worst(each, 4, tangent=tangent) < 1e2 * EXACT
     found = []
     for term, place in [*place_of.items()][::every]:

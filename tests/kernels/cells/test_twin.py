@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver
 from airshed.kernels.cells import METHODS, Sources, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import integrate_cells, series
 from airshed.kernels.cells.reference import Cell, Step, StepControl, integrate
@@ -18,7 +17,7 @@ from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork
 
 Array = npt.NDArray[np.float64]
-Chemistry = Callable[..., ChemistryKernel]
+Chemistry = Callable[..., CellKernel]
 
 TOLERANCES = Tolerances(1e-2, 1e3)
 """Loose ones: the length of a step follows from the error, a difference that lost as many digits as they ask for."""
@@ -30,9 +29,7 @@ def state(network: ReactionNetwork, seed: int = 0) -> Array:
     return 10.0 ** np.random.default_rng(seed).uniform(6.0, 11.0, len(network.species))
 
 
-def compare(
-    solver: ChemistrySolver, inputs: Array, y: Array, steps: list[Step], most: int, first: float = 0.0
-) -> float:
+def compare(solver: CellSolver, inputs: Array, y: Array, steps: list[Step], most: int, first: float = 0.0) -> float:
     """Return the greatest relative difference after each of the first steps; infinite where other steps are taken."""
     worst = 0.0
     for count in range(1, min(most, len(steps)) + 1):
@@ -58,7 +55,7 @@ def still(
     """Compare in air that stays as it is; `twin`: its method, where that is another one."""
     kernel = chemistry(name)
     values, y = noon(kernel.network), state(kernel.network, seed)
-    solver = ChemistrySolver(kernel, tableau, TOLERANCES)
+    solver = CellSolver(kernel, tableau, TOLERANCES)
     steps = integrate(
         Cell.still(kernel.network, values), twin or tableau, y, 0.0, LENGTH,
         StepControl(TOLERANCES, most_steps=most, first=first),
@@ -96,7 +93,7 @@ def moving(
     cell = Cell(
         network, air, lambda t: spread(EMITTED, emission(t)), lambda t: spread(LOST, loss(t)), constant=forget
     )  # fmt: skip
-    solver = ChemistrySolver(kernel, tableau, TOLERANCES, Sources(EMITTED, LOST), longest=longest)
+    solver = CellSolver(kernel, tableau, TOLERANCES, Sources(EMITTED, LOST), longest=longest)
     steps = integrate(cell, tableau, y, 0.0, LENGTH, StepControl(TOLERANCES, longest, most_steps=most))
     return compare(solver, inputs, y, list(steps), most)
 

@@ -25,7 +25,7 @@ def show_kernel(
 
     First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
     """
-    from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, WIDTH
+    from airshed.kernels.backend import LARGEST_GROUP, WIDTH
     from airshed.kernels.layout import MechanismShape
     from airshed.kernels.schedule import schedule
     from airshed.kernels.step.emit import emit

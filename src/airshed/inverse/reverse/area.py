@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core import exact_sum
-from airshed.kernels.backend import StepKernel, Sums
+from airshed.core.exact_sum import Sums
+from airshed.kernels.backend import StepKernel
 from airshed.kernels.boundary import FaceCells, PackedBoundary, WaitedFor, empty_sides
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout, Padding

@@ -186,7 +186,8 @@ class Changes:
         shares = [(share, self._emission[begin]) for begin, share in step.emission if begin in self._emission]
         if not shares:
             return None
-        total = self._area.layout.memory.zeros(shares[0][1].shape, self._area.layout.dtype)
+        total = self._area.layout.empty(*shares[0][1].shape)
+        total[...] = 0.0
         for share, change in shares:
             total += total.dtype.type(share) * change
         return total

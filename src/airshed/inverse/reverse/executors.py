@@ -38,11 +38,10 @@ from airshed.inverse.reverse.runners import (
     ReverseStep,
     Totals,
 )
-from airshed.kernels.backend import Stepper
-from airshed.kernels.derivatives import ReadAdjoints, Reverser, SummedReads
+from airshed.kernels.backend import Reverser, Stepper, SummedReads
 from airshed.kernels.host import AnyArray
 from airshed.kernels.operators import Member
-from airshed.kernels.step.data import FieldAdjoint, Level, State, StateAndChanges
+from airshed.kernels.step.data import FieldAdjoint, Level, ReadAdjoints, State, StateAndChanges
 from airshed.models.air.programs.cell_chemistry import CellChemistry
 from airshed.models.air.programs.forward import add_amounts
 from airshed.models.air.programs.records import FormulaStep, StepRecord
@@ -375,7 +374,7 @@ class AdjointExecutor:
 
 
 class JoinedReads:
-    """Adjoints of the inputs of operators of several kernels; satisfies ``kernels.derivatives.ReadAdjoints``."""
+    """Adjoints of the inputs of operators of several kernels; satisfies ``kernels.step.data.ReadAdjoints``."""
 
     def __init__(self, reads: Sequence[ReadAdjoints]) -> None:
         self._reads, self.numbers = reads, dict[str, Array]()

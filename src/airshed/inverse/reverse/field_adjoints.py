@@ -17,9 +17,9 @@ import numpy.typing as npt
 from airshed.inverse.checkpoints.commits import AnyCommits, Part
 from airshed.inverse.checkpoints.stores import Arrays
 from airshed.inverse.reverse.area import Area
-from airshed.kernels.derivatives import ReadAdjoints, SummedReads
+from airshed.kernels.backend import SummedReads
 from airshed.kernels.host import AnyArray, aligned_copy
-from airshed.kernels.step.data import FieldAdjoint, Pair, StepForcing
+from airshed.kernels.step.data import FieldAdjoint, Pair, ReadAdjoints, StepForcing
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import FormulaStep, StepRecord
 from airshed.process.settable import field_derivatives

@@ -24,13 +24,12 @@ import numpy.typing as npt
 from airshed.formula.tree import Binary, Expression, Number
 from airshed.inverse.reverse.direction import Changes
 from airshed.kernels.abi import TERMS
-from airshed.kernels.backend import StepKernel, Stepper, backend
+from airshed.kernels.backend import Reverser, StepKernel, Stepper, TangentStepper, backend
 from airshed.kernels.cells import AIR_INPUTS, AcceptedSteps
-from airshed.kernels.derivatives import ReadAdjoints, Reverser, TangentStepper
 from airshed.kernels.host import AnyArray, aligned_copy, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import members
-from airshed.kernels.step.data import Level, Share, State, StateAndChanges, StepForcing
+from airshed.kernels.step.data import Level, ReadAdjoints, Share, State, StateAndChanges, StepForcing
 from airshed.mechanism.expressions import Parameter
 from airshed.models.air.programs.cell_chemistry import Air, CellChemistry, integrate_again
 from airshed.models.air.programs.records import CellsRecord, FormulaStep, MoveRecord, StepRecord
@@ -73,7 +72,7 @@ class ReverseStep:
 
 @dataclass(frozen=True)
 class Totals:
-    """Adjoints summed over steps, see :class:`airshed.kernels.derivatives.Reverser`; `read` is None if not computed."""
+    """Adjoints summed over steps, see :class:`airshed.kernels.backend.Reverser`; `read` is None if not computed."""
 
     boundary: Mapping[float, Array]
     boundary_profile: Array

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.host import AnyArray, aligned_zeros
-from airshed.kernels.layout import Shape
-from airshed.mechanism.network import ReactionNetwork
+
+if TYPE_CHECKING:
+    from airshed.kernels.backend import CellKernel
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -20,25 +21,6 @@ AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith
 
 MOST_STEPS = 100_000
 """Steps of a cell in one call, after which it counts as failed."""
-
-
-class CellArrays(Protocol):
-    """Layout of the inputs of cells: a mechanism, the names of its inputs, and the number of cells in a pack."""
-
-    @property
-    def network(self) -> ReactionNetwork:
-        """The mechanism."""
-        ...
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of a cell's inputs: its air, then what the mechanism leaves open."""
-        ...
-
-    @property
-    def shape(self) -> Shape:
-        """What the code was compiled for."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -216,7 +198,7 @@ def list_of_cells(count: int, species: int, width: int) -> Place:
 
 
 def stack_inputs(
-    kernel: CellArrays, values: Mapping[str, npt.ArrayLike], sources: Sequence[npt.ArrayLike], cells: int
+    kernel: "CellKernel", values: Mapping[str, npt.ArrayLike], sources: Sequence[npt.ArrayLike], cells: int
 ) -> Array:
     """Return constant inputs (pack, 1, inputs, width) from values by name [molecules, cm3, s, K, Pa], (cell,) or one.
 

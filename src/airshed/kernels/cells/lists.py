@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.cell_backend import CellKernel, CellSolver
+from airshed.kernels.backend import CellKernel, CellSolver
 from airshed.kernels.cells.data import (
     CellExtras,
     CellSteps,

@@ -217,6 +217,17 @@ class StepConstants:
     nitrogen: float = 0.7808
 
 
+class ReadAdjoints(Protocol):
+    """Adjoints of the inputs of operators, summed over steps; numbers by name, [lat][block][value]."""
+
+    numbers: dict[str, Array]
+
+    @property
+    def fields(self) -> list[FieldAdjoint]:
+        """Those of fields at each instant of the forcing."""
+        ...
+
+
 class Neighbours(Protocol):
     """Who holds what lies beyond the open sides of the state; see ``parallel.halo``.
 

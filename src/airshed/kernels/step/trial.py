@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.abi import TERMS
-from airshed.kernels.backends.cpu.kernel import MechanismKernel
-from airshed.kernels.backends.cpu.stepper import Stepper
+from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.column.operators_reference import Reading, air_of_cells
 from airshed.kernels.column.reference import Column
@@ -60,7 +59,7 @@ class Trial:
 
 
 def random_trial(
-    kernel: MechanismKernel, area: tuple[int, int], weights: StageWeights, *,
+    kernel: StepKernel, area: tuple[int, int], weights: StageWeights, *,
     seed: int = 0, sweeps: int = 1, wind: float = 0.04, sources: bool = True,
 ) -> Trial:  # fmt: skip
     """Return inputs without any structure: neighbours differ by decades, some mixing ratios and air fluxes are zero.
@@ -165,7 +164,7 @@ def reference_step(trial: Trial) -> Stepped:
 
 
 def make_stepper(
-    kernel: MechanismKernel, trial: Trial, threads: int = 1, *, others: OtherRanks = NO_OTHERS, batch: int = 1
+    kernel: StepKernel, trial: Trial, threads: int = 1, *, others: OtherRanks = NO_OTHERS, batch: int = 1
 ) -> Stepper:
     """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`."""
     box = trial.box
@@ -230,7 +229,7 @@ def changed(trial: Trial, name: str, factor: float) -> Trial:
     return replace(trial, columns=(first, second), explicit=(other(trial.explicit[0]), other(trial.explicit[1])))
 
 
-def compiled_step(kernel: MechanismKernel, trial: Trial, threads: int = 1) -> Stepped:
+def compiled_step(kernel: StepKernel, trial: Trial, threads: int = 1) -> Stepped:
     """Return what the compiled kernel makes of a trial."""
     stepper = make_stepper(kernel, trial, threads)
     try:

@@ -65,7 +65,8 @@ class PackedLight:
         east, north = np.radians(lon), np.radians(lat)
         zenith = np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)
         places = replace(layout, dtype=np.float64).pack(zenith)
-        suns = layout.memory.zeros((times, layout.rows, layout.blocks, 2, layout.width), layout.dtype)
+        suns = layout.empty(times, layout.rows, layout.blocks, 2, layout.width)
+        suns[...] = 0.0
         self._suns = list(suns)
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
         self._sunlight = kernel.sunlight(places, np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE]), suns)

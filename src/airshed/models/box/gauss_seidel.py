@@ -14,8 +14,7 @@ from airshed.case.failure import ChemistryFailure
 from airshed.core.errors import CaseError
 from airshed.formula import trace
 from airshed.kernels.abi import TERMS
-from airshed.kernels.backend import StepKernel, Stepper, backend
-from airshed.kernels.derivatives import Reverser
+from airshed.kernels.backend import Reverser, StepKernel, Stepper, backend
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Operator, OperatorField

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from airshed.case.failure import INPUTS, ChemistryFailure
 from airshed.core.errors import CaseError, NumericalError
 from airshed.io.timeline import Listed, Timeline
-from airshed.kernels.cell_backend import CellKernel, CellSolver
+from airshed.kernels.backend import CellKernel, CellSolver
 from airshed.kernels.cells import (
     AcceptedSteps,
     CellSteps,

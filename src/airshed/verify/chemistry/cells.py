@@ -14,8 +14,7 @@ from scipy.linalg import null_space
 
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.files import resource
-from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import Integrated, integrate_cells
 from airshed.mechanism import ReactionNetwork, load_mechanism
@@ -99,7 +98,7 @@ def drift(weights: Array, cells: Cells, found: Integrated) -> float:
 def solve(network: ReactionNetwork, cells: Cells, method: Tableau, threads: int = 1) -> Integrated:
     """Integrate all cells over an hour from where nothing is known of them."""
     kernel = compile_chemistry(network)
-    solver = ChemistrySolver(kernel, method, TOLERANCES, threads=threads)
+    solver = CellSolver(kernel, method, TOLERANCES, threads=threads)
     try:
         inputs = stack_inputs(kernel, cells.values, (), cells.y.shape[1])
         return integrate_cells(solver, cells.y, inputs, 0.0, LENGTH)

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from airshed.core.files import resource
 from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
-from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Sources, Tableau, Tolerances
 from airshed.kernels.cells.lists import integrate_cells, series
 from airshed.mechanism import ReactionNetwork, load_mechanism
@@ -100,7 +99,7 @@ def end_state(network: ReactionNetwork, method: Tableau, relative: float, condit
     """Integrate the problem (species,) [molecules cm-3]; not a number where the end is not reached."""
     sources = Sources(*(tuple(map(network.index, names)) for names in (conditions.emitted, conditions.lost)))
     kernel = compile_chemistry(network)
-    solver = ChemistrySolver(kernel, method, Tolerances(relative, _LEAST), sources)
+    solver = CellSolver(kernel, method, Tolerances(relative, _LEAST), sources)
     y, step = np.zeros((len(network.species), 1)), np.zeros(1)
     for name, value in conditions.initial.items():
         y[network.index(name)] = value

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT
-from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import integrate_cells
 from airshed.kernels.schedule import NOON
@@ -74,7 +73,7 @@ def start(name: str) -> Start:
 def ours(begin: Start, relative: float = TIGHT) -> Array:
     """Return the end state (species,); not a number where the end is not reached."""
     kernel = compile_chemistry(begin.network)
-    solver = ChemistrySolver(kernel, METHODS["rodas4"], Tolerances(relative, LEAST))
+    solver = CellSolver(kernel, METHODS["rodas4"], Tolerances(relative, LEAST))
     inputs = stack_inputs(kernel, {**begin.air, **begin.parameters}, (), 1)
     found = integrate_cells(solver, begin.y[:, None], inputs, 0.0, LENGTH)
     return np.where(found.reached == LENGTH, found.y, np.nan)[:, 0]

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backend import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import integrate_cells
 from airshed.kernels.schedule import NOON
@@ -91,9 +90,9 @@ def _mass_change(reaction: Reaction) -> int:
     return _mass(right) - _mass(left)
 
 
-def compiled(kernel: ChemistryKernel, trial: Trial, method: Tableau) -> Array:
+def compiled(kernel: CellKernel, trial: Trial, method: Tableau) -> Array:
     """Return the end state (species,) of the compiled solver; not a number where it does not come there."""
-    solver = ChemistrySolver(kernel, method, Tolerances(_TIGHT, _TIGHT * _SMALLEST * trial.start.sum()))
+    solver = CellSolver(kernel, method, Tolerances(_TIGHT, _TIGHT * _SMALLEST * trial.start.sum()))
     inputs = stack_inputs(kernel, {**NOON, **trial.rates}, (), 1)
     found = integrate_cells(solver, trial.start[:, None], inputs, 0.0, trial.end)
     return np.where(found.reached == trial.end, found.y, np.nan)[:, 0]
@@ -127,7 +126,7 @@ def radau(network: ReactionNetwork, trial: Trial) -> Array:
     return np.asarray(found.y[:, -1])
 
 
-def difference(kernel: ChemistryKernel, network: ReactionNetwork, trial: Trial, method: Tableau) -> float:
+def difference(kernel: CellKernel, network: ReactionNetwork, trial: Trial, method: Tableau) -> float:
     """Return the greatest difference of the two, relative where there is more than a trace of a species."""
     wanted = radau(network, trial)
     scale = np.maximum(np.abs(wanted), _SMALLEST * trial.start.sum())

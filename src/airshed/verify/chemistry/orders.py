@@ -7,8 +7,7 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 from airshed.formula.tree import Number
-from airshed.kernels.backends.cpu.cell_kernel import ChemistryKernel, compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backend import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances
 from airshed.kernels.cells.lists import integrate_cells, series
 from airshed.kernels.schedule import NOON
@@ -61,16 +60,16 @@ def exact(network: ReactionNetwork, varies: float) -> Array:
     return np.asarray(found.y[:, -1])
 
 
-def error(kernel: ChemistryKernel, method: Tableau, varies: float, steps: int, wanted: Array) -> float:
+def error(kernel: CellKernel, method: Tableau, varies: float, steps: int, wanted: Array) -> float:
     """Return the greatest error at the end after a number of equal steps."""
     degree = _DEGREE if varies else 0
-    solver = ChemistrySolver(kernel, method, _NEVER, longest=END / steps)
+    solver = CellSolver(kernel, method, _NEVER, longest=END / steps)
     inputs = series(kernel, lambda times: {**NOON, "A": source(times, varies)}, 0.0, END, degree=degree)
     found = integrate_cells(solver, START[:, None], inputs, 0.0, END)
     return float(np.max(np.abs(found.y[:, 0] - wanted)))
 
 
-def order(kernel: ChemistryKernel, method: Tableau, varies: float) -> float:
+def order(kernel: CellKernel, method: Tableau, varies: float) -> float:
     """Return p of an error that goes as h^p, from STEPS and twice as many steps."""
     steps = STEPS[method.order]
     wanted = exact(kernel.network, varies)

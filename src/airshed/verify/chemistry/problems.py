@@ -12,8 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
-from airshed.kernels.backends.cpu.cell_solver import ChemistrySolver
+from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.lists import initial, integrate_cells
 from airshed.kernels.schedule import NOON
@@ -77,7 +76,7 @@ def end_state(problem: Problem, network: ReactionNetwork, method: Tableau, relat
     """Integrate a network (species,) [unit of the problem]; not a number where the end is not reached."""
     kernel = compile_chemistry(network)
     tolerances = Tolerances(relative, relative * problem.smallest * problem.unit)
-    solver = ChemistrySolver(kernel, method, tolerances, most_steps=1_000_000)
+    solver = CellSolver(kernel, method, tolerances, most_steps=1_000_000)
     inputs = stack_inputs(kernel, {**NOON, **(problem.air or {})}, (), 1)
     found = integrate_cells(solver, initial(network), inputs, 0.0, problem.end)
     return np.where(found.reached == problem.end, found.y / problem.unit, np.nan)[:, 0]

@@ -1,18 +1,20 @@
-"""The CPU as a backend; the interface is in :mod:`airshed.kernels.backend`."""
+"""The CPU as a backend: what :func:`airshed.kernels.backend.backend` returns."""
 
 from typing import Final
 
-from airshed.kernels.backend import Backend, StepKernel
-from airshed.kernels.backends.cpu.cell_kernel import compile_chemistry
-from airshed.kernels.backends.cpu.kernel import WIDTH, compile_mechanism
-from airshed.kernels.cell_backend import CellKernel
+from airshed.kernels.backends.cpu.cells import CellKernel, compile_chemistry
+from airshed.kernels.backends.cpu.kernel import WIDTH, StepKernel, compile_mechanism
 from airshed.kernels.operators import ADVECTION, Operator
 from airshed.kernels.step.data import Directions
 from airshed.mechanism.network import ReactionNetwork
 
 
 class CpuBackend:
-    """Generated C++ on the threads of a process."""
+    """Generated C++ on the threads of a process.
+
+    width    columns in a pack
+    devices  names of the devices that run stages, such as "cuda"
+    """
 
     width = WIDTH
     devices: tuple[str, ...] = ()
@@ -21,7 +23,7 @@ class CpuBackend:
         self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),
         directions: Directions = "all", operators: tuple[Operator, ...] = (ADVECTION,),
     ) -> StepKernel:  # fmt: skip
-        """See :class:`Backend`."""
+        """Return the compiled code of a mechanism, see :func:`.kernel.compile_mechanism`."""
         return compile_mechanism(
             network, levels, precision, families=families, directions=directions, operators=operators
         )
@@ -29,8 +31,8 @@ class CpuBackend:
     def compile_chemistry(
         self, network: ReactionNetwork, precision: str = "double", *, width: int | None = None
     ) -> CellKernel:
-        """See :class:`Backend`."""
+        """Return the chemistry of a mechanism, see :func:`.cells.compile_chemistry`."""
         return compile_chemistry(network, precision, width=width)
 
 
-BACKEND: Final[Backend] = CpuBackend()
+BACKEND: Final = CpuBackend()

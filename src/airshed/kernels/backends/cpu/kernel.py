@@ -4,30 +4,41 @@ Parsing comes before (``airshed.mechanism``); what comes out is a library of C f
 of levels and one precision.
 """
 
-from dataclasses import dataclass
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.abi import TERMS
-from airshed.kernels.backends.cpu.compiled import CompiledKernel, compile_and_load, keeping_lock, timed
-from airshed.kernels.backends.cpu.exact_sum import CompiledSums
-from airshed.kernels.backends.cpu.toolchain import Unit
+from airshed.kernels.backends.cpu.toolchain import CompiledKernel, Unit, compile_and_load, keeping_lock, timed
 from airshed.kernels.host import AnyArray, address, vector_doubles
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import ADVECTION, Operator, acting, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.step.data import NO_OTHERS, Directions, OtherRanks, Pair, State, StepConstants
+from airshed.kernels.step.adjoint import emit_reverse
+from airshed.kernels.step.data import (
+    NO_OTHERS,
+    Directions,
+    OtherRanks,
+    Pair,
+    State,
+    StateAndChanges,
+    StepConstants,
+    Swap,
+)
 from airshed.kernels.step.emit import Source, emit
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:
-    from airshed.kernels.backends.cpu.adjoint_kernel import ReverseKernel
+    from airshed.kernels.backends.cpu.reverser import Reverser
     from airshed.kernels.backends.cpu.stepper import Stepper
-    from airshed.kernels.backends.cpu.tangent_kernel import TangentKernel
+    from airshed.kernels.backends.cpu.tangent import TangentStepper
 
 Array = npt.NDArray[np.float64]
 
@@ -49,7 +60,10 @@ class Tuning:
 TUNED: Final = Tuning()
 """As it measured fastest."""
 
-UNITS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {"step": (1, ()), "sweeps": (2, ("-O2",))}
+Units = dict[str, tuple[int, tuple[str, ...]]]
+"""Name of a translation unit -> its number and its compiler options."""
+
+UNITS: Final[Units] = {"step": (1, ()), "sweeps": (2, ("-O2",))}
 """Translation units of a kernel, each the whole text under its number: two compilers take half the time of one.
 
 The sweeps are written as vectors: -O3 only doubles their compile time over -O2.
@@ -64,9 +78,44 @@ as it is written; a single rounding is written as ``fused``.
 """
 
 
-def units_of(source: Source) -> list[Unit]:
-    """Return the translation units of a step's text."""
-    return [Unit(unit, f"#define UNIT {number}\n{source.text}", flags) for unit, (number, flags) in UNITS.items()]
+def units_of(source: Source, units: Units) -> list[Unit]:
+    """Return the translation units of a text."""
+    return [Unit(unit, f"#define UNIT {number}\n{source.text}", flags) for unit, (number, flags) in units.items()]
+
+
+@dataclass(frozen=True)
+class ExactSums:
+    """Magnitudes and parts of summands (..., summand, column) in double, C order, by the code of a kernel."""
+
+    functions: ctypes.CDLL
+
+    def magnitudes(self, values: Array) -> Array:
+        """Return the greatest magnitude in each column (..., column), infinite where one is not finite."""
+        *several, count, columns = values.shape
+        result = np.empty((*several, columns))
+        self.functions.airshed_magnitudes(address(values), prod(several), count, columns, address(result))
+        return result
+
+    def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
+        """Return the sums (..., 2, column) of the integers into which the summands are divided."""
+        *several, count, columns = values.shape
+        result = np.empty((*several, 2, columns), np.int64)
+        self.functions.airshed_exact_parts(
+            address(values), prod(several), count, columns, address(greatest), address(result)
+        )
+        return result
+
+    def value(self, sums: npt.NDArray[np.int64], greatest: Array) -> Array:
+        """Return the sums (..., column) that the integers (..., 2, column) represent; NaN where one was not finite."""
+        *several, columns = greatest.shape
+        result = np.empty(greatest.shape)
+        self.functions.airshed_exact_value(address(sums), address(greatest), prod(several), columns, address(result))
+        return result
+
+    def total(self, values: Array) -> Array:
+        """Return the sums (column,) of all summands."""
+        greatest = self.magnitudes(values)
+        return self.value(self.parts(values, greatest), greatest)
 
 
 class Sunlight:
@@ -97,7 +146,7 @@ class Sunlight:
 
 
 @dataclass(frozen=True)
-class MechanismKernel(CompiledKernel[MechanismShape, Source]):
+class StepKernel(CompiledKernel[MechanismShape, Source]):
     """A mechanism's step over columns as compiled code.
 
     terms  names of the terms that a step sums for budgets [mol/s], clipped in [mol]
@@ -112,9 +161,9 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
         return sha256(self.source.text.encode()).hexdigest()
 
     @cached_property
-    def sums(self) -> CompiledSums:
+    def sums(self) -> ExactSums:
         """Exact sums, for those of every step."""
-        return CompiledSums(self.functions)
+        return ExactSums(self.functions)
 
     def layout(self, rows: int, columns: int) -> Layout:
         """Return the memory layout of a grid of rows x columns."""
@@ -124,21 +173,25 @@ class MechanismKernel(CompiledKernel[MechanismShape, Source]):
         self, layout: Layout, constants: StepConstants, *, threads: int = 1, others: OtherRanks = NO_OTHERS,
         state: State | None = None, batch: int = 1,
     ) -> "Stepper":  # fmt: skip
-        """Return a stepper for a state of this layout, see :class:`airshed.kernels.backend.StepKernel`."""
+        """Return a stepper for a state of this layout.
+
+        others  halo and sums of other ranks
+        state   that of another stepper, to be advanced by both in turn; None for a new one
+        batch   the greatest number of steps of one call
+        """
         from airshed.kernels.backends.cpu.stepper import Stepper
 
         return Stepper(self, layout, constants, threads=threads, others=others, state=state, batch=batch)
 
     def reversed(self, *, frozen: bool = False) -> "ReverseKernel":
-        """Return the adjoint of the step, compiled when it is first asked for."""
-        from airshed.kernels.backends.cpu.adjoint_kernel import compile_reverse
+        """Return the adjoint of the step, compiled on first use.
 
+        frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
+        """
         return compile_reverse(self, frozen=frozen)
 
     def tangent(self) -> "TangentKernel":
-        """Return the step on values that carry a change, compiled when it is first asked for."""
-        from airshed.kernels.backends.cpu.tangent_kernel import compile_tangent
-
+        """Return the step on values that carry a change, compiled on first use."""
         return compile_tangent(self)
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Sunlight:
@@ -155,7 +208,7 @@ def compile_mechanism(
     directions: Directions = "all",
     operators: tuple[Operator, ...] = (ADVECTION,),
     tuning: Tuning = TUNED,
-) -> MechanismKernel:
+) -> StepKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
     An open parameter takes its default if it has one, else it is a field of the forcing.
@@ -177,7 +230,93 @@ def compile_mechanism(
     order = timed(seconds, "schedule", lambda: schedule(network, tuning.largest_group))
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
-    units = units_of(source)
+    units = units_of(source, UNITS)
     alike = () if network.reactions else ALIKE
     library, functions = compile_and_load(units, seconds, name=name, extra_flags=alike)
-    return MechanismKernel(network, shape, source, library, functions, seconds, order, (*TERMS, *terms))
+    return StepKernel(network, shape, source, library, functions, seconds, order, (*TERMS, *terms))
+
+
+ADJOINT_UNITS: Final[Units] = {
+    "sweeps": (4, ("-O2", "-ffp-contract=fast")), "transport": (3, ()), "rates": (5, ("-O1", "-ffp-contract=fast")),
+}  # fmt: skip
+"""Translation units, as those of a step, whose numbers these are not: of the step they have the head alone.
+
+``rates`` are the sweeps back once more, which also make what rates are worth; -O2 would take twice as long to compile
+them and gains nothing.
+
+A face of transport may be computed twice, by different code, with the same bits, so nothing there is contracted; sweeps
+of a block are computed once, and need not be :data:`airshed.kernels.backends.cpu.kernel.ALIKE`.
+"""
+
+
+@dataclass(frozen=True)
+class ReverseKernel(CompiledKernel[MechanismShape, Source]):
+    """The adjoint of a mechanism's step as compiled code."""
+
+    def reverser(
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
+        reactions: bool = True, swap: Swap | None = None,
+    ) -> "Reverser":  # fmt: skip
+        """Return the adjoint of steps of this layout.
+
+        read       whether adjoints of the inputs of operators are requested
+        reactions  whether adjoints of factors on the rates of reactions are; they stay zero otherwise
+        swap       exchange of halos; None where the tile has no neighbour
+        """
+        from airshed.kernels.backends.cpu.reverser import Reverser
+
+        return Reverser(self, layout, constants, threads=threads, read=read, reactions=reactions, swap=swap)
+
+
+def compile_reverse(forward: StepKernel, *, frozen: bool = False) -> ReverseKernel:
+    """Return the adjoint of the step of a kernel.
+
+    Raises KernelError when there is no compiler or it refuses the code.
+    """
+    seconds: dict[str, float] = {}
+    network, shape = forward.network, forward.shape
+    make: Callable[[], Source] = lambda: emit_reverse(  # noqa: E731
+        network, forward.schedule, shape, forward.source, frozen=frozen
+    )
+    source = timed(seconds, "emit", make)
+    name = f"{network.name}-{shape.levels}-{shape.precision}-reverse"
+    units = [
+        Unit(each, f"#define UNIT {number}\n{source.text}", flags) for each, (number, flags) in ADJOINT_UNITS.items()
+    ]
+    library, functions = compile_and_load(units, seconds, name=name, extra_flags=ALIKE)
+    return ReverseKernel(network, shape, source, library, functions, seconds)
+
+
+@dataclass(frozen=True)
+class TangentKernel(CompiledKernel[MechanismShape, Source]):
+    """The tangent of a mechanism's step as compiled code; forward is the kernel of that step."""
+
+    forward: StepKernel
+
+    def stepper(
+        self, layout: Layout, constants: StepConstants, *, threads: int = 1, states: StateAndChanges | None = None,
+        swap: Swap | None = None,
+    ) -> "TangentStepper":  # fmt: skip
+        """Return the tangent-linear model of steps of this layout.
+
+        states  those of another one, to be advanced by both in turn; None for new ones
+        swap    exchange of halos; None where the tile has no neighbour
+        """
+        from airshed.kernels.backends.cpu.tangent import TangentStepper
+
+        return TangentStepper(self, layout, constants, threads=threads, states=states, swap=swap)
+
+
+def compile_tangent(forward: StepKernel) -> TangentKernel:
+    """Return the tangent of the step of a kernel.
+
+    Raises KernelError when there is no compiler or it refuses the code.
+    """
+    seconds: dict[str, float] = {}
+    network = forward.network
+    shape = replace(forward.shape, families=())  # atoms are counted by the step itself
+    source = timed(seconds, "emit", lambda: emit(network, forward.schedule, shape, tangent=True))
+    name = f"{network.name}-{shape.levels}-{shape.precision}-tangent"
+    alike = () if network.reactions else ALIKE
+    library, functions = compile_and_load(units_of(source, UNITS), seconds, name=name, extra_flags=alike)
+    return TangentKernel(network, shape, source, library, functions, seconds, forward)

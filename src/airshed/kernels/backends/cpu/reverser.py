@@ -10,18 +10,144 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels import abi
-from airshed.kernels.backends.cpu.adjoint_kernel import ReverseKernel
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.beyond import Beyond
-from airshed.kernels.backends.cpu.read_adjoints import ReadAdjoints
-from airshed.kernels.boundary import PackedBoundary, empty_sides
+from airshed.kernels.backends.cpu.kernel import ReverseKernel
+from airshed.kernels.boundary import PackedBoundary, empty_edges, empty_sides, fetch, sides_of
 from airshed.kernels.column.operator_adjoints import adjoint_members
-from airshed.kernels.host import AnyArray, address, aligned_zeros
+from airshed.kernels.host import AnyArray, address, aligned_empty, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.operators import members
-from airshed.kernels.step.data import SIDES, Level, Share, Side, State, StepConstants, StepForcing, Swap
+from airshed.kernels.operators import Member, members
+from airshed.kernels.step.data import (
+    SIDES,
+    FieldAdjoint,
+    Level,
+    Pair,
+    Share,
+    Side,
+    State,
+    StepConstants,
+    StepForcing,
+    Swap,
+    TransportForcing,
+)
+
+_ALONG: Final[Mapping[str, tuple[Side, ...]]] = {"flux_x": ("west", "east"), "flux_y": ("south", "north")}
+_OF_FACES: Final = {"west faces": "flux_x", "south faces": "flux_y"}
+
+
+class Beyond:
+    """The edges of neighbours, as they come pass by pass.
+
+    sides  the open ones
+    """
+
+    def __init__(self, layout: Layout, middle: tuple[int, int], swap: Swap | None) -> None:
+        self._layout, self._swap, self.sides = layout, swap, sides_of(swap)
+        self.newest, self.older, self.adjoint = (empty_edges(layout, middle, self.sides) for _ in range(3))
+        self._fields: dict[int, tuple[AnyArray, dict[Side, AnyArray]]] = {}
+
+    def fetch(self, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:
+        """Fill the edges with those of neighbours, and send them the like of a packed field."""
+        fetch(self._swap, field, edges)
+
+    def fill(
+        self, table: ArgumentTable, rows: Mapping[Side, int], step: TransportForcing, read: Sequence[Member]
+    ) -> None:
+        """Set the rows of a table, by side, to the air fluxes of a step beyond, and fields of faces that are read."""
+        pairs = {"flux_x": ("flux_x", step.flux_x), "flux_y": ("flux_y", step.flux_y)}
+        pairs |= {each.name: (_OF_FACES[each.shape], step.fields[each.key]) for each in read if each.shape in _OF_FACES}
+        wanted = {id(end) for _, pair in pairs.values() for end in pair}
+        self._fields = {key: kept for key, kept in self._fields.items() if key in wanted}
+        found: dict[Side, dict[str, Pair]] = {side: {} for side in self.sides}
+        for name, (along, (start, end)) in pairs.items():
+            first, last = self._of_faces(start, along), self._of_faces(end, along)
+            for side in first:
+                found[side][name] = first[side], last[side]
+        for side, fields in found.items():
+            table.fill_strip(rows[side], fields, step)
+
+    def _of_faces(self, field: AnyArray, along: str) -> dict[Side, AnyArray]:
+        """A field of faces at one instant, one face beyond each open side; each instant is asked for once."""
+        kept = self._fields.get(id(field))
+        if kept is None:
+            rows, blocks = self._layout.rows, self._layout.blocks
+            places: dict[Side, AnyArray] = {
+                "west": field[:, 0], "east": field[:, blocks - 1], "south": field[1:2], "north": field[rows - 1 : rows],
+            }  # fmt: skip
+            given = {side: places[side] for side in _ALONG[along] if side in self.sides}
+            taken = {side: aligned_empty(each.shape, field.dtype) for side, each in given.items()}
+            if self._swap is not None and given:
+                self._swap(given, taken)
+            kept = self._fields[id(field)] = field, taken
+        return kept[1]
+
 
 Array = npt.NDArray[np.float64]
+
+Structure = Any
+"""The C structure, whose last members depend on the operators of the kernel."""
+
+
+class SummedReads:
+    """The adjoints of all that operators read.
+
+    numbers  by the name that the operator has for it, [lat][block][value];  they add up over steps
+    passes   over the area so far
+    """
+
+    def __init__(self, layout: Layout, members: Sequence[Member]) -> None:
+        self._layout, self._members = layout, members
+        columns = layout.rows, layout.blocks
+        self.numbers = {each.key: np.zeros((*columns, max(each.species, 1))) for each in members if each.shape is None}
+        self._fields: dict[tuple[str, int], FieldAdjoint] = {}
+        self._used: dict[tuple[str, int], int] = {}
+        self.passes = 0
+
+    @property
+    def fields(self) -> list[FieldAdjoint]:
+        """What fields at each instant are worth."""
+        return list(self._fields.values())
+
+    @property
+    def last_passes(self) -> list[int]:
+        """The number of the pass that each of these fields was in last."""
+        return [self._used[key] for key in self._fields]
+
+    def restore(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
+        """Restore fields with the number of their last pass, and the number of passes so far."""
+        for each, last in fields:
+            key = each.name, id(each.field)
+            self._fields[key], self._used[key] = each, last
+        self.passes = passes
+
+    def clear(self) -> None:
+        """Begin with zero."""
+        self._fields.clear()
+        self._used.clear()
+        for each in self.numbers.values():
+            each[...] = 0.0
+
+    def place(self, call: Structure, implicit: Mapping[str, Pair] | None, explicit: Mapping[str, Pair] | None) -> None:
+        """Set the places of a pass: of fields that columns read in this step, and transport in the one after it."""
+        self.passes += 1
+        for member in self._members:
+            name = f"adjoint_{member.name}"
+            if member.shape is None:
+                setattr(call, name, address(self.numbers[member.key]))
+                continue
+            fields = explicit if member.explicit else implicit
+            if fields is not None:
+                ends = [address(self._of(member.key, each)) for each in fields[member.key]]
+                setattr(call, name, tuple(ends))
+
+    def _of(self, name: str, field: AnyArray) -> AnyArray:
+        """The adjoint of a packed field at an instant, which steps of the two intervals around it share."""
+        key = name, id(field)
+        if key not in self._fields:
+            self._fields[key] = FieldAdjoint(name, field, aligned_zeros(field.shape, field.dtype))
+        self._used[key] = self.passes
+        return self._fields[key].adjoint
+
 
 _NEXT, _ADJOINT, _NOW, _BEFORE = range(4)
 
@@ -39,7 +165,16 @@ _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
 
 
 class Reverser:
-    """Takes the adjoints of a state back, see :class:`airshed.kernels.derivatives.Reverser`."""
+    """Reverses steps, from the last one to the first.
+
+    x               adjoint of the mixing ratios of the current level, to which costs add their derivatives: that of n+1
+                    before :meth:`reverse`, then that of n without its transport, which the next call or :meth:`finish`
+                    adds
+    older           contribution of the last reversed step to the adjoint of level n-1;  older_tendency  to its tendency
+    top             adjoint of mixing ratios above the area, [lat][block][species]
+    reactions       of a factor on each reaction's rate, [lat][block][reaction]; these add up over steps
+    read            adjoints of the inputs of operators; None if not requested
+    """
 
     def __init__(
         self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
@@ -65,7 +200,7 @@ class Reverser:
         self._nothing = aligned_zeros((species * levels * layout.width,), layout.dtype)
         self._nowhere = aligned_zeros((levels, layout.width), layout.dtype)
         self._after: StepForcing | None = None
-        self.read = ReadAdjoints(layout, members(shape.operators)) if read else None
+        self.read = SummedReads(layout, members(shape.operators)) if read else None
         self._call = self._structure(reactions)
         rows = _cuts(layout.rows, threads)
         self._rows, self._not_begun = (
@@ -92,7 +227,10 @@ class Reverser:
 
     @property
     def boundary(self) -> dict[float, Array]:
-        """Adjoints of boundary concentrations (species, level, face cell) by their instants [s]; see Reverser."""
+        """Adjoints of boundary concentrations (species, level, face cell) by their instants [s].
+
+        Those of the lateral profile are at 0 s, where steps have no field.
+        """
         found = sorted(self._of_instants.items()) or [(0.0, self._of_profile)]
         return {seconds: PackedBoundary(sides).unpacked(self.layout) for seconds, sides in found}
 
@@ -108,7 +246,7 @@ class Reverser:
         return found
 
     def start(self, tendency: AnyArray) -> None:
-        """Begin with adjoints of zero, after a step whose tendency T(n) is given."""
+        """Start with adjoints of zero, after a step whose tendency T(n) is given."""
         for each in (self.x, *self._of_profile.values(), self.top, self.reactions):
             each[...] = 0.0
         self._of_instants.clear()
@@ -117,7 +255,10 @@ class Reverser:
         self.start_after(tendency)
 
     def start_after(self, tendency: AnyArray) -> None:
-        """Go on from `x` as it is, see :class:`airshed.kernels.derivatives.Reverser`."""
+        """Continue from a complete `x`, after a step whose tendency T(n) is given and which other stages follow.
+
+        Sums over steps are not reset. No later step reads older levels.
+        """
         for each in (self.older, self.older_tendency):
             each[...] = 0.0
         self._tendency[...] = tendency
@@ -127,7 +268,12 @@ class Reverser:
     def reverse(
         self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
     ) -> None:
-        """Take the adjoints back over the step from n to n+1, see :class:`airshed.kernels.derivatives.Reverser`."""
+        """Reverse the step from n to n+1.
+
+        levels   n-1, n and n+1
+        before   the step before, or its tendency T(n-1)
+        sources  the periods of its emission, two at most, to whose adjoints the step adds
+        """
         older, now, newest = levels
         call, table = self._call, self._table
         if isinstance(before, StepForcing):
@@ -155,7 +301,11 @@ class Reverser:
         self._after = None
 
     def jump(self, now: Level) -> AnyArray:
-        """Return what a jump of both levels is worth, see :class:`airshed.kernels.derivatives.Reverser`."""
+        """Return the adjoint of a jump of the mixing ratios just before the last reversed step.
+
+        It is the complete adjoint of level n of that step plus its contribution to level n-1: both levels jump, since
+        the two-step formula would treat a jump of one of them as a tendency. Nothing else changes.
+        """
         instants = [each for sides in self._of_instants.values() for each in sides.values()]
         changed = self.x, *self._of_profile.values(), *instants, self.top, self.reactions
         before, after, own = [each.copy() for each in changed], self._after, self._call.own_rates
@@ -172,7 +322,7 @@ class Reverser:
         return np.asarray(found)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return its own arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
+        """Return the arrays that :meth:`restore` needs, except those of fields that operators read."""
         numbers = {} if self.read is None else {_NUMBER + name: each for name, each in self.read.numbers.items()}
         by_instant = {f"{_BOUNDARY}{side}": each for side, each in self._of_profile.items()} | {
             f"{_BOUNDARY}{side}.{seconds!r}": each
@@ -184,7 +334,7 @@ class Reverser:
         }  # fmt: skip
 
     def restore(self, saved: Mapping[str, AnyArray], after: StepForcing | None) -> None:
-        """Restore saved arrays, see :class:`airshed.kernels.derivatives.Reverser`."""
+        """Restore arrays saved after a step with forcing `after`; None where the adjoint is complete."""
         self._of_instants.clear()
         for name in saved:
             _, _, seconds = name.removeprefix(_BOUNDARY).partition(".")

@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.kernel import MechanismKernel
-from airshed.kernels.backends.cpu.pieces import Open, cut
-from airshed.kernels.backends.cpu.work_sharing import WorkSharing
+from airshed.kernels.backends.cpu.kernel import StepKernel
+from airshed.kernels.backends.cpu.work_sharing import Open, WorkSharing, cut
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import (
@@ -35,13 +34,15 @@ Array = npt.NDArray[np.float64]
 class Stepper:
     """Advances a :class:`State` by the compiled code of a mechanism.
 
-    pool  the other threads, None for one thread; further jobs may be submitted to it, which run beside the steps
+    batch     the greatest number of steps of one :meth:`advance`
+    observer  callback before each step, with its forcing and the state at its start; None for none
+    pool      the other threads, None for one thread; other jobs may be submitted to it
 
     The parameters are those of :meth:`airshed.kernels.backend.StepKernel.stepper`.
     """
 
     def __init__(
-        self, kernel: MechanismKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        self, kernel: StepKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
         others: OtherRanks = NO_OTHERS, state: State | None = None, batch: int = 1,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self.sweeps, self.batch = kernel, layout, constants.sweeps, batch

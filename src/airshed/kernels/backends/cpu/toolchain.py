@@ -1,4 +1,4 @@
-"""Compiles generated C++ into a shared library, once for each source, compiler and processor, and loads it.
+"""Compiles generated C++ into shared libraries, once for each source, compiler and processor, and loads them.
 
 The compiler is the one that ``AIRSHED_CXX`` names, else g++, c++ or clang++, else the one in the ``ziglang`` wheel.
 """
@@ -14,18 +14,60 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError, OutputError
+from airshed.kernels import abi
 from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.backends.cpu.cache import cache_folder, intact, one_at_a_time, store, writable_folder
-from airshed.kernels.backends.cpu.diagnostics import explain
 from airshed.kernels.host import Processor, processor, usable_cores
+from airshed.kernels.layout import Shape
+from airshed.mechanism.network import ReactionNetwork
+
+_ERROR: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
+_SHOWN_ERRORS: Final = 3
+_SHOWN_LINES: Final = 5
+
+
+def explain(complaints: str, sources: Mapping[Path, str]) -> str:
+    """Return the first errors in a compiler's output, each with its source line, and where the source is kept.
+
+    A linker's errors name no line; then the first lines of the output are given as they are.
+    """
+    matches = [match for match in map(_ERROR.match, complaints.splitlines()) if match]
+    shown = [_with_source(match, sources) for match in matches[:_SHOWN_ERRORS]]
+    if not shown:
+        shown = [line for line in complaints.splitlines() if line.strip()][:_SHOWN_LINES]
+    more = len(matches) - _SHOWN_ERRORS
+    tail = [f"... and {more} more"] if more > 0 else []
+    kept = ", ".join(str(path) for path in sources)
+    return "\n".join([f"the generated code does not compile; it is kept in {kept}", *shown, *tail])
+
+
+def _with_source(match: re.Match[str], sources: Mapping[Path, str]) -> str:
+    number = int(match["line"])
+    message = f"{Path(match['file']).name}, line {number}: {match['text']}"
+    text = sources.get(Path(match["file"]))
+    return message if text is None else message + "".join(f"\n    {line}" for line in commented_line(text, number))
+
+
+def commented_line(text: str, number: int) -> list[str]:
+    """Return a line (counted from 1) and, when it has no comment of its own, the comment line right above it."""
+    lines = text.splitlines()
+    if not 1 <= number <= len(lines):
+        return []
+    line = lines[number - 1].strip()
+    above = lines[number - 2].strip() if number > 1 else ""
+    return [above, line] if "//" not in line and above.startswith("//") else [line]
+
 
 COMPILER_VARIABLE: Final = "AIRSHED_CXX"
 """Environment variable that names the compiler, with options if need be."""
@@ -211,3 +253,88 @@ def _run(command: tuple[str, ...]) -> str:
     if answer.returncode == 0:
         return ""
     return answer.stderr.strip() or f"{command[0]} ended with status {answer.returncode}"
+
+
+Result = TypeVar("Result")
+
+AnyShape = TypeVar("AnyShape", bound=Shape)
+AnySource = TypeVar("AnySource")
+
+
+@dataclass(frozen=True)
+class CompiledKernel(Generic[AnyShape, AnySource]):
+    """A mechanism as compiled code.
+
+    library   where the compiled code and its readable source lie
+    seconds   wall time of each stage by its name
+    """
+
+    network: ReactionNetwork
+    shape: AnyShape
+    source: AnySource
+    library: BuiltLibrary
+    functions: ctypes.CDLL
+    seconds: dict[str, float]
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        """NumPy type of the state."""
+        return self.shape.dtype
+
+
+def timed(seconds: dict[str, float], stage: str, work: Callable[[], Result]) -> Result:
+    """Do the work of a stage and note its wall time [s] under its name."""
+    began = time.perf_counter()
+    result = work()
+    seconds[stage] = time.perf_counter() - began
+    return result
+
+
+def compile_and_load(
+    source: Source, seconds: dict[str, float], *, name: str, extra_flags: Sequence[str] = ()
+) -> tuple[BuiltLibrary, ctypes.CDLL]:
+    """Return a kernel's library and its functions: the last two stages, noted in `seconds`.
+
+    Raises KernelError when there is no compiler or it refuses the code.
+    """
+    library = timed(seconds, "compile", lambda: build(source, name=name, extra_flags=extra_flags))
+    return library, timed(seconds, "load", lambda: declared(load(library), source))
+
+
+def keeping_lock(function: Any) -> Callable[..., Any]:
+    """Return a declared function whose calls keep Python's interpreter lock: for calls of microseconds.
+
+    A thread that releases the lock may wait milliseconds for it while another thread runs Python.
+    """
+    where = ctypes.cast(function, ctypes.c_void_p).value
+    assert where is not None
+    return ctypes.PYFUNCTYPE(function.restype, *function.argtypes)(where)
+
+
+NUMPY_FLAGS: Final = ("-ffp-contract=off",)
+"""NumPy rounds each product before it adds it."""
+
+
+@cache
+def _toolchain() -> Toolchain:
+    """Return the compiler, found once: to request its version takes longer than to load a library."""
+    return find_toolchain()
+
+
+def host_functions(text: str, *, name: str) -> ctypes.CDLL:
+    """Return the functions of C++ text for arrays of this machine, with the roundings of NumPy.
+
+    Raises KernelError when there is no compiler or it refuses the code.
+    """
+    library = build(text, name=name, toolchain=_toolchain(), extra_flags=NUMPY_FLAGS)
+    return declared(load(library), text)
+
+
+def declared(library: ctypes.CDLL, source: Source) -> ctypes.CDLL:
+    """Return a library with the argument and result types of its functions set, as its source defines them."""
+    text = source if isinstance(source, str) else source[0].text
+    for name, (result, arguments) in abi.signatures(text).items():
+        if hasattr(library, name):  # a unit may leave functions out
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    return library

@@ -160,7 +160,7 @@ class PackedSources:
         """
         packed, totals = self.at(seconds)
         before = self._before = self._periods.of(self.begin_of(np.nextafter(seconds, -np.inf)))
-        carried = self._layout.memory.empty(packed.shape, packed.dtype)
+        carried = self._layout.empty(*packed.shape)
         np.subtract(packed, before.packed, out=carried)
         carried *= weight
         carried += packed

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from airshed.case.failure import ChemistryFailure, replay_conditions
 from airshed.core.errors import NumericalError
-from airshed.kernels.cell_backend import CellSolver
+from airshed.kernels.backend import CellSolver
 from airshed.kernels.cells import (
     AIR_INPUTS,
     AcceptedSteps,

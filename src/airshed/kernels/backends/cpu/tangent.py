@@ -1,6 +1,10 @@
-"""The argument table of a step whose values carry changes: as ``tangent/value.hpp`` has them in memory, [..][2][W]."""
+"""Advances a state and its changes by a step and its tangent-linear model.
+
+Values that may change lie in memory as [..][value, change][W].
+"""
 
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,11 +13,26 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
+from airshed.kernels.backends.cpu.kernel import TangentKernel
+from airshed.kernels.backends.cpu.work_sharing import Open, WorkSharing, cut
+from airshed.kernels.boundary import BoundaryForcing, PackedBoundary, empty_edges, fetch, sides_of
 from airshed.kernels.host import AnyArray, address, aligned_zeros
-from airshed.kernels.layout import Layout
+from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import Member, Operator, members
-from airshed.kernels.step.data import CHANGE, VALUE, ColumnForcing, Pair, Side, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.data import (
+    CHANGE,
+    SIDES,
+    VALUE,
+    ColumnForcing,
+    Pair,
+    Side,
+    State,
+    StateAndChanges,
+    StepChanges,
+    StepConstants,
+    StepForcing,
+    Swap,
+)
 from airshed.kernels.step.emit import factors_of
 from airshed.mechanism.network import ReactionNetwork
 
@@ -113,7 +132,7 @@ class TangentTable(ArgumentTable):
             raise KernelError(f"a change of {name} is {change.shape}; it is to be as what changes, {values.shape}")
         shape = (*values.shape[:-1], 2, values.shape[-1])
         if name not in self._packed or self._packed[name].shape != shape:
-            self._packed[name] = self._layout.memory.empty(shape, self._layout.dtype)
+            self._packed[name] = self._layout.empty(*shape)
         both = self._packed[name]
         both[..., VALUE, :] = values
         both[..., CHANGE, :] = 0.0 if change is None else change
@@ -126,3 +145,61 @@ class TangentTable(ArgumentTable):
     def _shape_of(self, member: Member) -> tuple[int, ...]:
         *others, width = super()._shape_of(member)
         return (*others, 2, width)
+
+
+class TangentStepper:
+    """Advances a state and its changes: the step, and its tangent-linear model, at once.
+
+    state, changes  of its mixing ratios and tendencies, to be set before a step; both are in `states`
+
+    The parameters are those of :meth:`airshed.kernels.backends.cpu.kernel.TangentKernel.stepper`.
+    """
+
+    def __init__(
+        self, kernel: TangentKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        states: StateAndChanges | None = None, swap: Swap | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
+        shape, network = kernel.shape, kernel.network
+        species, levels = len(network.species), shape.levels
+        self.states = states or StateAndChanges.zeros(layout, species, levels)
+        self._swap, sides = swap, sides_of(swap)
+        self._edges = empty_edges(layout, (species, levels, 2), sides)
+        self._table = TangentTable(layout, sides, constants, shape.operators, network, levels)
+        self._sums: npt.NDArray[np.float64] = aligned_zeros(
+            (layout.rows * layout.blocks, _sums(shape, species)), np.float64
+        ).view(np.float64)
+        threads = max(1, min(threads, layout.rows))
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        pieces = cut(layout.rows, layout.blocks, threads, Open(**{side: side in sides for side in SIDES}))
+        self._work = WorkSharing(kernel, self._table, pieces, layout.blocks, threads=threads, pool=self._pool)
+
+    @property
+    def state(self) -> State:
+        """The state."""
+        return self.states.state
+
+    @property
+    def changes(self) -> State:
+        """The changes of its mixing ratios and tendencies."""
+        return self.states.changes
+
+    def step(self, forcing: StepForcing, changes: StepChanges | None = None) -> None:
+        """Advance state and changes from n to n+1."""
+        changes = changes or StepChanges()
+        self._table.set_changes(changes)
+        both = self._table.both(forcing, changes)
+        fetch(self._swap, self.states.both.q, self._edges)
+        self._table.fill(self._work.steps + 1, self.states.both, both, self._edges, self._sums, self._sweeps)
+        self.states.rotate()
+        self._work.work(1)
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def _sums(shape: MechanismShape, species: int) -> int:
+    """Return how many sums a block has: `SUMS` of ``step/layout.hpp``, without families."""
+    return (4 + len(shape.own_terms)) * species if shape.vertical else 3 * species * shape.levels
