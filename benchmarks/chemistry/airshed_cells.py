@@ -57,9 +57,7 @@ class AirshedCells:
         self.settings = str(settings)
         self.kernel, self.chosen = kernel, settings
         self._call, self._own, self.cells = call, problem.cells, _COPIES * problem.cells
-        self._solver = CellSolver(
-            kernel, method(settings.method), Tolerances(settings.relative, settings.absolute)
-        )
+        self._solver = CellSolver(kernel, method(settings.method), Tolerances(settings.relative, settings.absolute))
         width = kernel.shape.width
         self._initial = pack_cells(_copied(problem.initial), width, kernel.dtype)
         self._state = pack_cells(_copied(problem.initial), width, kernel.dtype)
