@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.openatmos import musica_parameters, write_openatmos
-from airshed.mechanism.openatmos.package import MOLECULES_PER_MOLE, rate_to_molar
+from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE, rate_to_molar
 from benchmarks.chemistry.contender import CALL, Array
 from benchmarks.chemistry.problem import Problem
 
