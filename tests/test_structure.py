@@ -18,6 +18,7 @@ SHORT = {
     "core/version.py": "the build reads it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",
+    "kernels/backend.py": "the seam: names of a backend, for all that use one",
     "verify/figure.py": "every check returns it",
 }
 """Modules below 40 lines; beside them ``__init__`` of packages, and processes, each of which is one file."""
