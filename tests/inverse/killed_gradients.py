@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.inverse.small import IN_TIME, RECEPTOR, hashes, small
 
 from airshed.inverse import Options, sensitivity
-from airshed.inverse.checkpoints import choice
+from airshed.inverse.checkpoints.trajectory import room_of
 from airshed.inverse.gradient import Watcher
 
 LITTLE = {"memory": "1 MiB"}
@@ -26,7 +26,7 @@ LITTLE = {"memory": "1 MiB"}
 
 STRANG = {"integrator": "strang"}
 RUNS = (
-    ({}, "forward 0.4"), ({}, "backward 0.5"), ({"store": "mpiio:async", "disk": "1 GB"}, "backward 0.9"),
+    ({}, "forward 0.4"), ({}, "backward 0.5"), ({"store": "mpiio", "disk": "1 GB"}, "backward 0.9"),
     (LITTLE, "forward 0.9"), (LITTLE, "backward 0.3"), (LITTLE, "inside 5"), (LITTLE, "before 9"),
     (LITTLE, "after 12"), (LITTLE, "unsynced 40"), (STRANG, "backward 0.4"),
 )  # fmt: skip
@@ -36,7 +36,7 @@ sys.modules["airshed.inverse.gradient"].room_of = lambda section, sizes: little_
 
 
 def little_room(section, sizes):
-    room = choice.room_of(section, sizes)
+    room = room_of(section, sizes)
     return replace(room, memory=7 * sizes.restart) if room.memory == 2**20 else room
 
 

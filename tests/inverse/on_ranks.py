@@ -24,7 +24,7 @@ from tests.laws.derivatives import TYPICAL, uneven_boundary
 from tests.laws.ranks import first_ranks, wait_for_all
 
 from airshed import inverse
-from airshed.inverse.checkpoints import choice
+from airshed.inverse.checkpoints.trajectory import room_of
 from airshed.inverse.function.run_function import RunFunction
 from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
 from airshed.inverse.reverse.direction import Direction
@@ -54,7 +54,7 @@ LITTLE = 'adjoint.memory="1 MiB"'
 
 ONCE, AGAIN = 'adjoint.plan="auto"', 'inverse.plan="multistage"'
 """Each step is made once; and all are repeated, as their number is to be known before."""
-SHARED = 'adjoint={plan="all",store="mpiio:async",disk="1 GB"}'
+SHARED = 'adjoint={plan="all",store="mpiio",disk="1 GB"}'
 GROUPS = 'adjoint={plan="all",store="zarr",disk="1 GB"}'
 """Each step is made once, and levels are in one file of all ranks, and in Zarr groups."""
 RUNS = (  # ranks, their tiles, threads, what is stored
@@ -113,7 +113,7 @@ def hashes(found):
 
 def little_room(section, sizes):
     """Return the room of a case, far less where it is little; see LITTLE."""
-    room = choice.room_of(section, sizes)
+    room = room_of(section, sizes)
     return replace(room, memory=3 * sizes.restart + 4 * sizes.level) if room.memory == 2**20 else room
 
 

@@ -11,9 +11,9 @@ from airshed.core.errors import CaseError
 from airshed.inverse import CostOfFunction, gradient
 from airshed.inverse.checkpoints.actions import Advance, Bytes, Sizes
 from airshed.inverse.checkpoints.plans import OnlinePlan, Room, as_executed, fewest_repetitions
-from airshed.inverse.checkpoints.simulator import PlanError, simulate
 from airshed.inverse.gradient import Options, Watcher
 
+from .plan_simulator import PlanError, simulate
 from .small import small
 
 WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)

@@ -136,7 +136,7 @@ GIVEN = {
 
 def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
     """With little memory steps are made again from restarts in the middle, as after a stop."""
-    room = airshed.inverse.checkpoints.choice.room_of
+    room = airshed.inverse.checkpoints.trajectory.room_of
     monkeypatch.setitem(
         gradient.__globals__, "room_of",
         lambda section, sizes: replace(room(section, sizes), memory=120_000) if section.memory.value == 2**20

@@ -10,33 +10,27 @@ import pytest
 
 from airshed.core.atomic import is_part
 from airshed.core.errors import OutputError
-from airshed.inverse.checkpoints.behind import BehindStore
 from airshed.inverse.checkpoints.stores import FileStore, commits
 
 from .stores import PLAIN, level, same
 
 
-def outcome(files, behind):
+def outcome(files):
     """Return what a store reads, or its error."""
-    store = BehindStore(files) if behind else files
     try:
-        return store.get("level-7")
+        return files.get("level-7")
     except OutputError as error:
         return error
-    finally:
-        if behind:
-            store._thread.shutdown()
 
 
-@pytest.mark.parametrize("behind", [False, True])
-def test_any_damage_to_a_file_is_found_and_named(tmp_path, behind):
+def test_any_damage_to_a_file_is_found_and_named(tmp_path):
     files = FileStore(tmp_path)
     files.put("level-7", level(7))
     (path,) = tmp_path.iterdir()
     content, found = path.read_bytes(), 0
     for place in range(0, len(content), 7):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x40]) + content[place + 1 :])
-        told = outcome(files, behind)
+        told = outcome(files)
         # What changed may mean nothing, as the dates in an archive.
         assert str(path) in str(told) if isinstance(told, OutputError) else same(told, level(7))
         found += isinstance(told, OutputError)
@@ -78,24 +72,18 @@ def test_damage_to_shared_files_and_groups_is_found_and_named(tmp_path, kind, da
 
 
 @pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
-@pytest.mark.parametrize("behind", [False, True])
 @pytest.mark.parametrize("kind", ["files", "mpiio", "zarr"])
-def test_a_really_full_disk_is_one_error_and_what_was_kept_stays(small_disk, kind, behind):
-    files = PLAIN[kind](small_disk)
-    store = BehindStore(files) if behind else files
+def test_a_really_full_disk_is_one_error_and_what_was_kept_stays(small_disk, kind):
+    store = PLAIN[kind](small_disk)
     large = {"q": np.random.default_rng(0).random(30_000)}  # none is much smaller when it is compressed
 
     def fill():
         for number in range(9):
             store.put(f"level-{number}", large)
-        if behind:
-            store.wait()
 
     with pytest.raises(OutputError, match=r"cannot write .*(level-\d\.\d\.(npz|zarr)|checkpoints): the disk is full"):
         fill()
-    if behind:
-        store._thread.shutdown()  # a store is for one thread: nothing writes any more while this one reads
-    assert same(files.get("level-0"), large)
+    assert same(store.get("level-0"), large)
     store.close()
     assert not [path for path in small_disk.rglob("*") if is_part(path)]
 

@@ -1,9 +1,7 @@
-"""Any store gives back every bit, behind a run or not, and a case says which stores there are."""
+"""Any store gives back every bit, and a case says which stores there are."""
 
 import json
 import os
-import threading
-import time
 import weakref
 from typing import get_args
 
@@ -14,12 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from airshed.core.errors import NumericalError, OutputError
-from airshed.inverse.checkpoints import choice
-from airshed.inverse.checkpoints.behind import BehindStore
-from airshed.inverse.checkpoints.choice import make_stores
-from airshed.inverse.checkpoints.outer import RoundedStore, SlowStore
 from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
 from airshed.inverse.checkpoints.stores import LARGE, FileStore, MemoryStore
+from airshed.inverse.checkpoints.trajectory import make_stores, restored, rounded
 from airshed.io import archive
 from airshed.io.block_file import BlockFile
 from airshed.kernels.host import address
@@ -28,13 +23,10 @@ from airshed.parallel.communicator import Alone
 
 from .stores import PLAIN, level, same
 
-KINDS = (*PLAIN, *(f"{name} behind" for name in PLAIN))
 
-
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=PLAIN)
 def store(request, tmp_path):
-    inner = PLAIN[request.param.removesuffix(" behind")](tmp_path)
-    store = BehindStore(inner, limit=1000) if "behind" in request.param else inner
+    store = PLAIN[request.param](tmp_path)
     yield store
     store.close()
 
@@ -120,18 +112,17 @@ class TestMemoryThatIsUsedAgain:
 
 @given(arrays_of.arrays(np.float64, st.integers(1, 8), elements=st.floats(-1e38, 1e38)))
 def test_single_precision_errs_by_half_a_unit(values):
-    store = RoundedStore(MemoryStore())
-    store.put("level", {"q": values, "count": np.arange(3)})
-    kept = store.get("level")
-    assert kept["q"].dtype == np.float64
-    assert (np.abs(kept["q"] - values) <= np.maximum(2.0**-24 * np.abs(values), 2.0**-150)).all()
-    assert same({"count": kept["count"]}, {"count": np.arange(3)})
-    assert store.bytes == values.nbytes // 2 + np.arange(3).nbytes
+    kept = rounded({"q": values, "count": np.arange(3)})
+    assert sum(each.nbytes for each in kept.values()) == values.nbytes // 2 + np.arange(3).nbytes
+    found = restored(kept)
+    assert found["q"].dtype == np.float64
+    assert (np.abs(found["q"] - values) <= np.maximum(2.0**-24 * np.abs(values), 2.0**-150)).all()
+    assert same({"count": found["count"]}, {"count": np.arange(3)})
 
 
 def test_single_precision_refuses_what_it_cannot_hold():
     with pytest.raises(NumericalError, match=r"q exceeds the range .*\.rounding"):
-        RoundedStore(MemoryStore()).put("level", {"q": np.array([1e39])})
+        rounded({"q": np.array([1e39])})
 
 
 @pytest.mark.parametrize("shape", [(7, 5, 4), (1, 9, 8), (2, 3, 90), (0, 4), (40,), ()])
@@ -179,96 +170,20 @@ class Rank(Alone):
         self.rank = rank
 
 
-def test_behind_a_run_errors_come_with_the_next_call_and_waiting_copies_are_bounded():
-    gate, store = threading.Event(), MemoryStore()
-    put = store.put
-
-    def slow(key, arrays):
-        gate.wait()
-        if key == "bad":
-            raise OutputError("the disk is full")
-        put(key, arrays)
-
-    store.put = slow
-    behind = BehindStore(store, limit=2 * 800)
-    for number in range(2):
-        behind.put(f"level-{number}", {"q": np.ones(100)})
-    third = threading.Thread(target=behind.put, args=("level-2", {"q": np.ones(100)}))
-    third.start()
-    third.join(0.2)
-    assert third.is_alive()
-    gate.set()
-    third.join()
-    behind.put("bad", {"q": np.ones(100)})
-    with pytest.raises(OutputError, match="the disk is full"):
-        behind.wait()
-    behind.close()
-
-
-def test_behind_a_run_copies_use_memory_again_but_none_that_still_waits():
-    gate, store, seen = threading.Event(), MemoryStore(), []
-
-    def slow(key, arrays):
-        gate.wait()
-        seen.append((address(arrays["q"]), float(arrays["q"][0])))
-
-    store.put = slow
-    behind = BehindStore(store)
-    for number in range(2):
-        behind.put(f"level-{number}", {"q": np.full(200_000, number)})
-    gate.set()
-    behind.wait()
-    behind.put("level-2", {"q": np.full(200_000, 2)})
-    behind.wait()
-    (first, _), (second, _), (third, _) = seen
-    assert [value for _, value in seen] == [0.0, 1.0, 2.0]
-    assert first != second
-    assert third in (first, second)
-    behind.close()
-
-
-def test_a_slow_store_takes_as_long_as_its_disk(tmp_path):
-    store = SlowStore(MemoryStore(), bandwidth=8e5)
-    began = time.monotonic()
-    store.put("level-0", {"q": np.zeros(5000)})
-    assert time.monotonic() - began >= 0.05
-    assert same(store.get("level-0"), {"q": np.zeros(5000)})
-    assert time.monotonic() - began >= 0.1
-    store.drop("level-0")
-    assert (store.keys, store.bytes) == ([], 0)
-    store.close()
-
-
-def test_behind_a_run_the_levels_before_are_read_ahead(tmp_path):
-    files, read = FileStore(tmp_path), []
-    get = files.get
-    files.get = lambda key: read.append(key) or get(key)
-    for number in range(5):
-        files.put(f"level-{number}", level(number))
-    behind = BehindStore(files)
-    assert same(behind.get("level-4"), level(4))
-    behind.wait()
-    assert read == ["level-4", "level-3", "level-2"]
-    assert same(behind.get("level-3"), level(3))
-    behind.wait()
-    assert read == ["level-4", "level-3", "level-2", "level-1"]
-    behind.close()
-
-
-@pytest.mark.parametrize("rounding", ["none", "single"])
 @pytest.mark.parametrize("kind", get_args(AdjointSection.model_fields["store"].annotation))
-def test_a_case_says_which_stores_there_are(tmp_path, kind, rounding):
-    stores = make_stores(AdjointSection(store=kind, disk="1 MB", rounding=rounding), tmp_path)
-    for place in ("memory", "disk"):
-        stores.restarts[place].put("restart-0", level(0))
-        stores.levels[place].put("level-1", level(1))
-        assert same(stores.restarts[place].get("restart-0"), level(0))
-        kept = stores.levels[place].get("level-1")
-        assert same(kept, level(1)) == (rounding == "none")
-        assert np.allclose(kept["q"], level(1)["q"], rtol=2.0**-24, atol=0.0)
-    assert stores.notices == ()
-    stores.close()
+def test_a_case_says_which_stores_there_are(tmp_path, kind):
+    stores = make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path, Alone())
+    for store in stores.values():
+        store.put("level-1", level(1))
+        assert same(store.get("level-1"), level(1))
+        store.close()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("kind", ["files:async", "mpiio:async", "zarr:async"])
+def test_asynchronous_stores_are_gone_and_the_message_names_the_synchronous_one(kind):
+    with pytest.raises(ValueError, match=f'no faster than "{kind.removesuffix(":async")}"; take'):
+        AdjointSection(store=kind, disk="1 MB")
 
 
 @pytest.mark.parametrize("kind", ["mpiio", "zarr"])
@@ -276,17 +191,3 @@ def test_a_folder_of_the_first_rank_that_another_machine_has_not_got_is_told(tmp
     with pytest.raises(OutputError, match=r"rank 1 cannot see .*/private/first, .*; set TMPDIR to a folder"):
         make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path / "private" / "first", Rank(1))
     assert not list(tmp_path.iterdir())
-
-
-def test_it_is_told_that_nothing_is_written_behind_a_run_where_mpi_has_no_threads(tmp_path, monkeypatch):
-    class WithoutThreads(BlockFile):
-        def __init__(self, *given):
-            super().__init__(*given)
-            self.has_threads = False
-
-    monkeypatch.setattr(choice, "BlockFile", WithoutThreads)
-    stores = make_stores(AdjointSection(store="mpiio:async", disk="1 MB"), tmp_path)
-    (line,) = stores.notices
-    assert line.startswith("adjoint.store = 'mpiio:async': this MPI serves one thread at a time")
-    assert isinstance(stores.levels["disk"], SharedStore)
-    stores.close()

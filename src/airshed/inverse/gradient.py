@@ -10,7 +10,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
@@ -19,11 +18,10 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.inverse.backward import Adjoints, Backward
-from airshed.inverse.checkpoints.actions import Action, Advance, Restore
-from airshed.inverse.checkpoints.choice import make_plan, make_stores, plan_from_step, room_of
+from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import NOWHERE, AnyCommits, Commits, Part, Problem, committing, fingerprints
-from airshed.inverse.checkpoints.plans import as_executed
-from airshed.inverse.checkpoints.trajectory import Trajectory, steps_expected
+from airshed.inverse.checkpoints.plans import as_executed, plan_of
+from airshed.inverse.checkpoints.trajectory import Trajectory, room_of, steps_expected
 from airshed.inverse.cost import Cost, Fields, times_of
 from airshed.inverse.reverse.derivatives import Derivatives, simulation_of
 from airshed.inverse.reverse.runners import AdjointOptions
@@ -181,8 +179,6 @@ def species(model: AirModel, name: str) -> Array:
 Progress = Callable[[str, float], None]
 """Callback for the part of the "forward" run or the "backward" pass that is done, 0 to 1."""
 
-_ENDLESS: Final = 2**62
-
 
 @dataclass(frozen=True)
 class Gradient:
@@ -213,20 +209,10 @@ def gradient(
     gradient, with the bits that one rank alone gets. Raises AirshedError for what is wrong with the case, and for a
     cost at no time of it.
     """
-    with simulation_of(case, **given) as simulation, _folder() as folder:
+    with simulation_of(case, **given) as simulation:
         model: AirModel = simulation.model
-        with (
-            raising_together(model.subdomain.ranks),
-            closing(make_stores(simulation.case.adjoint, Path(folder), model.subdomain.ranks)) as stores,
-        ):
-            for line in stores.notices:
-                options.watcher.on_notice(line)
-            return _gradient(simulation, Trajectory(model, stores), cost, options, progress)
-
-
-def _folder() -> "TemporaryDirectory[str]":
-    """A folder for checkpoints; another rank may still remove its own from it."""
-    return TemporaryDirectory(prefix="airshed-", ignore_cleanup_errors=True)
+        with raising_together(model.subdomain.ranks), closing(Trajectory(model)) as trajectory:
+            return _gradient(simulation, trajectory, cost, options, progress)
 
 
 def _gradient(
@@ -289,8 +275,8 @@ def run_forward(
     if times[-1] <= first + INSTANT:
         raise CaseError(f"a cost at the beginning of the run, {first:g} s, depends on no step; give a later time")
     observer, room = CostObserver(model, cost, times, keeps=commits.keeps), room_of(section, trajectory.sizes)
-    expected = steps_expected(model, times[-1]) if section.plan == "auto" else None
-    first_plan, plan = (plan_from_step(section.plan, room, expected) for _ in range(2))
+    expected = steps_expected(model, times[-1])
+    first_plan, plan = (plan_of(section.plan, room, expected) for _ in range(2))
     if commits.note is not None:
         trajectory.resume(commits)
         observer.resume(commits)
@@ -304,15 +290,14 @@ def run_forward(
 
     if trajectory.left is None:
         look()
-        actions = first_plan.first_run() if first_plan else iter([Advance(0, _ENDLESS, restarts=(0,))])
         due = due_in(simulation.case)
         with quick_turns():
-            trajectory.run(actions, [(Clock(model, due, time, trajectory.planned), time) for time in times], look)
+            clocks = [(Clock(model, due, time, trajectory.planned), time) for time in times]
+            trajectory.run(first_plan.first_run(), clocks, look)
         commits.turn()
     steps = len(trajectory.ends)
-    chosen = as_executed(plan, steps) if plan else make_plan(section.plan, steps, room)
-    planned(chosen.line(room.sizes))
-    return plan.backward(steps) if plan else [Restore(0, "memory"), *chosen.actions]
+    planned(as_executed(plan, steps).line(room.sizes))
+    return plan.backward(steps)
 
 
 def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray], None]]:

@@ -1,4 +1,4 @@
-"""How many steps fit: what restarts leave for levels, and how many steps can be reversed with a number of repetitions.
+"""Checkpoint plans: how many steps fit into a budget, and the actions that run and reverse them.
 
 With h stored restarts, the last of them where a span begins, let L(h) be the levels that still fit. A span of
 
@@ -8,16 +8,12 @@ With h stored restarts, the last of them where a span begins, let L(h) be the le
 so that C(t, h) = C(t-1, h) + C(t, h+1). Where a level is as large as a restart and s of them fit beside h, this is the
 binomial coefficient (s + t - 1 over t) of Revolve, Griewank & Walther 2000, ACM TOMS 26, 19-45; here a level is
 smaller, so a stretch of many levels ends each branch.
-
-Checkpoint plans of a run whose number of steps is known.
-
-The checkpoint plans of a run whose number of steps is known at its end, because steps adapt.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from airshed.core.errors import CaseError
 from airshed.inverse.checkpoints.actions import (
@@ -127,26 +123,6 @@ class Capacities:
 _NAMES: Final = {1: "all levels", 2: "two levels"}
 
 
-def two_levels(steps: int, room: Room) -> Plan:
-    """Return the plan with restarts in the first run, then stretch after stretch from the last to the first.
-
-    Each stretch but the last is run again once, and its levels are stored. With K + 1 restarts stretch k has up to L(k
-    + 1) levels: as restarts are dropped, stretches get longer. The greatest memory is near sqrt(2 N R Q), where
-    stretches of equal length m = sqrt(N R / Q) would take 2 sqrt(N R Q) for N steps, restarts of R and levels of Q
-    bytes.
-
-    Raises CaseError where that is more than there is.
-    """
-    capacities = Capacities(room)
-    if capacities.of(2, 1) < steps:
-        need = least_memory(steps, room, repetitions=2)
-        raise CaseError(
-            f'adjoint.plan = "two-level" needs {need / 1e9:.3g} GB for {steps} steps; give adjoint.memory so much, or '
-            'take plan "auto"'
-        )
-    return Plan("two levels", steps, tuple(_with_start(steps, capacities)))
-
-
 def fewest_repetitions(steps: int, room: Room) -> Plan:
     """Return the plan in which the step that is run most often is run as rarely as the room allows.
 
@@ -156,26 +132,9 @@ def fewest_repetitions(steps: int, room: Room) -> Plan:
     capacities = Capacities(room)
     repetitions = capacities.repetitions(steps)
     name = _NAMES.get(repetitions, f"{repetitions} levels")
-    return Plan(name, steps, tuple(_with_start(steps, capacities)))
-
-
-def least_memory(steps: int, room: Room, repetitions: int) -> int:
-    """Return the least memory [bytes] with which no step is run more often, whatever that of the room."""
-    least, enough = 0, room.sizes.restart + steps * room.sizes.level
-    while least < enough:
-        middle = (least + enough) // 2
-        if Capacities(replace(room, memory=middle)).of(repetitions, 1) >= steps:
-            enough = middle
-        else:
-            least = middle + 1
-    return enough
-
-
-def _with_start(steps: int, capacities: Capacities) -> Iterator[Action]:
-    place = capacities.room.place(1)
-    yield Advance(0, 0, restarts=(0,), store=place)
-    yield from reverse_span(0, steps, 1, capacities, is_there=True)
-    yield DiscardRestart(0, place)
+    place = room.place(1)
+    start, end = Advance(0, 0, restarts=(0,), store=place), DiscardRestart(0, place)
+    return Plan(name, steps, (start, *reverse_span(0, steps, 1, capacities, is_there=True), end))
 
 
 def reverse_span(
@@ -191,7 +150,9 @@ def reverse_span(
         yield Restore(first, place(held))
     lengths = capacities.cut(last - first, held)
     if len(lengths) == 1:
-        yield from reverse_stretch(first, last, capacities.room)
+        levels = capacities.room.levels
+        yield Advance(first, last, save_levels=True, store=levels)
+        yield from (Reverse(first, last), DiscardLevels(first, last, levels))
         return
     ends = list(accumulate(lengths, initial=first))
     spans = list(enumerate(pairwise(ends), held))
@@ -203,32 +164,11 @@ def reverse_span(
             yield DiscardRestart(start, place(number))
 
 
-def reverse_stretch(first: int, last: int, room: Room) -> Iterator[Action]:
-    """Yield the actions that run a stretch with its levels stored, and reverse it."""
-    yield Advance(first, last, save_levels=True, store=room.levels)
-    yield from (Reverse(first, last), DiscardLevels(first, last, room.levels))
-
-
-class FromStep(Protocol):
-    """A plan that is followed without knowing how many steps there will be."""
-
-    name: str
-
-    def first_run(self) -> Iterator[Action]:
-        """Yield actions; take the next one when the last one is done, and none after the run's end.
-
-        The end of the run may lie within an :class:`Advance`, which is then cut short. Raises CaseError where there is
-        no room to go on.
-        """
-        ...
-
-    def backward(self, steps: int) -> Iterator[Action]:
-        """Yield the actions that reverse a run of this number of steps, after its last forward action."""
-        ...
-
-
 class EveryLevel:
-    """Plan that stores every level of the first run and repeats no step: in memory if levels go there, then on disk."""
+    """Plan that stores every level of the first run and repeats no step: in memory if levels go there, then on disk.
+
+    Like :class:`OnlinePlan` it is followed before the number of steps is known.
+    """
 
     name = "all levels"
 
@@ -238,7 +178,10 @@ class EveryLevel:
         self._most = {room.levels: here} | ({"disk": on_disk} if room.levels == "memory" else {})
 
     def first_run(self) -> Iterator[Action]:
-        """Yield a restart and all levels; see :class:`FromStep`."""
+        """Yield a restart and all levels, until the end of the run cuts an :class:`Advance` short.
+
+        Raises CaseError where there is no room to go on.
+        """
         yield Advance(0, 0, restarts=(0,), store=self._restart)
         for place, first, last in self._spans():
             yield Advance(first, last, save_levels=True, store=place)
@@ -249,7 +192,7 @@ class EveryLevel:
         )
 
     def backward(self, steps: int) -> Iterator[Action]:
-        """Yield one stretch; see :class:`FromStep`."""
+        """Yield the actions that reverse a run of this number of steps, after its last forward action: one stretch."""
         yield Reverse(0, steps)
         kept = [(first, min(last, steps), place) for place, first, last in self._spans() if first < steps]
         yield from (DiscardLevels(*each) for each in kept)
@@ -273,7 +216,6 @@ class OnlinePlan:
 
     expected  about how many steps the run will have: restarts begin with the spacing that it requires, and the levels
               of the stretches that end there or later are stored at once; a wrong number costs time, never more
-    See :class:`FromStep`.
     After Wang, Moin & Iaccarino 2009, SIAM J. Sci. Comput. 31, 2549-2567, who place restarts without knowing the end.
     """
 
@@ -290,7 +232,7 @@ class OnlinePlan:
         self._levels: list[tuple[int, int]] = []
 
     def first_run(self) -> Iterator[Action]:
-        """Yield actions without end; see :class:`FromStep`."""
+        """Yield actions without end; see :meth:`EveryLevel.first_run`."""
         yield from self._save(0)
         step = 0
         while True:
@@ -308,7 +250,7 @@ class OnlinePlan:
                 yield from self._save(step)
 
     def backward(self, steps: int) -> Iterator[Action]:
-        """Yield stretch after stretch; see :class:`FromStep`."""
+        """Yield the actions that reverse a run of this number of steps, stretch after stretch."""
         kept = [(first, min(last, steps)) for first, last in self._levels]
         end = steps
         for held, first in reversed(list(enumerate(self._restarts, 1))):
@@ -363,7 +305,18 @@ class OnlinePlan:
         self._levels = []
 
 
-def as_executed(plan: FromStep, steps: int) -> Plan:
+def plan_of(name: str, room: Room, expected: int | None = None) -> EveryLevel | OnlinePlan:
+    """Return the plan of a name in the case file.
+
+    `auto` runs the step that is run most often as rarely as can be, by about how many steps are expected; `two-level`
+    does without. Levels go to disk only with a store on disk: to write and read one takes longer than to run its step.
+    """
+    if name == "all":
+        return EveryLevel(room)
+    return OnlinePlan(room, expected if name == "auto" else None)
+
+
+def as_executed(plan: EveryLevel | OnlinePlan, steps: int) -> Plan:
     """Return all that a plan does with a run that has so many steps."""
     actions: list[Action] = list(_until(steps, plan.first_run()))
     return Plan(plan.name, steps, (*actions, *plan.backward(steps)))

@@ -1,7 +1,4 @@
-"""A store in one file that all ranks share, by MPI-IO; see :mod:`airshed.io.block_file`.
-
-A store of Zarr groups: one for each key in the folder of this rank, so that each rank has chunks of its own.
-"""
+"""Stores in which ranks share: one file of all ranks by MPI-IO (:mod:`airshed.io.block_file`), and groups of Zarr."""
 
 from dataclasses import dataclass
 from heapq import heappop, heappush

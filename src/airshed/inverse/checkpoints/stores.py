@@ -1,11 +1,10 @@
-"""Interface of stores, the store in memory, and checksums of stored arrays.
+"""Stores of checkpoints in memory and in files of each rank, and checksums of stored arrays.
 
-A store of files, one for each key, in a folder of this rank.
-
-Each file is an archive of :mod:`airshed.io.archive` with checksums, written whole or not at all under a name that is
-never used twice. A commit brings the files that count to the disk, which would be slow for each of them at once, and
-then a manifest of them with a note; the last two manifests stay, and so do the files that they name. So a process may
-be killed at any point, and where some ranks came to a commit that others did not, all go on from the one before.
+Each file of a :class:`FileStore` is an archive of :mod:`airshed.io.archive` with checksums, written whole or not at all
+under a name that is never used twice. A commit brings the files that count to the disk, which would be slow for each of
+them at once, and then a manifest of them with a note. The last two manifests stay, and so do the files that they name.
+So a process may be killed at any point, and where some ranks came to a commit that others did not, all resume from the
+one before.
 """
 
 import re
@@ -114,31 +113,6 @@ class MemoryStore:
         self._free.clear()
 
 
-class OuterStore:
-    """Base class of stores that encode arrays for another store, and decode them."""
-
-    def __init__(self, inner: Store) -> None:
-        self._inner = inner
-
-    @property
-    def bytes(self) -> int:
-        """Stored bytes."""
-        return self._inner.bytes
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of the other store."""
-        return self._inner.keys
-
-    def drop(self, key: str) -> None:
-        """Discard arrays; see :class:`Store`."""
-        self._inner.drop(key)
-
-    def close(self) -> None:
-        """Close the other store."""
-        self._inner.close()
-
-
 def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return an array where kernels can read it: a copy, unless it lies so."""
     return array if address(array) % ALIGNMENT == 0 else aligned_copy(array)
@@ -171,7 +145,7 @@ _OURS: Final = re.compile(r"[\w-]+\.\d+\.npz", re.ASCII)
 
 
 class FileStore:
-    """Keeps arrays in files; see the head of this file.
+    """Store of files, one for each key, in a folder of this rank; see the head of this file.
 
     folder  of this rank alone; made where it is not there
     resume  number of the commit to go on from, one of :func:`commits`; without it what an earlier store left is removed

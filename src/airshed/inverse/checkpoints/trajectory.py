@@ -1,4 +1,4 @@
-"""The forward run with its checkpoints: the executor of a checkpoint plan.
+"""The forward run with its checkpoints: the executor of a checkpoint plan, and its stores by the settings of a case.
 
 A restart is all that the model saves. A level is the mixing ratios and the air. Records of steps stay in memory:
 the steps of an hour share the fields of their forcing. Snapshots become arrays, which any store accepts.
@@ -6,13 +6,18 @@ the steps of an hour share the fields of their forcing. Snapshots become arrays,
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 
+from airshed.core.errors import NumericalError, OutputError
 from airshed.inverse.checkpoints.actions import (
     Action,
     Advance,
@@ -23,14 +28,18 @@ from airshed.inverse.checkpoints.actions import (
     Reverse,
     Sizes,
 )
-from airshed.inverse.checkpoints.choice import Stores
 from airshed.inverse.checkpoints.commits import AnyCommits, Part
-from airshed.inverse.checkpoints.stores import Arrays, aligned, size_of
+from airshed.inverse.checkpoints.plans import Room
+from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
+from airshed.inverse.checkpoints.stores import Arrays, FileStore, MemoryStore, Store, aligned, rank_folder, size_of
 from airshed.inverse.reverse.derivatives import derivatives_of, observing
 from airshed.inverse.reverse.runners import ReverseStep
+from airshed.io.block_file import BlockFile
 from airshed.kernels.step.data import Level
+from airshed.models.air.case.sections import AdjointSection
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import StepRecord
+from airshed.parallel.communicator import Communicator
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import Snapshot
 
@@ -41,11 +50,14 @@ _METADATA: Final = "metadata"
 _STATE: Final = "tiled.state."
 _RESTART: Final = "restart-"
 _LEVEL: Final = "level-"
+_SINGLE: Final = "-single"
+"""Mark of an array that was double."""
 
 
 class Trajectory:
-    """Executes the actions of a plan with a model.
+    """Executes the actions of a plan with a model, and stores checkpoints as its case says.
 
+    folder     in which a temporary folder for checkpoints is made; by default that of the system
     ends       [s] of the steps of the first run
     begin      [s] of the first
     recomputed number of steps recomputed so far
@@ -53,8 +65,15 @@ class Trajectory:
     planned    [s] the ends of steps that are planned in the forward run
     """
 
-    def __init__(self, model: AirModel, stores: Stores) -> None:
-        self._model, self._stores = model, stores
+    def __init__(self, model: AirModel, folder: Path | None = None) -> None:
+        section = model.case.adjoint
+        self._model, self._single = model, section.rounding == "single"
+        with ExitStack() as stack:  # another rank may still remove its own part of the folder
+            own = stack.enter_context(TemporaryDirectory(prefix="airshed-", dir=folder, ignore_cleanup_errors=True))
+            self._stores = make_stores(section, Path(own), model.subdomain.ranks)
+            for store in self._stores.values():
+                stack.callback(store.close)
+            self._close = stack.pop_all()
         self.derivatives = derivatives_of(model, share=True)
         self.begin = model.seconds
         self.ends: list[float] = []
@@ -121,13 +140,17 @@ class Trajectory:
                     self.recomputed += 1
                 self._store_restarts(action, action.last)
             case Restore(step, store):
-                self._model.restore(as_snapshot(self._stores.restarts[store].get(_restart(step))))
+                self._model.restore(as_snapshot(self._stores[store].get(_restart(step))))
             case DiscardRestart(step, store):
-                self._stores.restarts[store].drop(_restart(step))
+                self._stores[store].drop(_restart(step))
             case DiscardLevels(first, last, store):
                 for level in range(first + 1, last + 1):
-                    self._stores.levels[store].drop(_level(level))
+                    self._stores[store].drop(_level(level))
                     self._records.pop(level - 1, None)
+
+    def close(self) -> None:
+        """Discard all checkpoints."""
+        self._close.close()
 
     def record(self, step: int) -> StepRecord:
         """Return the record of a step in the part of the run that is being reversed."""
@@ -135,7 +158,7 @@ class Trajectory:
 
     def parts(self) -> Mapping[str, Part]:
         """Return the restarts, and in the forward pass the model; see ``commits.Committed``."""
-        found = {key: Part(0, partial(self._stores.restarts[place].get, key)) for place, key in self._stored_restarts()}
+        found = {key: Part(0, partial(self._stores[place].get, key)) for place, key in self._stored(_RESTART)}
         found["ends"] = Part(len(self.ends), lambda: {"ends": np.array(self.ends)})
         if self.left is None:
             found["model"] = Part(len(self.ends), lambda: as_arrays(self._model.save()))
@@ -143,10 +166,10 @@ class Trajectory:
 
     def facts(self) -> Mapping[str, Any]:
         """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
-        levels = [(place, number) for number, place in self._stored_levels().items()]
+        levels = [(place, _number(key)) for place, key in self._stored(_LEVEL)]
         return {
             "left": self.left, "done": self._done, "recomputed": self.recomputed, "planned": self.planned,
-            "restarts": self._stored_restarts(), "levels": levels,
+            "restarts": self._stored(_RESTART), "levels": levels,
         }  # fmt: skip
 
     def resume(self, commits: AnyCommits) -> None:
@@ -155,7 +178,7 @@ class Trajectory:
         said = commits.note
         self.ends = [float(end) for end in commits.get("ends")["ends"]]
         for place, key in said["restarts"]:
-            self._stores.restarts[place].put(key, commits.get(key))
+            self._stores[place].put(key, commits.get(key))
         self._make_levels({number: place for place, number in said["levels"]}, said["restarts"])
         self.left, self._done, self.recomputed = said["left"], said["done"], said["recomputed"]
         self.planned = list(said["planned"])
@@ -176,13 +199,9 @@ class Trajectory:
                 self._advance(action, step, self.ends[step : step + 1])
             at = level
 
-    def _stored_restarts(self) -> list[tuple[Place, str]]:
-        stores = self._stores.restarts
-        return [(place, key) for place, store in stores.items() for key in store.keys if key.startswith(_RESTART)]
-
-    def _stored_levels(self) -> dict[int, Place]:
-        stores = self._stores.levels
-        return {_number(key): place for place, store in stores.items() for key in store.keys if key.startswith(_LEVEL)}
+    def _stored(self, kind: str) -> list[tuple[Place, str]]:
+        """Return the places and keys of all restarts, or levels."""
+        return [(place, key) for place, store in self._stores.items() for key in store.keys if key.startswith(kind)]
 
     def _advance(self, action: Advance, number: int, ends: list[float]) -> None:
         if not action.save_levels:
@@ -190,41 +209,109 @@ class Trajectory:
             return
         with observing(self._model, lambda record: self._records.__setitem__(number, record.detached())):
             self._model.step_through(ends)
-        state = self._model.stepper.state
-        self._stores.levels[action.store].put(_level(number + 1), {"q": state.q, "air": state.air})
+        level = {"q": self._model.stepper.state.q, "air": self._model.stepper.state.air}
+        self._stores[action.store].put(_level(number + 1), rounded(level) if self._single else level)
 
     def _store_restarts(self, action: Advance, step: int) -> None:
-        store = self._stores.restarts[action.store]
+        store = self._stores[action.store]
         if step in action.restarts and _restart(step) not in store.keys:
             store.put(_restart(step), as_arrays(self._model.save()))
 
     def _reverse_step(self, step: int) -> ReverseStep:
-        newest, restart = self._stored(step + 1), self._restart(step)
+        newest, restart = self._stored_level(step + 1), self._restart(step)
         assert newest is not None
         if restart is not None:
             first, earlier = self._level(restart, "q", "air"), self._level(restart, "q_other", "air_other")
             return ReverseStep(self._records[step], (earlier, first, newest), aligned(restart[f"{_STATE}tendency"]))
-        beginning, now = self._restart(step - 1), self._stored(step)
-        before = self._stored(step - 1) if beginning is None else self._level(beginning, "q", "air")
+        beginning, now = self._restart(step - 1), self._stored_level(step)
+        before = self._stored_level(step - 1) if beginning is None else self._level(beginning, "q", "air")
         assert now is not None
         assert before is not None
         return ReverseStep(self._records[step], (before, now, newest), self._records[step - 1])
 
-    def _stored(self, number: int) -> Level | None:
+    def _stored_level(self, number: int) -> Level | None:
         """Return a level, which is read from its store once for the three steps that need it."""
-        store = next((each for each in self._stores.levels.values() if _level(number) in each.keys), None)
-        if store is None:
-            return None
-        if number not in self._at_hand:
-            arrays = store.get(_level(number))
+        arrays = None if number in self._at_hand else self._get(_level(number))
+        if arrays is not None:
+            arrays = restored(arrays) if self._single else arrays
             self._at_hand[number] = Level(aligned(arrays["q"]), aligned(arrays["air"]))
-        return self._at_hand[number]
+        return self._at_hand.get(number)
 
     def _restart(self, step: int) -> Arrays | None:
-        return next((s.get(_restart(step)) for s in self._stores.restarts.values() if _restart(step) in s.keys), None)
+        return self._get(_restart(step))
+
+    def _get(self, key: str) -> Arrays | None:
+        return next((store.get(key) for store in self._stores.values() if key in store.keys), None)
 
     def _level(self, restart: Arrays, q: str, air: str) -> Level:
         return Level(aligned(restart[_STATE + q]), aligned(restart[_STATE + air]))
+
+
+def room_of(section: AdjointSection, sizes: Sizes) -> Room:
+    """Return the room for checkpoints by the settings of a case.
+
+    A store of files holds all checkpoints on disk; otherwise restarts go to disk as far as it has room.
+
+    sizes  of what is not rounded
+    """
+    if section.rounding == "single":
+        sizes = replace(sizes, level=(sizes.level + 1) // 2)
+    memory, disk = int(section.memory.value), int(section.disk.value)
+    if section.store == "memory":
+        return Room(sizes, memory, disk)
+    return Room(sizes, memory, disk, levels="disk", restarts="disk")
+
+
+def make_stores(section: AdjointSection, folder: Path, ranks: Communicator) -> dict[Place, Store]:
+    """Return the stores of a case by the places of a plan; files where the case keeps all in memory.
+
+    folder  of this rank alone for files; what ranks share lies in that of the first rank, which is there
+    ranks   that call this together
+    Raises OutputError, which names the folder, where this rank does not see that of the first one.
+    """
+    disk: Store
+    if section.store in ("mpiio", "zarr"):
+        shared: Path = ranks.broadcast(folder)
+        if not shared.is_dir():  # another machine would make a private one
+            raise OutputError(
+                f"rank {ranks.rank} cannot see {shared}, where the first rank stores checkpoints; set TMPDIR to a "
+                "folder that all machines share, or adjoint.store to files or memory"
+            )
+        if section.store == "mpiio":
+            disk = SharedStore(BlockFile(shared / "checkpoints", ranks))
+        else:
+            disk = GroupStore(rank_folder(shared, ranks.rank))
+    else:
+        disk = FileStore(folder)
+    return {"memory": MemoryStore(), "disk": disk}
+
+
+def rounded(arrays: Arrays) -> Arrays:
+    """Return arrays with doubles rounded to single precision, under marked names.
+
+    |rounded - given| <= 2^-24 |given|, and 2^-150 where that is less, of numbers below 3.4e38 in size. Raises
+    NumericalError for larger ones.
+    """
+    found = {}
+    for name, array in arrays.items():
+        if array.dtype != np.float64:
+            found[name] = array
+            continue
+        try:
+            with np.errstate(over="raise", under="ignore"):
+                found[name + _SINGLE] = array.astype(np.float32)
+        except FloatingPointError as error:
+            advice = 'take adjoint.rounding = "none"'
+            raise NumericalError(f"{name} exceeds the range of single precision; {advice}") from error
+    return found
+
+
+def restored(arrays: Arrays) -> Arrays:
+    """Return the arrays of :func:`rounded`, in double precision."""
+    return {
+        name.removesuffix(_SINGLE): array.astype(np.float64) if name.endswith(_SINGLE) else array
+        for name, array in arrays.items()
+    }
 
 
 def _restart(step: int) -> str:

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.inverse.backward import Adjoints, Backward
 from airshed.inverse.checkpoints.actions import Action
-from airshed.inverse.checkpoints.choice import Stores, make_stores
 from airshed.inverse.checkpoints.trajectory import Trajectory, as_arrays, as_snapshot
 from airshed.inverse.cost import Fields
 from airshed.inverse.gradient import Progress, costs_of, run_forward
@@ -70,9 +67,7 @@ class ReversibleRun:
 
     def __init__(self, model: AirModel, times: Sequence[float], species: Sequence[str]) -> None:
         self._model, self._times, self._species = model, times, species
-        self._folder = TemporaryDirectory(prefix="airshed-", ignore_cleanup_errors=True)
-        self._stores: Stores = make_stores(model.case.adjoint, Path(self._folder.name), model.subdomain.ranks)
-        self.trajectory = Trajectory(model, self._stores)
+        self.trajectory = Trajectory(model)
         self.actions: list[Action] = []
         self.is_available = True
 
@@ -92,11 +87,9 @@ class ReversibleRun:
             self.close()
 
     def close(self) -> None:
-        """Discard its stores."""
-        if self.is_available:
-            self.is_available = False
-            self._stores.close()
-            self._folder.cleanup()
+        """Discard its checkpoints."""
+        self.is_available = False
+        self.trajectory.close()
 
 
 @dataclass

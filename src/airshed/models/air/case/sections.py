@@ -357,24 +357,24 @@ class ParallelSection(Section):
 class AdjointSection(Section):
     """Checkpoints of a run for its adjoint, on each rank; a run without an adjoint stores none."""
 
-    memory: Memory = setting("1.4 GiB", "Memory for what is kept.", validate_default=True)
-    disk: Disk = setting("0 B", "Disk for what is kept: restarts, and levels where `plan` or `store` say so.")
-    plan: Literal["auto", "all", "two-level", "revolve", "multistage", "disk-revolve", "mixed"] = setting(
+    memory: Memory = setting("1.4 GiB", "Memory for checkpoints.", validate_default=True)
+    disk: Disk = setting("0 B", "Disk for checkpoints: restarts, and levels where `plan` or `store` say so.")
+    plan: Literal["auto", "all", "two-level"] = setting(
         "auto",
-        "What is kept, and what is run again: `auto`, whatever runs the step that is run most often as rarely as can "
-        "be; `all`, every level of one run; `two-level`, restarts, and every level of one stretch between them; the "
-        "others need the package checkpoint_schedules and a number of steps that is known before.",
+        "Which checkpoints are stored, and which steps are run again: `auto` runs the step that is run most often as "
+        "rarely as can be; `all` stores every level of one run; `two-level` stores restarts, and every level of one "
+        "stretch between them.",
     )
-    store: Literal["memory", "files", "files:async", "mpiio", "mpiio:async", "zarr", "zarr:async"] = setting(
+    store: Literal["memory", "files", "mpiio", "zarr"] = setting(
         "memory",
-        "Where levels are kept: `memory`, or with the restarts on disk, `files` of each rank, one file of all ranks "
-        "by `mpiio`, or compressed in `zarr` without loss; with `:async` written and read ahead behind the run. Files "
-        "lie in the system's temporary folder, which ranks share for `mpiio` and `zarr`.",
+        "Where levels are stored: `memory`, or with the restarts on disk, `files` of each rank, one file of all ranks "
+        "by `mpiio`, or compressed in `zarr` without loss. Files lie in the system's temporary folder, which ranks "
+        "share for `mpiio` and `zarr`.",
     )
     rounding: Literal["none", "single"] = setting(
         "none",
-        "Of levels that are kept: `single` takes half the room, and gives the gradient of a run that is known to seven "
-        "digits; in even air limiters choose by such digits, and the gradient is good to 1 %.",
+        "Of levels that are stored: `single` takes half the memory, and gives the gradient of a run that is known to "
+        "seven digits; in even air limiters choose by such digits, and the gradient is good to 1 %.",
     )
     commit: Pause = setting(
         "1 min",
@@ -386,9 +386,18 @@ class AdjointSection(Section):
     def _has_room(self) -> Self:
         if self.store != "memory" and self.disk.value == 0.0:
             raise refuse(f'{KEY}.store = "{self.store}" needs room: give {KEY}.disk, such as "20 GB", or take "memory"')
-        if self.plan == "disk-revolve" and self.disk.value == 0.0:
-            raise refuse(f'{KEY}.plan = "disk-revolve" needs room on disk: give {KEY}.disk, or take "revolve"')
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_is_gone(cls, data: Any) -> Any:
+        plan, store = (data.get(name) if isinstance(data, dict) else None for name in ("plan", "store"))
+        if plan in ("revolve", "multistage", "disk-revolve", "mixed"):
+            raise refuse(f'{KEY}.plan = "{plan}" is gone, as "auto" runs fewer steps; take "auto"')
+        if isinstance(store, str) and store.endswith(":async"):
+            sync = store.removesuffix(":async")
+            raise refuse(f'{KEY}.store = "{store}" is gone, as it was no faster than "{sync}"; take "{sync}"')
+        return data
 
 
 def _spacing(value: Any) -> Any:
