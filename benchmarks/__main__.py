@@ -83,16 +83,15 @@ def adjoint_io(
     rounds: Rounds = 6,
     stores: Annotated[str, typer.Option(metavar="NAME,...", help="Of checkpoints.")] = "files,mpiio,zarr",
     outputs: Annotated[str, typer.Option(metavar="NAME,...", help="Of output.")] = "gather,files,mpiio,zarr",
-    bandwidth: Annotated[float | None, typer.Option(min=0.1, help="MB/s of all ranks: a slow disk.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
     overrides: Overrides = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure what checkpoints and output cost a gradient and a run, sync and async, on several numbers of ranks."""
+    """Measure what checkpoints and output cost a gradient and a run, on several numbers of ranks."""
     from benchmarks import adjoint_io
 
     asked = adjoint_io.Experiment(
         case, tuple(overrides or ()), minutes, tuple(filter(None, stores.split(","))),
-        tuple(filter(None, outputs.split(","))), rounds, None if bandwidth is None else 1e6 * bandwidth,
+        tuple(filter(None, outputs.split(","))), rounds,
     )  # fmt: skip
     with Console(stderr=True).status("bench adjoint io") as status:
         found = adjoint_io.run(

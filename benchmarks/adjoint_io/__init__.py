@@ -1,7 +1,7 @@
 """Measures what checkpoints and output cost a gradient and a run, on several numbers of ranks.
 
 The experiment of a study of a 4D-Var code whose checkpoints are written at every step: by each strategy, on ever more
-processes, with what they take of the whole and whether it hides behind the computing.
+processes, with what they take of the whole.
 
 source  Resler, Eben & Jurus, Fine resolution modeling with CMAQ-adjoint (poster): strategies of I/O for checkpoints
 """

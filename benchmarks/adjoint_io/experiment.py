@@ -10,16 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 
 from airshed.core.errors import CaseError
 from airshed.inverse.backward import Backward
-from airshed.inverse.checkpoints.choice import make_stores
 from airshed.inverse.checkpoints.trajectory import Trajectory
-from airshed.inverse.gradient import costs_of, run_forward
+from airshed.inverse.gradient import ObservedCost, run_forward
 from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.io.strategies.choice import STRATEGIES
 from airshed.models.air.case import Case
@@ -30,8 +28,8 @@ from benchmarks.adjoint import mean_cost
 
 STORES: Final = ("files", "mpiio", "zarr")
 OUTPUTS: Final = ("gather", "files", "mpiio", "zarr")
-MODES: Final = ("sync", "async")
 CHECKPOINTS, OUTPUT = "checkpoints", "output"
+MODES: Final = {CHECKPOINTS: ("sync",), OUTPUT: ("sync", "async")}
 NOTHING: Final = "nothing"
 """The gradient with levels in memory, and the run without output."""
 
@@ -46,7 +44,6 @@ class Experiment:
     settings  of the case, besides
     minutes   of the case that each run simulates
     rounds    in which every kind runs once, besides a first one that does not count
-    bandwidth [byte/s] of the disk of all ranks that checkpoints are slowed down to; None for that of the machine
     """
 
     case: str = "west-europe"
@@ -55,11 +52,6 @@ class Experiment:
     stores: tuple[str, ...] = STORES
     outputs: tuple[str, ...] = OUTPUTS
     rounds: int = 6
-    bandwidth: float | None = None
-
-    def of_a_rank(self, ranks: int) -> float | None:
-        """Return the bandwidth that a rank gets."""
-        return None if self.bandwidth is None else self.bandwidth / ranks
 
     def check(self) -> None:
         """Raise CaseError for a store or a strategy that there is not."""
@@ -72,7 +64,7 @@ class Experiment:
         for what, names in ((CHECKPOINTS, self.stores), (OUTPUT, self.outputs)):
             if names:
                 yield what, NOTHING
-                yield from ((what, f"{name}:{mode}") for name in names for mode in MODES)
+                yield from ((what, f"{name}:{mode}") for name in names for mode in MODES[what])
 
     def load(self, what: str, kind: str) -> Case:
         """Return the case of a kind, on one thread and without its spin-up."""
@@ -120,11 +112,7 @@ def measure(asked: Experiment, ranks: Communicator, folder: Path) -> dict[str, A
         for what, kind in kinds if turn % 2 else reversed(kinds):
             ranks.barrier()
             case = asked.load(what, kind)
-            spent = (
-                _gradient(case, sizes, folder, asked.of_a_rank(ranks.size))
-                if what == CHECKPOINTS
-                else _run(case, folder / kind, sizes)
-            )
+            spent = _gradient(case, sizes, folder) if what == CHECKPOINTS else _run(case, folder / kind, sizes)
             ranks.barrier()
             if ranks.rank == 0:
                 shutil.rmtree(folder / kind, ignore_errors=True)
@@ -150,15 +138,15 @@ class _Sizes:
         self.record = 4 * len(model.network.names) * self.cells * (_RECORDS + 1)
 
 
-def _gradient(case: Case, sizes: _Sizes, folder: Path, bandwidth: float | None) -> float:
+def _gradient(case: Case, sizes: _Sizes, folder: Path) -> float:
     """Return the wall time of a gradient from its first step to its adjoints."""
-    with Simulation(case) as simulation, TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as own:
+    with Simulation(case) as simulation:
         model, cost = simulation.model, mean_cost(case, case.time.length.value)
-        with closing(make_stores(case.adjoint, Path(own), model.subdomain.ranks, bandwidth)) as stores:
-            trajectory, costs = Trajectory(model, stores), costs_of(cost, model)
+        with closing(Trajectory(model, folder)) as trajectory:
             began = time.perf_counter()
-            actions = run_forward(simulation, trajectory, cost, lambda part, done: None)
-            with closing(Backward(model, trajectory.derivatives, costs, AdjointOptions(read=False))) as backward:
+            observed = ObservedCost(model, cost, simulation.end)
+            actions = run_forward(simulation, trajectory, observed, lambda part, done: None)
+            with closing(Backward(model, trajectory.derivatives, cost, AdjointOptions(read=False))) as backward:
                 backward.run(trajectory, actions)
             spent = time.perf_counter() - began
         sizes.look(model)

@@ -10,7 +10,7 @@ from typing import Any
 from airshed.core.report import Cell, Table
 from airshed.kernels.host import processor, usable_cores
 from benchmarks.adjoint import AdjointReport
-from benchmarks.adjoint_io.experiment import CHECKPOINTS, NOTHING, OUTPUT, Experiment, Found
+from benchmarks.adjoint_io.experiment import NOTHING, OUTPUT, Experiment, Found
 from benchmarks.adjoint_io.model import Cost
 from benchmarks.median import FEWEST, Median, median_of
 from benchmarks.started import answer_of
@@ -39,7 +39,6 @@ def report(asked: Experiment, found: Sequence[Found], cores: int | None = None) 
     facts: dict[str, Cell] = {
         "processor": processor().model, "cores": cores, "case": asked.case, "minutes of a run": asked.minutes,
         "rounds": asked.rounds, "steps": found[0].steps, "cells": found[0].cells,
-        "bandwidth of checkpoints [MB/s]": None if asked.bandwidth is None else asked.bandwidth / 1e6,
         "a level on one rank [MB]": found[0].level / 1e6, "output of a run [MB]": found[0].record / 1e6,
     }  # fmt: skip
     tables = [_walls(found), _hidden(asked, found)]
@@ -49,12 +48,12 @@ def report(asked: Experiment, found: Sequence[Found], cores: int | None = None) 
     return AdjointReport(f"Checkpoints and output of {asked.case}", tables, facts, ratios=ratios)
 
 
-def hidden(found: Found, what: str, name: str) -> Median | None:
-    """Return 1 - (t_async - t_nothing) / (t_sync - t_nothing), of rounds, and its interval.
+def hidden(found: Found, name: str) -> Median | None:
+    """Return for a strategy of output 1 - (t_async - t_nothing) / (t_sync - t_nothing), of rounds, and its interval.
 
     Rounds in which the synchronous one was faster than nothing tell nothing; None where none is left.
     """
-    pairs = zip(found.added(what, f"{name}:sync"), found.added(what, f"{name}:async"), strict=True)
+    pairs = zip(found.added(OUTPUT, f"{name}:sync"), found.added(OUTPUT, f"{name}:async"), strict=True)
     shares = [1.0 - behind / sync for sync, behind in pairs if sync > 0.0]
     return median_of(shares) if shares else None
 
@@ -79,16 +78,16 @@ def _walls(found: Sequence[Found]) -> Table:
 def _hidden(asked: Experiment, found: Sequence[Found]) -> Table:
     rows: list[Sequence[Cell]] = []
     for each in found:
-        for what, name in _named(asked):
-            share = hidden(each, what, name)
-            added = [median(each.added(what, f"{name}:{mode}")) for mode in ("sync", "async")]
+        for name in asked.outputs:
+            share = hidden(each, name)
+            added = [median(each.added(OUTPUT, f"{name}:{mode}")) for mode in ("sync", "async")]
             parts = (None,) * 3 if share is None else (share.median, share.low, share.high)
-            rows.append((each.ranks, what, name, *added, *(None if part is None else 100.0 * part for part in parts)))
+            rows.append((each.ranks, name, *added, *(None if part is None else 100.0 * part for part in parts)))
     note = "hidden: 1 - added by async / added by sync, the median of rounds; its confidence interval (95 %, by ranks)."
     if asked.rounds < FEWEST:
         note += f" With fewer than {FEWEST} rounds there is none."
     columns = (
-        "ranks", "of", "by", "added by sync [s]", "added by async [s]", "hidden [%]", "at least [%]", "at most [%]",
+        "ranks", "output by", "added by sync [s]", "added by async [s]", "hidden [%]", "at least [%]", "at most [%]",
     )  # fmt: skip
     return Table("What async hides", columns, rows, note)
 
@@ -105,15 +104,9 @@ def _costs(costs: dict[str, Cost]) -> Table:
     return Table("Model of the cost of a level", ("store", "alpha [ms]", "rate [GB/s]", "error [%]"), rows, note)
 
 
-def _named(asked: Experiment) -> list[tuple[str, str]]:
-    return [*((CHECKPOINTS, name) for name in asked.stores), *((OUTPUT, name) for name in asked.outputs)]
-
-
 def _shares(asked: Experiment, found: Sequence[Found]) -> list[dict[str, Any]]:
     return [
-        {"ranks": each.ranks, "of": what, "by": name, **_median(hidden(each, what, name))}
-        for each in found
-        for what, name in _named(asked)
+        {"ranks": each.ranks, "by": name, **_median(hidden(each, name))} for each in found for name in asked.outputs
     ]
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import AnyCommits, Part
 from airshed.inverse.checkpoints.trajectory import Trajectory
-from airshed.inverse.cost import time_at
+from airshed.inverse.cost import Cost, add_gradient
 from airshed.inverse.reverse.derivatives import Derivatives
 from airshed.inverse.reverse.field_adjoints import FieldInstants, ReadSensitivities
 from airshed.inverse.reverse.runners import AdjointOptions, ReverseStep
@@ -57,15 +57,14 @@ class Backward:
     """Reverses the steps of a model.
 
     derivatives    of its steps
-    costs          by the time [s] of a level: adds the derivative of the cost to the adjoint of its mixing ratios
+    cost           that observed the run
     source_levels  number of lowest levels with adjoints of sources
     """
 
     def __init__(
-        self, model: AirModel, derivatives: Derivatives, costs: Mapping[float, Callable[[AnyArray], None]],
-        options: AdjointOptions, source_levels: int = 1,
-    ) -> None:  # fmt: skip
-        self._model, self._costs, self._source_levels, self._options = model, costs, source_levels, options
+        self, model: AirModel, derivatives: Derivatives, cost: Cost, options: AdjointOptions, source_levels: int = 1
+    ) -> None:
+        self._model, self._cost, self._source_levels, self._options = model, cost, source_levels, options
         self._executor = derivatives.adjoint(self._options)
         self._area, self._instants = derivatives.area, FieldInstants(model, derivatives.area)
         self._sources: dict[float, AnyArray] = {}
@@ -134,9 +133,7 @@ class Backward:
         return self._area.whole(worth)
 
     def _add_cost(self, seconds: float, adjoint: AnyArray) -> None:
-        time = time_at(self._costs, seconds)
-        if time is not None:
-            self._costs[time](adjoint)
+        add_gradient(self._cost, seconds, self._area, self._model.network.names, adjoint)
 
     def _make_sources(self, record: StepRecord) -> None:
         """Allocate the adjoint of the sources of each period of a step."""

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
+from airshed.inverse.reverse.area import Area
+from airshed.kernels.host import AnyArray
 
 Array = npt.NDArray[np.float64]
 
@@ -53,6 +55,32 @@ def times_of(cost: Cost, end: float) -> list[float]:
 def time_at(times: Iterable[float], seconds: float) -> float | None:
     """Return the one of a cost's times at which a step ends; two times count as one as they do for the clock."""
     return next((time for time in times if abs(time - seconds) <= INSTANT), None)
+
+
+def observe(cost: Cost, seconds: float, fields: Fields) -> bool:
+    """Evaluate a cost at the end of a step, if that is one of its times; return whether it is."""
+    time = time_at(cost.times, seconds)
+    if time is not None:
+        cost.see(time, fields)
+    return time is not None
+
+
+def add_gradient(cost: Cost, seconds: float, area: Area, names: Sequence[str], adjoint: AnyArray) -> None:
+    """Add the derivative of a cost to the packed adjoint of the mixing ratios, if a time of the cost is here.
+
+    names  of the species of the adjoint;  raises CaseError for a derivative by another field, or of another shape
+    """
+    time = time_at(cost.times, seconds)
+    if time is None:
+        return
+    shape = (adjoint.shape[3], area.subdomain.decomposition.rows, area.subdomain.decomposition.columns)
+    for name, values in cost.gradient(time).items():
+        if name not in names or np.shape(values) != shape:
+            raise CaseError(
+                f"the gradient of the cost at {time:g} s has {name} with the shape {np.shape(values)}; "
+                f"it is to have species with that of the grid, {shape}"
+            )
+        adjoint[:, :, names.index(name)] += area.own(values, padding="constant")
 
 
 class CostOfFunction:

@@ -5,8 +5,8 @@ The fields that a cost has observed and the state of a watcher, committed for a 
 The gradient of a cost by all that a run is given: one run forward, and one backwards.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,10 +22,9 @@ from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import NOWHERE, AnyCommits, Commits, Part, Problem, committing, fingerprints
 from airshed.inverse.checkpoints.plans import as_executed, plan_of
 from airshed.inverse.checkpoints.trajectory import Trajectory, room_of, steps_expected
-from airshed.inverse.cost import Cost, Fields, times_of
-from airshed.inverse.reverse.derivatives import Derivatives, simulation_of
+from airshed.inverse.cost import Cost, times_of
+from airshed.inverse.reverse.derivatives import simulation_of
 from airshed.inverse.reverse.runners import AdjointOptions
-from airshed.kernels.host import AnyArray
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.parallel.failure import raising_together
@@ -92,78 +91,63 @@ DEFAULT: Final = Options()
 _NOTED: Final = "noted-"
 
 
-class CostObserver:
-    """Evaluates a cost at its times.
+class ObservedCost:
+    """Evaluates a cost at its times; with commits, what it and the watcher have seen is committed.
 
     times  [s] of the cost
-    keeps  store the fields that the cost requested: each rank its own part
+    keeps  store the fields that the cost requests: each rank its own part
     """
 
-    def __init__(self, model: AirModel, cost: Cost, times: Sequence[float], *, keeps: bool = False) -> None:
-        self._model, self._cost, self._times, self._keeps = model, cost, times, keeps
-        self._shown: list[dict[str, Array]] = []
-        self._count = 0
+    def __init__(
+        self, model: AirModel, cost: Cost, end: float, watcher: Watcher | None = None, *, keeps: bool = False
+    ) -> None:
+        self.cost, self.times, self._model = cost, times_of(cost, end), model
+        self._watcher, self._keeps = watcher or Watcher(), keeps
+        self._observed: list[dict[str, Array]] = []  # the fields that the cost requested at each of its times so far
 
     def observe(self) -> None:
         """Evaluate the cost at each of its times that the model has reached since the last call."""
-        while self._count < len(self._times) and self._model.seconds >= self._times[self._count]:
-            shown: dict[str, Array] = {}
-            self._show(partial(self._now, shown))
-            self._shown.append(shown)
+        while self._is_missing and self._model.seconds >= self.times[len(self._observed)]:
+            self._see({})
 
-    def resume(self, commits: AnyCommits) -> None:
-        """Repeat evaluations from before a commit; raise CaseError where the cost requests other fields."""
-        assert commits.note is not None
-        for number in range(commits.note["seen"]):
-            shown = dict(commits.get(f"seen-{number}"))
-            self._show(partial(self._before, shown))
-            self._shown.append(shown)
+    @property
+    def _is_missing(self) -> bool:
+        return len(self._observed) < len(self.times)
 
-    def parts(self) -> Mapping[str, Part]:
-        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
-        return {f"seen-{number}": Part(0, partial(dict, shown)) for number, shown in enumerate(self._shown)}
+    def _see(self, fields: dict[str, Array], *, resumed: bool = False) -> None:
+        """Evaluate the cost at its next time, with fields of a commit or of the model."""
 
-    def facts(self) -> Mapping[str, Any]:
-        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
-        return {"seen": self._count}
+        def of(name: str) -> Array:
+            if resumed and name not in fields:
+                raise CaseError(f"the gradient cannot resume with another cost: {name} was not requested before")
+            own = fields[name] if resumed else species(self._model, name)
+            if self._keeps:
+                fields[name] = own.copy()
+            return self._model.subdomain.whole(own)
 
-    def _now(self, shown: dict[str, Array], name: str) -> Array:
-        own = species(self._model, name)
-        if self._keeps:
-            shown[name] = own.copy()
-        return self._model.subdomain.whole(own)
-
-    def _before(self, shown: Mapping[str, Array], name: str) -> Array:
-        if name not in shown:
-            raise CaseError(f"the gradient cannot resume with another cost: {name} was not requested before")
-        return self._model.subdomain.whole(shown[name])
-
-    def _show(self, fields: Fields) -> None:
-        self._cost.see(self._times[self._count], fields)
-        self._count += 1
-
-
-class WatcherState:
-    """The state of a watcher, and the value of the cost, by which another cost is detected."""
-
-    def __init__(self, cost: Cost, watcher: Watcher) -> None:
-        self._value, self._watcher = repr(float(cost.value)), watcher
+        self.cost.see(self.times[len(self._observed)], of)
+        self._observed.append(fields)
 
     def parts(self) -> Mapping[str, Part]:
         """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
-        return {_NOTED + name: Part(0, partial(dict, arrays)) for name, arrays in self._watcher.save().items()}
+        seen = {f"seen-{number}": Part(0, partial(dict, fields)) for number, fields in enumerate(self._observed)}
+        return seen | {_NOTED + name: Part(0, partial(dict, arrays)) for name, arrays in self._watcher.save().items()}
 
     def facts(self) -> Mapping[str, Any]:
         """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
-        return {"value": self._value, "noted": list(self._watcher.save())}
+        value = None if self._is_missing else repr(float(self.cost.value))
+        return {"seen": len(self._observed), "value": value, "noted": list(self._watcher.save())}
 
     def resume(self, commits: AnyCommits) -> None:
-        """Restore the watcher; raise CaseError where the cost has another value than before."""
+        """Repeat evaluations from before a commit, and restore the watcher; raise CaseError for another cost."""
         assert commits.note is not None
         said = commits.note
-        if said["value"] != self._value:
+        for number in range(said["seen"]):
+            self._see(dict(commits.get(f"seen-{number}")), resumed=True)
+        value = self.facts()["value"]
+        if said["value"] != value:
             raise CaseError(
-                f"the gradient cannot resume with another cost: its value was {said['value']}, now is {self._value}"
+                f"the gradient cannot resume with another cost: its value was {said['value']}, now is {value}"
             )
         self._watcher.restore({name: commits.get(_NOTED + name) for name in said["noted"]})
 
@@ -219,21 +203,28 @@ def _gradient(
     simulation: Simulation, trajectory: Trajectory, cost: Cost | Callable[[AirModel], Cost], options: Options,
     progress: Progress,
 ) -> Gradient:  # fmt: skip
-    cost = cost if not callable(cost) else cost(simulation.model)
+    model: AirModel = simulation.model
+    cost = cost if not callable(cost) else cost(model)
     with committing(_commits(simulation, cost, options), keep=options.keep) as commits:
         for line in commits.notices:
             options.watcher.on_notice(line)
-        back = run_forward(simulation, trajectory, cost, progress, options.watcher.on_plan, commits)
-        with _backward(simulation.model, trajectory.derivatives, cost, options) as backward:
-            watcher = WatcherState(cost, options.watcher)
+
+        # The run forward.
+        observed = ObservedCost(model, cost, simulation.end, options.watcher, keeps=commits.keeps)
+        actions = run_forward(simulation, trajectory, observed, progress, options.watcher.on_plan, commits)
+
+        # The backward pass.
+        levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
+        chosen = AdjointOptions(
+            model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
+        )  # fmt: skip
+        with closing(Backward(model, trajectory.derivatives, cost, chosen, levels)) as backward:
             if trajectory.left is not None:
-                watcher.resume(commits)
                 backward.resume(commits, trajectory)
             commits.add(backward)
-            commits.add(watcher)
             shown = partial(progress, "backward")
-            found = backward.run(trajectory, back, shown, options.watcher.on_step, commits.offer)
-        options.watcher.on_adjoints(simulation.model, found)
+            found = backward.run(trajectory, actions, shown, options.watcher.on_step, commits.offer)
+        options.watcher.on_adjoints(model, found)
     return Gradient(cost.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
@@ -251,18 +242,8 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits
     return Commits(Path(options.resume), subdomain.ranks, problem, case.adjoint.commit.value)
 
 
-@contextmanager
-def _backward(model: AirModel, derivatives: Derivatives, cost: Cost, options: Options) -> Iterator[Backward]:
-    levels = options.source_levels or max((source.levels for source in model.parts.own_sources), default=1)
-    chosen = AdjointOptions(
-        model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
-    )  # fmt: skip
-    with closing(Backward(model, derivatives, costs_of(cost, model), chosen, levels)) as backward:
-        yield backward
-
-
 def run_forward(
-    simulation: Simulation, trajectory: Trajectory, cost: Cost, progress: Progress,
+    simulation: Simulation, trajectory: Trajectory, observed: ObservedCost, progress: Progress,
     planned: Callable[[str], None] = lambda line: None, commits: AnyCommits = NOWHERE,
 ) -> Iterable[Action]:  # fmt: skip
     """Run a simulation that has not begun to the last time of a cost; return the actions of the backward pass.
@@ -271,21 +252,21 @@ def run_forward(
     commits  to continue from; a commit of the backward pass runs nothing here
     """
     model, section, first = simulation.model, simulation.case.adjoint, simulation.model.seconds
-    times = times_of(cost, simulation.end)
+    times = observed.times
     if times[-1] <= first + INSTANT:
         raise CaseError(f"a cost at the beginning of the run, {first:g} s, depends on no step; give a later time")
-    observer, room = CostObserver(model, cost, times, keeps=commits.keeps), room_of(section, trajectory.sizes)
+    room = room_of(section, trajectory.sizes)
     expected = steps_expected(model, times[-1])
     first_plan, plan = (plan_of(section.plan, room, expected) for _ in range(2))
     if commits.note is not None:
         trajectory.resume(commits)
-        observer.resume(commits)
+        observed.resume(commits)
     commits.add(trajectory)
-    commits.add(observer)
+    commits.add(observed)
 
     def look() -> None:
         progress("forward", (model.seconds - first) / max(times[-1] - first, 1.0))
-        observer.observe()
+        observed.observe()
         commits.offer()
 
     if trajectory.left is None:
@@ -298,22 +279,3 @@ def run_forward(
     steps = len(trajectory.ends)
     planned(as_executed(plan, steps).line(room.sizes))
     return plan.backward(steps)
-
-
-def costs_of(cost: Cost, model: AirModel) -> Mapping[float, Callable[[AnyArray], None]]:
-    """Return for each time of a cost what adds its derivative to the packed adjoint of the mixing ratios."""
-
-    def adder(time: float) -> Callable[[AnyArray], None]:
-        def add(packed: AnyArray) -> None:
-            for name, values in cost.gradient(time).items():
-                if name not in model.network.names or np.shape(values) != model.whole.shape:
-                    raise CaseError(
-                        f"the gradient of the cost at {time:g} s has {name} with the shape {np.shape(values)}; "
-                        f"it is to have species with that of the grid, {model.whole.shape}"
-                    )
-                here = model.subdomain.window.of(values)
-                packed[:, :, model.network.index(name)] += model.layout.pack(here, padding="constant")
-
-        return add
-
-    return {time: adder(time) for time in cost.times}

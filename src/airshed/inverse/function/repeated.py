@@ -11,7 +11,7 @@ from airshed.inverse.backward import Adjoints, Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.trajectory import Trajectory, as_arrays, as_snapshot
 from airshed.inverse.cost import Fields
-from airshed.inverse.gradient import Progress, costs_of, run_forward
+from airshed.inverse.gradient import ObservedCost, Progress, run_forward
 from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
@@ -48,8 +48,8 @@ class RepeatedRun:
         change()
         self._kept = kept = ReversibleRun(self._model, self._times, self._species)
         try:
-            shown = _ForwardCost(self._times, self._species, see)
-            kept.actions = list(run_forward(self._simulation, kept.trajectory, shown, self.progress))
+            observed = ObservedCost(self._model, FieldsCost(self._times, self._species, see), self._simulation.end)
+            kept.actions = list(run_forward(self._simulation, kept.trajectory, observed, self.progress))
         except BaseException:
             self.close()
             raise
@@ -78,10 +78,10 @@ class ReversibleRun:
         source_levels  number of lowest levels with adjoints of sources
         reactions      compute adjoints of factors on reaction rates
         """
-        costs = costs_of(_BackwardCost(self._times, self._species, force), self._model)
+        cost = FieldsCost(self._times, self._species, force=force)
         options = AdjointOptions(self._model.stepper.threads, read=False, reactions=reactions)
         try:
-            with closing(Backward(self._model, self.trajectory.derivatives, costs, options, source_levels)) as backward:
+            with closing(Backward(self._model, self.trajectory.derivatives, cost, options, source_levels)) as backward:
                 return backward.run(self.trajectory, self.actions, lambda done: progress("backward", done))
         finally:
             self.close()
@@ -93,35 +93,24 @@ class ReversibleRun:
 
 
 @dataclass
-class _ForwardCost:
-    """Callback for fields of the forward run, as a :class:`airshed.inverse.cost.Cost`."""
+class FieldsCost:
+    """The fields of some species at some times, as a :class:`airshed.inverse.cost.Cost` without a value.
+
+    on_fields  receives the fields of a time in the forward run
+    force      returns the gradient by them in the backward pass
+    """
 
     times: Sequence[float]
     species: Sequence[str]
-    show: See
+    on_fields: See = lambda number, fields: None
+    force: Force | None = None
     value: float = 0.0
 
     def see(self, seconds: float, fields: Fields) -> None:
         """See :class:`airshed.inverse.cost.Cost`."""
-        self.show(self.times.index(seconds), np.stack([fields(name) for name in self.species]))
-
-    def gradient(self, seconds: float) -> Mapping[str, Array]:
-        """Return nothing: it is not reversed."""
-        return {}
-
-
-@dataclass
-class _BackwardCost:
-    """Gradients for the backward pass, as a :class:`airshed.inverse.cost.Cost`."""
-
-    times: Sequence[float]
-    species: Sequence[str]
-    force: Force
-    value: float = 0.0
-
-    def see(self, seconds: float, fields: Fields) -> None:
-        """Do nothing: it only reverses."""
+        self.on_fields(self.times.index(seconds), np.stack([fields(name) for name in self.species]))
 
     def gradient(self, seconds: float) -> Mapping[str, Array]:
         """See :class:`airshed.inverse.cost.Cost`."""
+        assert self.force is not None
         return dict(zip(self.species, self.force(self.times.index(seconds)), strict=True))

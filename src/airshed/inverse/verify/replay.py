@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airshed.inverse.cost import Cost, time_at, times_of
+from airshed.inverse.cost import Cost, add_gradient, observe, time_at, times_of
 from airshed.inverse.reverse.derivatives import derivatives_of, observing, simulation_of
 from airshed.inverse.reverse.direction import Changes, Direction
 from airshed.inverse.reverse.executors import AdjointExecutor, ReplayExecutor, TangentExecutor
@@ -74,13 +74,11 @@ class Replay:
         """Return the derivative of the cost in a direction, by the tangent-linear model along the recorded levels."""
         recorded, tangent, self.cost = self.recording, self._tangent, self._make_cost()
         tangent.start(recorded.first, direction, recorded.members)
-        found = [(recorded.begin, self._area.whole(tangent.change))] if self._looks_at(recorded.begin) else []
-        self._see(recorded.begin, tangent.q)
+        found = [(recorded.begin, self._area.whole(tangent.change))] if self._see(recorded.begin, tangent.q) else []
         for record, level in zip(recorded.steps, recorded.levels[1:], strict=True):
             tangent.step(record)
             tangent.put_level(level)
-            self._see(record.end, tangent.q)
-            if self._looks_at(record.end):
+            if self._see(record.end, tangent.q):
                 found.append((record.end, self._area.whole(tangent.change)))
         return sum(change_of_cost(self.cost, time, change, self._names) for time, change in found)
 
@@ -151,21 +149,13 @@ class Replay:
             numbers={name: total(each) for name, each in read.numbers.items()}, fields=fields,
         )  # fmt: skip
 
-    def _looks_at(self, seconds: float) -> bool:
-        return time_at(self.cost.times, seconds) is not None
-
-    def _see(self, seconds: float, packed: AnyArray) -> None:
-        time = time_at(self.cost.times, seconds)
-        if time is not None:
-            index = self.recording.network.index
-            self.cost.see(time, lambda name: self._area.whole(packed[:, :, index(name)]))
+    def _see(self, seconds: float, packed: AnyArray) -> bool:
+        """Evaluate the cost, if a time of it is here; return whether it is."""
+        index = self.recording.network.index
+        return observe(self.cost, seconds, lambda name: self._area.whole(packed[:, :, index(name)]))
 
     def _add_cost(self, seconds: float, executor: AdjointExecutor) -> None:
-        time = time_at(self.cost.times, seconds)
-        if time is not None:
-            for name, values in self.cost.gradient(time).items():
-                number = self.recording.network.index(name)
-                executor.x[:, :, number] += self._area.own(values, padding="constant")
+        add_gradient(self.cost, seconds, self._area, self._names, executor.x)
 
     def close(self) -> None:
         """End threads."""
@@ -227,10 +217,8 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
     executor = derivatives.tangent(model.stepper.threads)
 
     def see(seconds: float) -> None:
-        time = None if cost is None else time_at(cost.times, seconds)
-        if cost is not None and time is not None:
-            cost.see(time, lambda name: model.subdomain.whole(model.value(name)))
-            found[time] = whole(executor.change)
+        if cost is not None and observe(cost, seconds, lambda name: model.subdomain.whole(model.value(name))):
+            found[seconds] = whole(executor.change)
 
     with closing(executor), observing(model, executor.step):
         executor.start(model.stepper.state, to, derivatives.members)
