@@ -89,7 +89,8 @@ def test_a_perturbed_beginning_confirms_it(folder: Path) -> None:
 def test_a_perturbed_rate_constant_confirms_it(folder: Path, found: xr.Dataset) -> None:
     at = {"lon": RECEPTOR["lon"], "lat": RECEPTOR["lat"]}
     grid = small(folder).make_grid()
-    row, column = (int(abs(getattr(grid, name) - at[name]).argmin()) for name in ("lat", "lon"))
+    distance = np.hypot(grid.lat - at["lat"], grid.lon - at["lon"])
+    row, column = np.unravel_index(distance.argmin(), distance.shape)
     with closing(changed_rates(folder)) as run:
         by_factor = central(lambda part: float(run({("rates", "R3"): 1.0 + part})["O3"][0, 0, row, column]), 1e-3)
     assert float(found.rate[list(found.reaction.values).index("R3")]) == pytest.approx(by_factor, rel=EXACT)

@@ -68,13 +68,13 @@ class Trajectory:
     def __init__(self, model: AirModel, folder: Path | None = None) -> None:
         section = model.case.adjoint
         self._model, self._single = model, section.rounding == "single"
+        self.derivatives = derivatives_of(model, share=True)
         with ExitStack() as stack:  # another rank may still remove its own part of the folder
             own = stack.enter_context(TemporaryDirectory(prefix="airshed-", dir=folder, ignore_cleanup_errors=True))
             self._stores = make_stores(section, Path(own), model.subdomain.ranks)
             for store in self._stores.values():
                 stack.callback(store.close)
             self._close = stack.pop_all()
-        self.derivatives = derivatives_of(model, share=True)
         self.begin = model.seconds
         self.ends: list[float] = []
         self.recomputed = 0
