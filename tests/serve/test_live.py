@@ -1,6 +1,7 @@
 """The WebSocket: hello, subscriptions, commands, events, and what a slow reader gets."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from airshed.models.air.model import AirModel
 from airshed.serve.client import Remote
 from airshed.serve.frames import Frame, frames
 from airshed.serve.server import Server
@@ -187,3 +189,52 @@ def test_a_command_that_cannot_be_is_answered_by_its_number_and_says_why(rotatio
         tell(socket, command={"kind": "step", "steps": -3}, id=71)
         problem = until(socket, "reply", 71)["problem"]
     assert problem["message"] == "command.step.steps: Input should be greater than or equal to 1"
+
+
+def callers() -> list[str]:
+    """Return the functions of the package that are being called, the outermost first."""
+    found, frame = [], sys._getframe(1)
+    while frame is not None:
+        if "/src/airshed/" in frame.f_code.co_filename:
+            found.append(frame.f_code.co_qualname)
+        frame = frame.f_back  # type: ignore[assignment]
+    return found[::-1]
+
+
+class Watched:
+    """A queue that records which functions put something into it."""
+
+    def __init__(self, queue: Any, calls: list[list[str]]) -> None:
+        self.queue, self.calls = queue, calls
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.queue, name)
+
+    def put(self, request: Any) -> None:
+        self.calls.append(callers())
+        self.queue.put(request)
+
+
+def test_a_setting_takes_seven_calls_from_the_socket_to_the_model(
+    rotation: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With three in the browser they are the ten of docs/serve.md; the value has the form of JSON until the model."""
+    puts: list[list[str]] = []
+    sets: list[tuple[list[str], object]] = []
+    plain = AirModel.set
+
+    def recorded(model: AirModel, name: str, value: object) -> None:
+        sets.append((callers(), value))
+        plain(model, name, value)
+
+    monkeypatch.setattr(rotation.engine, "_requests", Watched(rotation.engine._requests, puts))
+    monkeypatch.setattr(AirModel, "set", recorded)
+    with live(rotation) as socket:
+        tell(socket, command={"kind": "set", "changes": {"TRACER": "3 ppb", "TRACER2": 2e-9}}, id=1)
+        assert until(socket, "reply", 1)["ok"]
+    before = ["Server.listening", "Server._serve", "Server._serve.<locals>.serve"]
+    assert [each for each in puts[0] if each not in before] == ["Requests.command", "Engine.command"]
+    loop, *calls = sets[0][0][sets[0][0].index("Engine.run") :]
+    assert (loop, calls) == ("Engine.run", ["Engine._apply", "Host.give", "HostedSession.apply", "Simulation.set"])
+    assert [value for _, value in sets] == ["3 ppb", 2e-9]
+    assert len(rotation.engine.sessions["main"].log) >= 1
