@@ -188,7 +188,7 @@ class Component(GridFunctions):
             raise CaseError(f"{name} has {self._grid_of(name).size} values; {values.size} cannot be set")
         if values.dtype.kind not in "fiu":
             raise CaseError(f"{name} cannot be set to values of {values.dtype}; give numbers")
-        self.simulation[name] = values.reshape(shape) if shape else values.item()
+        self.simulation.set({name: values.reshape(shape) if shape else values.item()})
         self._renew_pointers()
 
     def set_value_at_indices(self, name: str, inds: Array, src: Array) -> None:

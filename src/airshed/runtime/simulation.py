@@ -12,13 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.every import INSTANT
 from airshed.core.files import noting_inputs
-from airshed.core.report import Report, Table
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.changes import (
@@ -26,22 +23,21 @@ from airshed.runtime.changes import (
     check_alike,
     check_same_state,
     check_settable,
-    field_values,
     is_number,
     numbers_of,
     settable_field,
     undone_on_error,
 )
-from airshed.runtime.clock import Clock, ProvisionalStep, due_in, outputs_due
+from airshed.runtime.clock import Clock, ProvisionalStep, Until, due_in, outputs_due, seconds_until
 from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
 from airshed.runtime.records import PLANNED, FolderUse, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.until import Until, seconds_until
 from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, one_thread, quick_turns
-from airshed.runtime.wall_time import waited_for_sums, wall_time
+from airshed.runtime.view import SimulationView
+from airshed.runtime.wall_time import waited_for_sums
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ class StepInfo:
 Observer = Callable[[StepInfo], object]
 
 
-class Simulation:
+class Simulation(SimulationView):
     """A simulation of a case, to be run as a whole, piece by piece, or step by step.
 
         sim = airshed.Simulation("cases/west-europe")
@@ -119,8 +115,13 @@ class Simulation:
         self._stack = ExitStack()
         self._records: RunRecords | None = None
         self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
+
+        def check(ranks: Communicator) -> None:  # before anything costly is done
+            if use is not None:
+                check_folder(self.case, use, ranks)
+
         with noting_inputs() as files:
-            built = self._built(given, named, use)
+            built = self._kind.build(self.case, self._everybody, check, *given, **named)
         self.input_files = frozenset(files)
         self._model: Model = built.model
         self.notices = list(built.notices)
@@ -141,15 +142,6 @@ class Simulation:
         )
         self._finalizer.atexit = False  # the system frees all then
 
-    def _built(self, given: tuple[Any, ...], named: dict[str, Any], use: FolderUse | None) -> Built:
-        """Return the model of the case; the folder is checked before anything costly is done."""
-
-        def check(ranks: Communicator) -> None:
-            if use is not None:
-                check_folder(self.case, use, ranks)
-
-        return self._kind.build(self.case, self._everybody, check, *given, **named)
-
     def _open_records(self, built: Built, use: FolderUse) -> list[float]:
         """Prepare the folder, or resume its run; return the ends of the steps that were planned there."""
         try:
@@ -165,22 +157,6 @@ class Simulation:
         except BaseException:
             self._model.close()
             raise
-
-    @property
-    def model(self) -> Any:
-        """The model itself, of the class that its kind has."""
-        return self._model
-
-    @property
-    def seconds(self) -> float:
-        """Simulated time [s] since the start of the case; negative in the spin-up."""
-        return self._model.seconds
-
-    @property
-    def time(self) -> np.datetime64:
-        """Simulated time, UTC."""
-        moment: np.datetime64 = self.case.start + np.timedelta64(round(self.seconds * 1e3), "ms")
-        return moment
 
     @by_one_thread
     def step(self, most: int = 1) -> StepInfo:
@@ -203,10 +179,11 @@ class Simulation:
         a batch of several steps takes less time than single steps. Their ends and bits are the same. At the end of the
         case the output file is written.
         """
-        target, most = self._target(until), self._batch(observer, stride)
+        target = seconds_until(until, self.case.start, self.seconds, self.end)
+        most = self._batch(observer, stride)
         try:
             with raising_together(self._everybody), quick_turns():
-                most = self._agreed(most)
+                most = -int(self._model.domain.greatest(-most))  # the smallest: some ranks may have no observer
                 stopped = self._stops()
                 while not stopped and target - self.seconds > INSTANT:
                     info = self._steps(target, most)
@@ -237,10 +214,6 @@ class Simulation:
         batch = self._model.pace.batch
         return batch if observer is None else min(batch, stride)
 
-    def _agreed(self, most: int) -> int:
-        """The batch that all ranks make: the smallest that any rank wants, as some ranks may have no observer."""
-        return -int(self._model.domain.greatest(-most))
-
     @by_one_thread
     def next_step(self) -> float:
         """The length [s] of the next step, or what is left of it where the state is shown within one.
@@ -251,51 +224,6 @@ class Simulation:
             self._check_ahead()
             (end,) = self._clock.next_steps(inf, 1)
             return end - self.seconds
-
-    @property
-    def has_map(self) -> bool:
-        """Whether its cells have latitudes and longitudes, so that `airshed plot` can draw them."""
-        return {"lat", "lon"} <= {each.name for each in self._model.domain.axes.coordinates}
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the fields."""
-        return iter(self._model.fields)
-
-    def __contains__(self, name: object) -> bool:
-        """Return whether there is a field of this name."""
-        return name in self._model.fields
-
-    def __repr__(self) -> str:
-        sizes = dict(reversed(list(self._model.domain.axes.sizes.items())))
-        cells = f"{' x '.join(map(str, sizes.values()))} cells ({' x '.join(sizes)})" if sizes else "no space"
-        return f"<Simulation {self.case.title!r}: {cells}, at {self.time}>"
-
-    @by_one_thread
-    def __getitem__(self, name: str) -> "xr.DataArray":
-        """A field with its unit and coordinates, of the whole domain, such as a species [mol/mol] on (level, lat, lon).
-
-        With several ranks all of them call this.
-        """
-        import xarray as xr
-
-        values = self.values(name)
-        (spec,) = self._model.fields.select([name], where="field")
-        there = [each for each in self._model.domain.axes.coordinates if set(each.dims) <= set(spec.dims)]
-        return xr.DataArray(
-            values,
-            dims=spec.dims,
-            name=name,
-            attrs={"units": spec.unit, "long_name": spec.text},
-            coords={each.name: (each.dims, each.values, each.attributes) for each in there} | {"time": self.time},
-        )
-
-    @by_one_thread
-    def values(self, name: str) -> np.ndarray[Any, Any]:
-        """The values alone of a field of the whole domain, as a copy. With several ranks all of them call this."""
-        self._check_open()
-        (spec,) = self._model.fields.select([name], where="field")
-        domain, here = self._model.domain, field_values(self._model.view(name))
-        return np.array(domain.whole(here) if set(domain.axes.divided) <= set(spec.dims) else here)
 
     def __setitem__(self, name: str, value: object) -> None:
         """Change a settable field, such as a number of a process, from the next step on; all ranks set it alike.
@@ -415,25 +343,6 @@ class Simulation:
         return other
 
     @by_one_thread
-    def budget(self) -> "xr.Dataset":
-        """What came in, went out and stays, as the model of the case counts it; raises CaseError for one without.
-
-        Air: what each process did to each species and to the families of nitrogen and sulphur since the start [mol].
-        Variables: inflow, outflow, emitted, deposited, chemistry, clipped, change, residual; dimension: species.
-        """
-        self._check_open()
-        if self._kind.budget is None:
-            raise CaseError(f"the model {self.case.model} keeps no budget")
-        return self._kind.budget(self._model)
-
-    @by_one_thread
-    def summary(self, *, brief: bool = False) -> Report:
-        """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
-        self._check_open()
-        report = self._model.summary(brief=brief)
-        return replace(report, tables=[*report.tables, self._timing()])
-
-    @by_one_thread
     def close(self) -> None:
         """End threads and close files; an unfinished run can be resumed from here. All ranks call this, once.
 
@@ -464,10 +373,6 @@ class Simulation:
             self.close()
         else:
             self._free()
-
-    def _check_open(self) -> None:
-        if self._closed or self._in_step:
-            raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
     def _check_ahead(self) -> None:
         """Refuse a step beyond the end of the case."""
@@ -530,11 +435,6 @@ class Simulation:
                 raise
             raise DataError(f"{error}; then resume the run") from None
 
-    def _timing(self) -> Table:
-        if self._records is not None:
-            self._written = self._records.written()
-        return wall_time(self._model, self.wall, self._sums, self._written)
-
     def _finish_records(self) -> None:
         """Write the results; of a run that is not at its end they are shorter, and it can go on."""
         if self._records is None:
@@ -556,9 +456,6 @@ class Simulation:
             began = time.perf_counter()
             work(self._records)
             self.wall["output and restarts"] += time.perf_counter() - began
-
-    def _target(self, until: Until) -> float:
-        return seconds_until(until, self.case.start, self.seconds, self.end)
 
 
 def _case_of(case: RunCase | str | Path, *, allow_code: bool) -> RunCase:
