@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from airshed.models.pasture.forms import saturation_pressure as saturation
 from airshed.models.pasture.weather.calendar import day_of_year
 from airshed.models.pasture.weather.checks import extraterrestrial
-from airshed.models.pasture.weather.station import UNITS, Column, Station, day_saturation, saturation
+from airshed.models.pasture.weather.station import UNITS, Column, Station
 
 
 def plausible(days: int = 1096, first: str = "2018-01-01", **changes) -> Station:
@@ -48,5 +49,5 @@ def without_days(station: Station, *days: int) -> Station:
 
 def deficit(station: Station) -> np.ndarray:
     """Return the true deficit of a station's vapour pressure."""
-    air = day_saturation(station["max_temperature"], station["min_temperature"])
+    air = 0.75 * saturation(station["max_temperature"]) + 0.25 * saturation(station["min_temperature"])
     return air - station["vapour_pressure"]

@@ -233,14 +233,14 @@ def test_what_cannot_be_declared_is_told(folder, text, message):
 def test_years_are_asked_for(folder):
     assert recipe_of(folder, years="2018-2019").last == "2019-12-31"
     assert recipe_of(folder, years="2018").first == "2018-01-01"
-    assert recipe_of(folder, asked={"seed": 7}).seed == 7
+    assert recipe_of(folder, given={"seed": 7}).seed == 7
     assert recipe_of(folder).spacing == 0.2
     with pytest.raises(DataError, match="are no years such as"):
         recipe_of(folder, years="18-19")
     with pytest.raises(DataError, match="the first is after the last"):
         recipe_of(folder, years="2019-2018")
     with pytest.raises(DataError, match="spacing"):
-        recipe_of(folder, asked={"spacing": 50.0})
+        recipe_of(folder, given={"spacing": 50.0})
     assert recipe_of(folder / "nowhere") == Recipe()
 
 

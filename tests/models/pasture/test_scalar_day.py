@@ -96,7 +96,7 @@ class World:
         made = pasture._pasture(self.random)
         return strange(
             self.random, made, root_depth=0.0, root_uptake=(0.0,) * 4, full_green_water=0.0,
-            nitrogen_no_growth=pasture.nitrogen_full_growth, nitrogen_reset=late[0], summer_end=late[1],
+            nitrogen_no_growth=made.nitrogen_full_growth, nitrogen_reset=late[0], summer_end=late[1],
         )  # fmt: skip
 
     def days(self, first: str) -> dict[str, np.ndarray]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from airshed.models.pasture.forms import saturation_pressure as saturation
 from airshed.models.pasture.weather.checks import RULES, check, extraterrestrial, without_missing
-from airshed.models.pasture.weather.station import humidity_evidence, pressure_from_deficit, saturation
+from airshed.models.pasture.weather.station import humidity_evidence, pressure_from_deficit
 
 from .stations import deficit, plausible, with_values, without_days
 

@@ -82,8 +82,10 @@ class BoxForcing(GivenNames):
             self._check(name, value, t)
         if self._processes.acting:
             values |= self._acted(values, t, clock)
-        for name in AIR_GASES if "M" in values else ():
-            self._check_part(name, values, t)
+        for name in (each for each in AIR_GASES if each in values and "M" in values):
+            if (more := values[name] > values["M"] * _ROUND_OFF).any():
+                first = t[int(np.nonzero(more)[1][0])] if more.shape[1] > 1 else t[0]
+                raise CaseError(f"{self.key(name)} is more than all air at t = {first:g} s; it is a part of M")
         self._check_rates(values, t, (self._first + np.arange(self.cells, dtype=np.float64))[chosen])
         return values
 
@@ -218,12 +220,6 @@ class BoxForcing(GivenNames):
             f"{least:g} to {most:g} {unit}" if unit and 0.0 < value[cell, first] < np.inf else f"finite and {wanted}"
         )
         raise CaseError(f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be {wanted}")
-
-    def _check_part(self, name: str, values: Mapping[str, Array], times: Array) -> None:
-        """Refuse a gas of which there is more than of all air."""
-        if name in values and (more := values[name] > values["M"] * _ROUND_OFF).any():
-            first = times[int(np.nonzero(more)[1][0])] if more.shape[1] > 1 else times[0]
-            raise CaseError(f"{self.key(name)} is more than all air at t = {first:g} s; it is a part of M")
 
     def _refuse_more_than_air(self, densities: Array, air: Array) -> None:
         more = densities > air * _ROUND_OFF

@@ -34,15 +34,12 @@ _LARGEST_GROWTH: Final = 2.0  # of a step over the one before; the two-step form
 
 def compile_box(forcing: BoxForcing, precision: Literal["double", "single"]) -> StepKernel:
     """Return the kernel of boxes, whose species with a loss rate have it as one to the ground."""
-    losses = (_loss(forcing.deposited),) if forcing.deposited else ()
-    return backend().compile_mechanism(forcing.network, 1, precision, operators=losses)
-
-
-def _loss(species: Sequence[int]) -> Operator:
-    """The loss of some species by conductances [mol/s]."""
+    # The loss of species by conductances [mol/s].
     rate = trace(lambda deposition, air: deposition / air).outputs
     fields = (OperatorField("deposition", "ground", species=True),)
-    return Operator("dry_deposition", "loss", rate, tuple(species), fields, ground=True, term="deposited")
+    loss = Operator("dry_deposition", "loss", rate, tuple(forcing.deposited), fields, ground=True, term="deposited")
+    losses = (loss,) if forcing.deposited else ()
+    return backend().compile_mechanism(forcing.network, 1, precision, operators=losses)
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,11 @@ class GaussSeidelCells:
         length = given.end.at - given.begin
         grows = self._previous is None or length > _LARGEST_GROWTH * self._previous
         weights = two_step_weights(length, None if grows else self._previous)
-        record = self._recorded(given.at, weights) if self.records else None
+        record = None
+        if self.records:
+            q = self.mixing_ratios()
+            older, self._older = q if self._older is None else self._older, q
+            record = GaussSeidelStep(given.at, weights, older, q)
         sums = self._stepper.step(weights, self._packed.transport, self._packed.column)
         # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
         if not np.isfinite(sums[_CLIPPED]).all():
@@ -171,11 +172,6 @@ class GaussSeidelCells:
     def close(self) -> None:
         """End the threads."""
         self._stepper.close()
-
-    def _recorded(self, at: float, weights: StageWeights) -> GaussSeidelStep:
-        q = self.mixing_ratios()
-        older, self._older = q if self._older is None else self._older, q
-        return GaussSeidelStep(at, weights, older, q)
 
     def _set_mixing_ratios(self, q: Array) -> None:
         state = self._stepper.state

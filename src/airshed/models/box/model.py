@@ -80,7 +80,9 @@ class BoxModel(PlainModel):
         super().__init__()
         _refuse_own_names(network)
         self.many = states is not None and not states.single
-        self.domain = Domain.even(_axes(states.cells if states and self.many else 0), ranks)
+        boxes = np.arange(float(states.cells if states and self.many else 0))
+        axis = Coordinate("cell", boxes, {"units": "1", "long_name": "box"})
+        self.domain = Domain.even(Axes((axis,), divided=("cell",)) if len(boxes) else Axes(), ranks)
         states = states.part(*self.domain.box.ends[0]) if states and self.many else states
         self.processes = processes_in_box(conditions, network, allow_code=allow_code)
         self.forcing = BoxForcing(conditions, self.processes.network, states, self.processes)
@@ -88,16 +90,7 @@ class BoxModel(PlainModel):
         self.conditions, self._units_note = _without_units(conditions, self.forcing)
         self.source = states.source if states else "states"
         self._states_note = [states.last] if states and states.last else []
-        self._set_events()
-        self.cells, self.compile_seconds = self._make_cells(threads)
-        self.pace = Pace(self.cells.batch)
-        solver = conditions.solver.method
-        self.program = Program("box", method(solver).order if solver in METHODS else 2, (cells(0, 1),))
-        self.records: list[list[Any]] | None = None
-        self.fields = FieldRegistry(self._specs())
-        self._shown: dict[str, Array] = {}
-
-    def _set_events(self) -> None:
+        # Times since the start at which steps end; the last one is the end of the case in any rounding.
         time = self.conditions.time
         self.begin = Event(time.start.value, output=True)
         self.events = events(self.conditions, self.forcing.corners)
@@ -105,6 +98,13 @@ class BoxModel(PlainModel):
         self._times = [event.at - self.begin.at for event in self.events]
         if self._times:
             self._times[-1] = time.length.value
+        self.cells, self.compile_seconds = self._make_cells(threads)
+        self.pace = Pace(self.cells.batch)
+        solver = conditions.solver.method
+        self.program = Program("box", method(solver).order if solver in METHODS else 2, (cells(0, 1),))
+        self.records: list[list[Any]] | None = None
+        self.fields = FieldRegistry(self._specs())
+        self._shown: dict[str, Array] = {}
 
     def _make_cells(self, threads: int) -> tuple[RosenbrockCells | GaussSeidelCells, float]:
         """Return the cells of the chosen method, and the wall time of compiling their code."""
@@ -139,7 +139,7 @@ class BoxModel(PlainModel):
 
     def next_change(self) -> float:
         """The time of the next event."""
-        number = self._next_event()
+        number = bisect_right(self._times, self.seconds + self._tolerance)
         return self._times[number] if number < len(self._times) else inf
 
     def longest_step(self, until: float) -> float:
@@ -171,9 +171,6 @@ class BoxModel(PlainModel):
         if number < len(self._times) and abs(self._times[number] - seconds) <= self._tolerance:
             return self.events[number]
         return Event(self.begin.at + seconds)
-
-    def _next_event(self) -> int:
-        return bisect_right(self._times, self.seconds + self._tolerance)
 
     def record(self) -> None:
         """Make records of steps from now on, for adjoints; raises CaseError where there are none."""
@@ -283,13 +280,6 @@ class BoxModel(PlainModel):
     def close(self) -> None:
         """End the threads."""
         self.cells.close()
-
-
-def _axes(count: int) -> Axes:
-    """Return the dimension of many boxes, which ranks divide; none for one box."""
-    if not count:
-        return Axes()
-    return Axes((Coordinate("cell", np.arange(float(count)), {"units": "1", "long_name": "box"}),), divided=("cell",))
 
 
 def _refuse_own_names(network: ReactionNetwork) -> None:

@@ -82,7 +82,10 @@ class GivenNames:
         self, conditions: BoxConditions, network: ReactionNetwork, states: CellStates | None = None,
         processes: BoxProcesses | None = None,
     ) -> None:  # fmt: skip
-        self.network = _without_given_rates(network, conditions.rates)
+        # Rates for which the side file has formulas, but the conditions too, are open again.
+        given = {name.casefold() for name in conditions.rates}
+        bindings = {name: value for name, value in network.bindings.items() if name.casefold() not in given}
+        self.network = network if len(bindings) == len(network.bindings) else replace(network, bindings=bindings)
         self._processes = processes or BoxProcesses(network)
         self.cells = states.cells if states else 1
         self._first = states.first if states else 0
@@ -121,7 +124,7 @@ class GivenNames:
 
     @property
     def by_mechanism(self) -> tuple[str, ...]:
-        """Species that there are some of at the start because the mechanism's file says so, and nothing else does."""
+        """Species whose value at the start is that of the mechanism's file, above 0."""
         given = {*self.initial, *(self._states.species if self._states else ())}
         own = {name.casefold(): value for name, value in self.network.initial.items()}
         names = enumerate(self.network.names)
@@ -270,7 +273,11 @@ class GivenNames:
         roots = {INPUTS.get(name, name) for name in self.needed}
         roots |= {each.name for each in self.network.parameters} - called | {name for name in given if " " not in name}
         sources = {name for name in given if " " in name}
-        needs.check([*sorted(roots), *sorted(sources)], self._initial_names())
+        # Initial values and tolerances that are a part of air need its density.
+        units = [value.unit for value in self.initial.values()]
+        units += [unit for _, unit in (self._states.species.values() if self._states else ())]
+        units.append(self._conditions.solver.absolute_tolerance.unit)
+        needs.check([*sorted(roots), *sorted(sources)], ["M"] if "mol/mol" in units else [])
         for each in self._processes.acting:
             needs.check(sorted(each.needs), whose=each.name)
         self._values = {name: each for name, each in self._values.items() if needs.settled(name)}
@@ -283,13 +290,6 @@ class GivenNames:
             times = (day * SECONDS_PER_DAY + 3600.0 * hour for day in days for hour in (SUNRISE, SUNSET))
             corners.update(time for time in times if start < time < end)  # the light of KPP's day is not smooth there
         self.corners = sorted(corners)
-
-    def _initial_names(self) -> list[str]:
-        """Return what initial values and tolerances need: the density of air where one of them is a part of it."""
-        units = [value.unit for value in self.initial.values()]
-        units += [unit for _, unit in (self._states.species.values() if self._states else ())]
-        units.append(self._conditions.solver.absolute_tolerance.unit)
-        return ["M"] if "mol/mol" in units else []
 
 
 def _in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: Mapping[str, tuple[str, ...]]) -> Value:
@@ -304,13 +304,6 @@ def _in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: M
     if bare and (parameter is None or not parameter.unit):
         return value
     return value_of(value, units, where=key)
-
-
-def _without_given_rates(network: ReactionNetwork, rates: Iterable[str]) -> ReactionNetwork:
-    """Return the network with those rates open again for which its side file has formulas, but conditions too."""
-    given = {name.casefold() for name in rates}
-    bindings = {name: value for name, value in network.bindings.items() if name.casefold() not in given}
-    return network if len(bindings) == len(network.bindings) else replace(network, bindings=bindings)
 
 
 def _by_species(section: str, values: Mapping[str, Value], network: ReactionNetwork) -> dict[int, Value]:
@@ -355,15 +348,19 @@ class Needs:
         if missing:
             whose = whose or f"mechanism {self._network.name!r}"
             heading = f"{whose} needs what the conditions do not give:"
-            lines = _lines(list(dict.fromkeys(missing)))
-            listed = f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines])
-            raise CaseError(listed + self._zeros())
 
-    def _zeros(self) -> str:
-        """Return a remark on initial values 0 of the air, which do not count."""
-        zero = [name for name, value in self._network.initial.items() if name.upper() in AIR_GASES and not value]
-        listed = ", ".join(zero)
-        return f"\n(the initial value 0 of {listed} in the mechanism's file counts as none)" if zero else ""
+            # What to give, a line each; names below one heading share a line.
+            missing = list(dict.fromkeys(missing))
+            heads = [head for head in dict.fromkeys(head for head, _ in missing) if head]
+            grouped = [f"{each}: {', '.join(name for head, name in missing if head == each)}" for each in heads]
+            lines = sorted(name for head, name in missing if not head) + grouped
+            listed = f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines])
+
+            # Initial values 0 of the air do not count.
+            initial = self._network.initial.items()
+            zero = ", ".join(name for name, value in initial if name.upper() in AIR_GASES and not value)
+            listed += f"\n(the initial value 0 of {zero} in the mechanism's file counts as none)" if zero else ""
+            raise CaseError(listed)
 
     def _missing(self, name: str, formula: Formula | None, above: set[str]) -> Iterable[tuple[str, Formula | None]]:
         """Yield names without a value, and the formula that has them; circles are errors of the evaluation."""
@@ -385,10 +382,3 @@ class Needs:
         unit = self._units.get(name, ("",))[0]
         quoted = name if name.replace("_", "").isalnum() else f'"{name}"'
         return f"{'fixed' if fixed else 'rates'}{f' in {unit}' if unit else ''}", quoted
-
-
-def _lines(missing: list[tuple[str, str]]) -> list[str]:
-    """Return what to give, a line each, and names that stand below one heading on one."""
-    headings = [heading for heading in dict.fromkeys(heading for heading, _ in missing) if heading]
-    grouped = [f"{each}: {', '.join(name for heading, name in missing if heading == each)}" for each in headings]
-    return sorted(name for heading, name in missing if not heading) + grouped

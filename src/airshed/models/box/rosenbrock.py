@@ -402,7 +402,7 @@ class _Cutter:
 
 
 def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:
-    """Return whether all series are good, (cell, interval) with one cell where that says it all."""
+    """Return whether all series are good, (cell, interval) with one cell where it is the same for all."""
     good = np.ones((1, intervals), bool)
     for row in {id(row): row for row in rows}.values():
         good = good & row.good()

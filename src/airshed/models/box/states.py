@@ -33,7 +33,7 @@ class CellStates:
     values   what goes before the conditions in each cell, T [K], p [Pa], humidity [1], M, H2O [molecules/cm3],
              parameters of the mechanism: name -> (values (cell,), unit)
     source   the file that they are from, for messages
-    last     for states at the last time of a time series, as a run writes it, what to say of it; else empty
+    last     for states at the last time of a time series, as a run writes it, a remark on it; else empty
     single   whether that is the series of one box, which has no dimension `cell`
     first    the number of the first cell, for messages
     """
@@ -93,7 +93,7 @@ def states_of(dataset: "xr.Dataset", network: ReactionNetwork, source: str = "st
 def _last_rows(
     columns: Mapping[str, tuple[str | None, Array]], source: str
 ) -> tuple[Mapping[str, tuple[str | None, Array]], str, bool]:
-    """Return the rows of the last time where there is a column `time`, what to say of it, and whether they are one box.
+    """Return the rows of the last time where there is a column `time`, a remark on it, and whether they are one box.
 
     Raises DataError where a cell stands twice at that time.
     """

@@ -98,7 +98,7 @@ class ReceptorSection(PointReceptorSection):
 
 
 class _FixedCase(RunCase):
-    """Everything that a run of the pasture model needs to know."""
+    """All settings of a run of the pasture model."""
 
     own_before = "output"
     fixed_settings = (*RunCase.fixed_settings, "inputs", "precision", "adjoint", "receptor")

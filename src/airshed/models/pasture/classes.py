@@ -215,7 +215,7 @@ class _Classes:
         return np.array([getattr(each, name) for each in self.classes], np.float64)[self.of_cell]
 
     def layered(self, name: str, otherwise: float = 0.0) -> Array:
-        """Numbers of the layers (..., layer), and a number for those of which the class says nothing."""
+        """Numbers of the layers (..., layer), and a number for those that the class does not have."""
         table = np.full((len(self.classes), len(LAYERS)), otherwise)
         for row, each in zip(table, self.classes, strict=True):
             values = getattr(each, name) or ()

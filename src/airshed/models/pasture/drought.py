@@ -15,7 +15,7 @@ DROUGHT: Final = "drought_percentile"
 """The name of the field."""
 
 LEAST_YEARS: Final = 3
-"""Years on a day without which a percentile says nothing."""
+"""Least number of years with a day for a percentile."""
 
 _OF: Final = "standing_dry_matter"
 Array = npt.NDArray[Any]

@@ -99,7 +99,7 @@ SOIL: Final = (
     _field("diffusivity_slope", "1", "Its exponent for the water above 15 bar"),
     _field("albedo", "1", "Albedo of bare soil"),
 )
-"""What a soil has besides its layers."""
+"""Properties of a soil that are not those of its layers."""
 
 PASTURE: Final = (
     _field("transpiration_yield", "kg ha-1", "Green dry matter that transpires half of pan evaporation (p045)"),
@@ -126,7 +126,7 @@ PASTURE: Final = (
     _field("height_per_yield", "mm ha kg-1", "Height of the sward by its dry matter (p096 / 100)"),
     _field("basal_area_efficiency", "kg ha-1 mm-1", "Basal area by evapotranspiration of summer (p288)"),
 )
-"""What a pasture has besides its roots."""
+"""Properties of a pasture that are not those of its roots."""
 
 _PARAMETERS: Final = (
     _layered("thickness", "mm", "Thickness"),

@@ -78,7 +78,7 @@ class PastureModel(PointModel):
         return ((day // self._block_days + 1) * self._block_days - self._first_day) * DAY
 
     def summary(self, *, brief: bool = False) -> Report:
-        """Balances of water and dry matter, means over the land, and what its input says of itself."""
+        """Balances of water and dry matter, means over the land, and the sources of its inputs."""
         return summary(self, self._area, brief=brief)
 
     def close(self) -> None:

@@ -123,7 +123,7 @@ class _FixedPoint(Section):
 
 
 PointCase: Any = create_model("PointCase", __base__=_FixedPoint, **sections_of(PROCESSES))
-"""All that a run at a station needs to know but its weather."""
+"""All settings of a run at a station; its weather is a file of its own."""
 
 
 def read_point(path: Path, overrides: Sequence[str] = ()) -> Any:
@@ -276,7 +276,7 @@ register("station", ModelKind(StationRun, _build))
 
 
 def as_declared(case: Any, station: Station) -> Station:
-    """Return the weather with its column of humidity as a case declares it, whatever its label says."""
+    """Return the weather with its column of humidity as a case declares it, whatever its label."""
     return station.with_humidity(_COLUMNS[case.humidity.given])
 
 

@@ -1,9 +1,9 @@
 """Weather of some days and cells, where it comes from, and how it is stored.
 
 Stored weather is whole numbers, of which value = scale * number + offset.
-Rain of a day is in two bytes; all other weather is in one byte for each week, as the model feels it less. Scales are
-those that the first pasture server of Queensland must have had (Rezny 1994, ETH research report 94-10, section 3.1: two
-bytes and one byte; the scales themselves are inferred).
+Rain of a day is in two bytes; all other weather is in one byte for each week, since it has less effect on the model.
+Scales are those that the first pasture server of Queensland must have had (Rezny 1994, ETH research report 94-10,
+section 3.1: two bytes and one byte; the scales themselves are inferred).
 """
 
 from collections.abc import Mapping, Sequence

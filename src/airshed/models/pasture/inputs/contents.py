@@ -32,7 +32,7 @@ class Inputs:
     soils, pastures  classes as plain values, by name
     maps       soil_class, pasture_class (cells,) counted from 0, tree_basal_area (cells,) [m2 ha-1]
     initial    the state at the start by the names of its fields (cells,); what is not among them is as usual
-    attributes what results must say: title, source, license, and what is synthetic
+    attributes what results must state: title, source, license, and what is synthetic
     source     of the weather; None for inputs whose weather is not yet written
     where      the folder, for messages
     Raises DataError for maps and states of another number of cells, and for classes that do not exist.

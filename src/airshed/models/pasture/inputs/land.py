@@ -1,6 +1,6 @@
 """The land of inputs by the name of a region: its cells, their distance from the coast, gradients, and synthetic maps.
 
-Where no station says, weather changes with latitude and with the distance d from the coast:
+Between stations weather changes with latitude and with the distance d from the coast:
 
     reference = at the coast at 25 S + north (latitude + 25) + inland (1 - exp(-d / 200 km))
     rain      = 200 + 450 exp(-d / 600 km) + 700 exp(-d / 60 km)                                 [mm a year]

@@ -15,7 +15,7 @@ Weather of cells between stations follows from theirs by inverse distance and st
     value(cell) = sum_s w_s value_s reference(cell) / reference_s        or, for temperatures,
     value(cell) = reference(cell) + sum_s w_s (value_s - reference_s)    w_s ~ (distance^2 + 20 km^2)^(-3/2)
 
-over the stations that have a value on that day, or in that week: stations that do not know theirs are left out.
+over the stations that have a value on that day, or in that week: stations without one are left out.
 """
 
 import tomllib
@@ -94,16 +94,16 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def recipe_of(
-    folder: Path, declare: Path | None = None, asked: Mapping[str, object] | None = None, years: str | None = None
+    folder: Path, declare: Path | None = None, given: Mapping[str, object] | None = None, years: str | None = None
 ) -> Recipe:
-    """Return what is declared of the stations in a folder, with what is asked for in its place.
+    """Return what is declared of the stations in a folder, with what is given in its place.
 
-    declare  a file, unless the folder's own;  asked  settings;  years  such as "1957-2002" or "1996"
+    declare  a file, unless the folder's own;  given  settings;  years  such as "1957-2002" or "1996"
     raises   DataError for what cannot be
     """
     path = declare or folder / RECIPE
     found = read_recipe(path) if declare or path.is_file() else Recipe()
-    changes = {**(asked or {}), **({} if years is None else _span(years))}
+    changes = {**(given or {}), **({} if years is None else _span(years))}
     try:
         return Recipe.model_validate({**found.to_dict(), **changes})
     except ValidationError as error:
@@ -146,10 +146,10 @@ def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> Prepared:
 
 def _attributes(recipe: Recipe, stations: list[Station]) -> dict[str, str]:
     entries = {Path(each.where).name: recipe.stations.get(Path(each.where).name, StationEntry()) for each in stations}
-    told = [f"{name}: {entry.source} ({entry.license})" for name, entry in entries.items()]
+    sources = [f"{name}: {entry.source} ({entry.license})" for name, entry in entries.items()]
     return {
         "title": f"Inputs of the pasture model: {recipe.area}, {recipe.spacing:g} degree",
-        "source": f"Weather of {counted(len(stations), 'station')}: {'; '.join(told)}",
+        "source": f"Weather of {counted(len(stations), 'station')}: {'; '.join(sources)}",
         "license": "; ".join(sorted({entry.license for entry in entries.values()})),
         "synthetic": f"{land.MAP_TEXT.format(seed=recipe.seed)} {land.GRADIENT_TEXT}",
     }
@@ -163,7 +163,7 @@ def _stations(folder: Path, recipe: Recipe) -> tuple[list[Station], list[Finding
     missing = sorted(set(recipe.stations) - set(files))
     if missing:
         raise DataError(f"{folder} has no file {missing[0]}, which its stations name")
-    stations, findings, span = [], [], _asked(recipe)
+    stations, findings, span = [], [], _days_given(recipe)
     for name, path in files.items():
         entry = recipe.stations.get(name, StationEntry())
         if entry.use:
@@ -196,8 +196,8 @@ def _with_pressure(station: Station) -> Station:
     return replace(station, columns=columns)
 
 
-def _asked(recipe: Recipe) -> tuple[np.datetime64, np.datetime64]:
-    """Return the first and the last day that are asked for; what is not asked for is before or after all days."""
+def _days_given(recipe: Recipe) -> tuple[np.datetime64, np.datetime64]:
+    """Return the first and the last day of a recipe; a day that it does not give is before or after all days."""
     try:
         return np.datetime64(recipe.first or "0001-01-01", "D"), np.datetime64(recipe.last or "9999-12-31", "D")
     except ValueError:
@@ -205,8 +205,8 @@ def _asked(recipe: Recipe) -> tuple[np.datetime64, np.datetime64]:
 
 
 def _calendar(stations: list[Station], recipe: Recipe) -> Calendar:
-    """Return the days for which stations have all weather; raises DataError where more were asked for."""
-    common, (first, last) = common_calendar(stations), _asked(recipe)
+    """Return the days for which stations have all weather; raises DataError where the recipe has more."""
+    common, (first, last) = common_calendar(stations), _days_given(recipe)
     if (recipe.first and first < common.first) or (recipe.last and last > common.last):
         raise DataError(f"stations have all weather from {common.first} to {common.last}, not from {first} to {last}")
     return common
@@ -220,8 +220,8 @@ _SMOOTH: Final = 20.0  # [km], within which a station is not preferred to anothe
 class StationWeather(WeatherSource):
     """The weather of packed cells from stations; see `WeatherSource`.
 
-    stations  with vapour pressure, NaN where they do not know a value
-    Raises DataError for a day on which no station knows a field.
+    stations  with vapour pressure, NaN where they have no value
+    Raises DataError for a day on which no station has a field.
     """
 
     block_days = 64
@@ -299,7 +299,7 @@ def _weights(places: Array, grid: LandGrid) -> Array:
 def _mean(values: Array, weights: Array) -> Array:
     """Weighted means (rows, cells) of the values (rows, stations) that are known.
 
-    Stations are added one after the other, so that a cell's bits do not depend on how many cells are asked for.
+    Stations are added one after the other, so that a cell's bits do not depend on how many cells are requested.
     """
     known = np.isfinite(values)
     patterns, of_row = np.unique(known, axis=0, return_inverse=True)
@@ -352,13 +352,10 @@ def report(prepared: Prepared, written: Written | None) -> Report:
     columns = ("station", "lat", "lon", "first", "last", "rain [mm/year]", "humidity")
     tables = [Table("Stations", columns, stations)]
     if prepared.findings:
-        found = [(each.kind, each.rule, _told(each)) for each in prepared.findings]
-        tables.append(Table("Found in their weather", ("kind", "rule", "what"), found))
+        unknown = ["; taken as not known" if each.missing else "" for each in prepared.findings]
+        rows = [(each.kind, each.rule, each.text + end) for each, end in zip(prepared.findings, unknown, strict=True)]
+        tables.append(Table("Found in their weather", ("kind", "rule", "what"), rows))
     return Report("Inputs of the pasture model", tables, facts)
-
-
-def _told(finding: Finding) -> str:
-    return f"{finding.text}; taken as not known" if finding.missing else finding.text
 
 
 def _row(station: Station) -> tuple[str | float | None, ...]:

@@ -143,8 +143,24 @@ def new_store(path: Path, inputs: Inputs, *, layout: Layout = "land", replace: b
         part.mkdir()
         try:
             yield Store(part, inputs, layout)
-            _seal(part)
-            _publish(part, path)
+
+            # The manifest of all files, and everything on the disk.
+            files = sorted(each for each in part.rglob("*") if each.is_file())
+            entries = {
+                str(each.relative_to(part)): {"bytes": each.stat().st_size, "sha256": _checksum(each)} for each in files
+            }
+            text = json.dumps({"format": FORMAT, "files": entries}, indent=1)
+            (part / MANIFEST).write_text(text, encoding="utf-8")
+            for each in [*files, part / MANIFEST, *(each for each in part.rglob("*") if each.is_dir()), part]:
+                sync(each)
+
+            # The folder takes its place.
+            old = part_path(path)
+            if path.exists():
+                os.replace(path, old)
+            os.replace(part, path)
+            sync(path.parent)
+            shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -227,11 +243,10 @@ class StoredWeather(WeatherSource):
     def _read(self, name: str, rows: tuple[int, int], cells: tuple[int, int]) -> AnyArray:
         with _reading(self.path, f"{name}, days or weeks {rows[0]} to {rows[1] - 1}"):
             if not self._full:
-                packed: AnyArray = self._arrays[name][slice(*rows), slice(*cells)]
-                return packed
+                return np.asarray(self._arrays[name][slice(*rows), slice(*cells)])
             index, width = self._grid.index[slice(*cells)], len(self._grid.lon)
             south, north = int(index[0]) // width, int(index[-1]) // width + 1
-            values: AnyArray = self._arrays[name][slice(*rows), south:north]
+            values = np.asarray(self._arrays[name][slice(*rows), south:north])
             return values.reshape(len(values), -1)[:, index - south * width]
 
 
@@ -265,8 +280,7 @@ def open_store(path: Path) -> Inputs:
 
 def _array(path: Path, group: Any, name: str) -> AnyArray:
     with _reading(path, name):
-        values: AnyArray = group[name][...]
-        return values
+        return np.asarray(group[name][...])
 
 
 @contextmanager
@@ -314,27 +328,6 @@ def check_contents(path: Path) -> None:
     for name, entry in check_folder(path)["files"].items():
         if _checksum(path / name) != entry["sha256"]:
             raise DataError(f"{path / name} is not as it was written; {_PREPARE}")
-
-
-def _seal(folder: Path) -> None:
-    """Write the manifest of all files, and bring everything to the disk."""
-    files = sorted(each for each in folder.rglob("*") if each.is_file())
-    entries = {
-        str(each.relative_to(folder)): {"bytes": each.stat().st_size, "sha256": _checksum(each)} for each in files
-    }
-    text = json.dumps({"format": FORMAT, "files": entries}, indent=1)
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    for each in [*files, folder / MANIFEST, *(each for each in folder.rglob("*") if each.is_dir()), folder]:
-        sync(each)
-
-
-def _publish(part: Path, path: Path) -> None:
-    old = part_path(path)
-    if path.exists():
-        os.replace(path, old)
-    os.replace(part, path)
-    sync(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _is_empty(path: Path) -> bool:

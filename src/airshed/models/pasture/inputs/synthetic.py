@@ -6,10 +6,10 @@ A day of a cell is wet with the probability p, and then has rain of exponentiall
     log p = log p0 + season (cos of the year) + weather (two waves of a few days, about 1000 km long)
 
 All other weather is by the week, from the same waves: warm, bright and dry where they make no rain. Means are those of
-`gradients`. It is no weather of any year, and says so: for trials of speed and size, not for results.
+`land`. It is no weather of any year, and states so: for trials of speed and size, not for results.
 
 Random numbers are drawn for tiles of cells and blocks of days, each by a generator of its own, so that what a cell
-has does not depend on what else is asked for.
+has does not depend on what else is requested.
 """
 
 from functools import cached_property
@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid.land import LandGrid
+from airshed.models.pasture.forms import saturation_pressure
 from airshed.models.pasture.inputs import land
 from airshed.models.pasture.inputs.block import Block, WeatherSource
 from airshed.models.pasture.inputs.contents import Inputs
 from airshed.models.pasture.weather.calendar import Calendar
-from airshed.models.pasture.weather.station import saturation
 
 Single = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]
@@ -104,9 +104,11 @@ class SyntheticWeather(WeatherSource):
         for name, swing in _SWING.items():
             far = np.maximum(south_of_tropics, 0.3).astype(np.float32) * np.float32(swing)
             values = self._means[name][cells].astype(np.float32) + season * far
-            fields[name] = np.maximum(values + np.float32(_WAVE[name]) * wave, np.float32(_least(name)))
+            fields[name] = np.maximum(
+                values + np.float32(_WAVE[name]) * wave, np.float32(-30.0 if name.endswith("temperature") else 0.5)
+            )
         share = np.clip(0.85 - 0.004 * north, 0.6, 0.95).astype(np.float32)
-        fields["vapour_pressure"] = (saturation(fields["min_temperature"]) * share).astype(np.float32)
+        fields["vapour_pressure"] = (saturation_pressure(fields["min_temperature"]) * share).astype(np.float32)
         return fields
 
     @cached_property
@@ -158,7 +160,3 @@ def synthetic_inputs(area: str, spacing: float, calendar: Calendar, seed: int = 
         grid, calendar, weather.names, **land.synthetic_land(grid, seed), attributes=attributes,
         source=weather, where="synthetic inputs",
     )  # fmt: skip
-
-
-def _least(name: str) -> float:
-    return -30.0 if name.endswith("temperature") else 0.5

@@ -1,4 +1,4 @@
-"""How dry the air of the day is: its vapour pressure below saturation, from what the weather says."""
+"""Deficit of vapour pressure of a day, from the humidity that its weather has."""
 
 from airshed.core.errors import FormulaError
 from airshed.formula import maximum
@@ -30,7 +30,7 @@ class Humidity(Process, section="humidity", order=10):
 
     @update("saturation_deficit")
     def dries(given, pressure, deficit, warmest, coldest):
-        """As the case says that humidity is given."""
+        """By the humidity that the case declares."""
         if given == "temperature":
             return saturation_pressure(warmest) - saturation_pressure(coldest)
         if given == "deficit":

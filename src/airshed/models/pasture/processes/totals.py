@@ -13,7 +13,7 @@ class Balance(Process, section="balance", order=900):
     rain = weather("rain", "mm")
 
     def is_on(self) -> bool:
-        """Whether sums are kept."""
+        """Whether sums are computed."""
         return bool(self.on)
 
     @update(*(spec.name for spec in TOTALS[:6]))

@@ -1,6 +1,6 @@
-"""What looks wrong with the weather of a station: each finding names the station, the day and the value.
+"""Checks of the weather of a station: each finding names the station, the day and the value.
 
-An error is what cannot be weather; a warning is what may be, and is told with the evidence. A rule looks at what a
+An error is what cannot be weather; a warning is what may be, with the evidence. A rule checks the columns that a
 station has: a column that is not there is found by whoever needs it.
 """
 
@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from airshed.core.text import counted
 from airshed.models.pasture.fields import WEATHER
+from airshed.models.pasture.forms import saturation_pressure
 from airshed.models.pasture.weather.calendar import day_of_year
-from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Array, Station, humidity_evidence, saturation
+from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Array, Station, humidity_evidence
 
 Mask = npt.NDArray[np.bool_]
 RANGES: Final = {spec.name: spec.valid for spec in WEATHER if spec.name in UNITS and spec.valid is not None}
@@ -46,14 +47,14 @@ class Finding:
 
 
 def check(station: Station) -> list[Finding]:
-    """Return what looks wrong with the weather of a station, errors first."""
+    """Return findings on the weather of a station, errors first."""
     notes = [Finding("warning", "place", f"{station.where}: {note}") for note in station.notes]
     found = [*notes, *(each for rule in RULES for each in rule(station))]
     return sorted(found, key=lambda each: each.kind)
 
 
 def without_missing(station: Station, findings: list[Finding]) -> Station:
-    """Return the weather with NaN for all values that findings say are not known."""
+    """Return the weather with NaN for all values that are not known by the findings."""
     columns = dict(station.columns)
     for each in findings:
         if each.missing and each.days is not None:
@@ -109,7 +110,7 @@ def possible(station: Station) -> Iterator[Finding]:
                 station, "error", "impossible value", "radiation", beyond, "is more than the sun gives there"
             )
     if {"vapour_pressure", "max_temperature"} <= set(station):
-        limit = _SUPERSATURATED * saturation(np.clip(station["max_temperature"], -40.0, 60.0))
+        limit = _SUPERSATURATED * saturation_pressure(np.clip(station["max_temperature"], -40.0, 60.0))
         beyond = station["vapour_pressure"] > limit
         beyond &= station["vapour_pressure"] <= RANGES["vapour_pressure"][1]
         if beyond.any():

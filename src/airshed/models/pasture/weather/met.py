@@ -1,7 +1,7 @@
 """Reads `.met` files, the daily weather of a station as APSIM and SILO write it.
 
     [weather.met.weather]                       sections, in which there may be constants
-    !station name = ROMA AIRPORT                a comment; SILO tells the station in one
+    !station name = ROMA AIRPORT                a comment; SILO gives the station in one
     latitude = -26.55  (DECIMAL DEGREES)        name = value (unit) ! comment
     year  day radn  maxt   mint  rain  evap    vp   code
      ()   () (MJ/m^2) (oC)  (oC)  (mm)  (mm) (hPa)     ()
@@ -46,7 +46,7 @@ def read_met(path: Path | str, humidity: Humidity = "as_labelled") -> Station:
 
     humidity  what the column vp or vpd is, see `Station.with_humidity`
     raises    DataError, with the line, for what is no such file: no header, rows of another length, values that are no
-              numbers, days that no year has. Values are taken as they are: `checks` looks what is wrong with them.
+              numbers, days that no year has. Values are taken as they are: `checks` finds what is wrong with them.
     """
     path = Path(path)
     head, rows = _parts(path, _text(path))
@@ -132,7 +132,7 @@ def _parts(path: Path, text: str) -> tuple[_Head, _Rows]:
 
 
 def _read_head(head: _Head, number: int, line: str, words: list[str]) -> None:
-    """Take over what a line before the data tells."""
+    """Read a line before the data."""
     folded = [word.casefold() for word in words]
     key, equals, value = line.partition("=")
     if {"year", "day"} <= set(folded):

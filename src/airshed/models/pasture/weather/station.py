@@ -1,4 +1,9 @@
-"""The daily weather of one station, by the names that the pasture model has for it."""
+"""The daily weather of one station, by the names that the pasture model has for it, its location and its humidity.
+
+    deficit = max(0, 0.75 es(maxt) + 0.25 es(mint) - pressure)        [hPa]
+
+Source: the weights of the day are those of GRASP.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,6 +15,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import DataError
 from airshed.core.text import quoted, suggestion
+from airshed.models.pasture.forms import saturation_pressure
 
 Array = npt.NDArray[np.float64]
 Dates = npt.NDArray[np.datetime64]
@@ -26,6 +32,9 @@ UNITS: Final[Mapping[str, str]] = {
 """Weather of a day and its unit; water and energy are those of the whole day."""
 
 HUMIDITY: Final = ("vapour_pressure", "vapour_pressure_deficit")
+_LEAST_DAYS: Final = 60
+_WET: Final = 1.0  # [mm], rain of a day that counts as wet
+
 Humidity = Literal["as_labelled", "vapour_pressure", "vapour_pressure_deficit", "none"]
 """What a station's column of humidity is: as its label says, one of the two whatever the label says, or not to use."""
 
@@ -44,8 +53,8 @@ class Station(Mapping[str, Array]):
     """Weather of a station: a mapping of names, see `UNITS`, to values (days,).
 
     where      the file, for messages
-    latitude, longitude  [degrees]; None where the file tells none
-    dates      (days,), datetime64[D], as the file has them: in order and without a gap only where checks say so
+    latitude, longitude  [degrees]; None where the file has none
+    dates      (days,), datetime64[D], as the file has them: in order and without a gap only where checks find no fault
     notes      what the reader decided, for warnings
     """
 
@@ -87,7 +96,7 @@ class Station(Mapping[str, Array]):
     def with_humidity(self, humidity: Humidity) -> "Station":
         """Return the same weather with its column of humidity as declared; raises DataError where there is none.
 
-        Files label vapour pressure as deficit, and the two cannot be told apart day by day: a case declares it.
+        Files label vapour pressure as deficit, and the two cannot be distinguished day by day: a case declares it.
         """
         if humidity == "as_labelled":
             return self
@@ -155,29 +164,15 @@ def _of_minutes(number: float) -> float:
     return (whole + (abs(number) - whole) / 0.6) * (-1.0 if number < 0.0 else 1.0)
 
 
-_LEAST_DAYS: Final = 60
-_WET: Final = 1.0
-"""Rain [mm] of a day that counts as wet."""
-
-
-def saturation(temperature: Array) -> Array:
-    """Return the vapour pressure over water [hPa] at a temperature [degC]."""
-    return np.asarray(6.1078 * np.exp(17.269 * temperature / (237.3 + temperature)))
-
-
-def day_saturation(maximum: Array, minimum: Array) -> Array:
-    """Return the mean saturation vapour pressure of a day [hPa] from its temperatures [degC]."""
-    return np.asarray(0.75 * saturation(maximum) + 0.25 * saturation(minimum))
-
-
 def pressure_from_deficit(deficit: Array, maximum: Array, minimum: Array) -> Array:
     """Return the vapour pressure [hPa] of which a deficit [hPa] is one, in the temperatures of the day [degC]."""
-    return np.maximum(day_saturation(maximum, minimum) - deficit, 0.0)
+    saturated = 0.75 * saturation_pressure(maximum) + 0.25 * saturation_pressure(minimum)
+    return np.asarray(np.maximum(saturated - deficit, 0.0))
 
 
 @dataclass(frozen=True)
 class HumidityEvidence:
-    """What tells a vapour pressure from a deficit.
+    """Evidence that a column holds vapour pressure, or its deficit.
 
     with_pressure, with_deficit  correlation with es(mint), and with 0.75 (es(maxt) - es(mint))
     wet, dry                     means of wet and of dry days [hPa], each month of the year with the same weight
@@ -205,7 +200,7 @@ class HumidityEvidence:
 
 
 def humidity_evidence(station: Station, name: str) -> HumidityEvidence | None:
-    """Return what a column of humidity looks like; None where too few days tell.
+    """Return the evidence on a column of humidity; None for too few days.
 
     Air near the ground cools in the night to about its dew point, so that a pressure follows es(mint). Rain makes the
     air moist: within a month a pressure is larger on wet days than on dry ones, and a deficit is smaller.
@@ -223,8 +218,8 @@ def humidity_evidence(station: Station, name: str) -> HumidityEvidence | None:
     means = _by_month(station.dates[known].astype("datetime64[M]").astype(int) % 12, rain > _WET, values)
     if means is None or not values.std():
         return None
-    night = saturation(minimum)
-    correlations = (np.corrcoef(values, each)[0, 1] for each in (night, saturation(maximum) - night))
+    night = saturation_pressure(minimum)
+    correlations = (np.corrcoef(values, each)[0, 1] for each in (night, saturation_pressure(maximum) - night))
     return HumidityEvidence(*(float(each) for each in (*correlations, *means)))
 
 
