@@ -17,7 +17,6 @@ from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
 from airshed.models.air.boundary.field import LateralBoundary
 from airshed.models.air.weather import Meteorology, MetState
-from airshed.models.air.weather.series import ReadInTime
 from airshed.process.processes import Processes
 from airshed.process.vertical import outflow_rate, upward_air_flux
 
@@ -175,7 +174,7 @@ class Forcing:
 
     def _take(self, intervals: range) -> None:
         """Let the weather of intervals be at hand, and of the hours in them; of two, to the hour after the first."""
-        if intervals == self._taken or not isinstance(self.meteorology, ReadInTime):
+        if intervals == self._taken or not hasattr(self.meteorology, "take"):
             return
         self._taken = intervals
         ends = [self._times[min(index, len(self._times) - 1)] for index in (intervals[0], intervals[0] + 1)]

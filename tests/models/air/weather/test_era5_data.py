@@ -90,10 +90,10 @@ def test_what_no_process_asks_for_is_not_read(files: list[Path]) -> None:
     data = Era5Data.of(open_era5(files), GRID, START, LENGTH, None)
     assert "clwc" not in data.instants(0)
     met = Era5Meteorology(data, GRID, START, length=LENGTH)
-    assert met.at(0.0).names == always()
+    assert set(met.at(0.0).names) == set(always())
     assert met.provenance["clwc"] == "in the files, not used"
     asked = Era5Meteorology(open_era5(files), GRID, START, length=LENGTH, extra=of_use("optional"))
-    assert asked.at(0.0).names == (*always(), "cloud_water")
+    assert set(asked.at(0.0).names) == {*always(), "cloud_water"}
     assert asked.provenance["cloud_water"] == "read: clwc from clwc.nc (no unit told, taken as kg kg-1)"
     assert asked.provenance["updraught_mass_flux"] == "none given"
 

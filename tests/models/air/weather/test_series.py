@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import DataError
+from airshed.grid import Grid
 from airshed.models.air.weather import MetState, RepeatedDay, interpolate
 from airshed.models.air.weather.era5_times import ForcingTimes
-from airshed.models.air.weather.series import InstantCache, state_at
+from airshed.models.air.weather.fields import of_use
+from airshed.models.air.weather.placement import Area
+from airshed.models.air.weather.series import CheckedSeries, state_at
 from airshed.models.air.weather.state import always
+
+GRID = Grid.regular((0, 2), (48, 49), 0.5, [20.0, 100.0])
 
 
 def state(value: float, obukhov: float = 100.0) -> MetState:
@@ -56,17 +61,17 @@ def test_states_at_the_instants_are_exact_and_held_outside() -> None:
     assert ramp.at(1e9).temperature[0, 0] == 86400.0
 
 
-def test_the_cache_builds_each_instant_once_and_forgets_the_oldest() -> None:
+def test_the_newest_three_instants_are_kept() -> None:
     built: list[int] = []
 
     def build(index: int) -> MetState:
         built.append(index)
-        return state(float(index))
+        return MetState(**{each.name: np.full(each.shape(GRID), float(index)) for each in of_use("state")})
 
-    cache = InstantCache(build, keep=2)
-    for index in (0, 1, 0, 1, 2, 1, 0):
-        assert cache(index).temperature[0, 0] == index
-    assert built == [0, 1, 2, 0]
+    series = CheckedSeries(tuple(map(float, range(5))), Area.of(GRID, None), build, {})
+    for index in (0, 1, 2, 0, 3, 2, 0):
+        assert series.at(float(index)).temperature[0, 0, 0] == index
+    assert built == [0, 1, 2, 3, 0]
 
 
 def test_a_repeated_day_is_the_same_day_before_the_start() -> None:

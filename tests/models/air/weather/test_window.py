@@ -88,7 +88,7 @@ def test_a_window_of_what_a_user_gives(window: Window) -> None:
 
 def test_a_state_that_does_not_fit_the_whole_grid_is_refused() -> None:
     other = Grid.regular((0, 4), (48, 51), 0.25, [20.0, 100.0, 500.0, 2000.0])
-    with pytest.raises(DataError, match="air_density has shape"):
+    with pytest.raises(DataError, match="temperature has shape"):
         WindowOf(Given(), Window(0, 2, 0, 2), other).at(0.0)
 
 

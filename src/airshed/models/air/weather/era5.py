@@ -1,6 +1,6 @@
 """Meteorology from ERA5 fields on model or pressure levels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -26,6 +26,8 @@ from airshed.models.air.weather.placement import Area, Points
 from airshed.models.air.weather.series import CheckedSeries, around
 
 Array = NDArray[np.float64]
+Given = Mapping[str, Array]
+"""Fields of an instant at the data's points, by their names in ERA5."""
 
 _ACCUMULATION = 3600.0
 _WATER = 1000.0
@@ -36,7 +38,7 @@ class Era5Meteorology(CheckedSeries):
 
     ``dataset`` is that of ``read_era5``, or of ``open_era5``, of which it reads an instant when it is asked for, or
     what ``open_part`` opened for the same grid, start, length and window. Of an instant that is taken in time (see
-    ``ReadInTime``), a thread has read the data before.
+    ``Wrapped.take``), a thread has read the data before.
 
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
     last instant is held. ``land_fraction`` (nlat, nlon) of the whole grid tells land from sea; without it the file's
@@ -67,7 +69,7 @@ class Era5Meteorology(CheckedSeries):
         super().__init__(times, area, self._diagnosis.state, data.head.provenance)
 
     def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times at hand; see ``ReadInTime``.
+        """Have the states at some times at hand; see :meth:`airshed.models.air.weather.series.Wrapped.take`.
 
         Data that tells no depth of the boundary layer needs the heat of all instants before: where the run did not come
         by them, they are read one by one.
@@ -96,156 +98,115 @@ class Era5Columns:
     def __init__(self, data: Era5Data, area: Area, start: np.datetime64, land: Array | None) -> None:
         """``land`` is the land fraction of the whole grid's cells; None: all is land."""
         head = data.head
-        self._grid, self._points = area.grid, Points(head.lat, head.lon, area)
-        self._start = start.astype("datetime64[ns]")
-        self._times, self._levels, self._on_model_levels = head.period.times, head.levels, head.on_model_levels
-        self._fields, self._instants, self._extra = head.names, data.instants, head.extra
+        self._grid, self._points, self._head = area.grid, Points(head.lat, head.lon, area), head
+        self._start, self._instants = start.astype("datetime64[ns]"), data.instants
         self._land_at_points = self._points.from_cells(np.ones(area.whole.shape[1:]) if land is None else land)
         self._air_mass = None if head.air_mass is None else self._points.of(head.air_mass)
 
     def instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
-        columns = self._columns(index)
+        given = {name: np.asarray(values, np.float64) for name, values in self._instants(index).items()}
+        cells, extra = self._points.cells, self._head.extra
+
+        def surface(name: str) -> Array | None:
+            return cells(given[name]) if name in given else None
+
+        # Means over the layers of the model.
+        columns = self._columns(given, index)
         means = layer_means(columns, self._grid.layer_faces)
-        face_pressure = self._points.cells(means.face_pressure)
-        water_vapour = np.maximum(self._points.cells(means.water_vapour), 0.0)
+        face_pressure, water_vapour = cells(means.face_pressure), np.maximum(cells(means.water_vapour), 0.0)
         density = atmosphere.hydrostatic_density(face_pressure, water_vapour, self._grid.thickness)
-        layer_temperature = self._points.cells(means.temperature)
+        temperature = cells(means.temperature)
+
+        # Total cloud cover, given or of the levels.
+        cloud = surface("tcc")
+        if cloud is None and "cc" in given:
+            cloud = cells(total_cover(above_ground(columns.pressure, columns.surface_pressure, given["cc"])))
         return Instant(
             eastward_wind=self._points.wind_through_x_faces(means.east, means.north),
             northward_wind=self._points.wind_through_y_faces(means.east, means.north),
-            temperature=layer_temperature,
-            pressure=density * GAS_CONSTANT * layer_temperature,
+            temperature=temperature,
+            pressure=density * GAS_CONSTANT * temperature,
             water_vapour=water_vapour,
-            surface_pressure=self._points.cells(columns.surface_pressure),
-            temperature_is_read="t" in self._fields or "z" in self._fields,
+            surface_pressure=cells(columns.surface_pressure),
+            temperature_is_read="t" in given or "z" in given,
             air_density=density,
-            surface_temperature=self._surface("t2m", index),
-            wind_speed_10m=self._wind_speed(index),
-            cloud_cover=self._cloud(index, columns),
-            friction_velocity=self._surface("zust", index),
-            boundary_layer_height=self._surface("blh", index),
-            precipitation=self._rate("tp", index, _WATER),
-            evaporation=self._rate("e", index, -_WATER),
-            shortwave=self._rate("ssrd", index, 1.0),
-            sensible_heat=self._rate("sshf", index, -1.0),
-            extra={
-                **{name: self._points.cells(values) for name, values in means.extra.items()},
-                **{
-                    each.name: self._points.cells(self._raw(name, index))
-                    for each, name in self._extra
-                    if each.place == "surface"
-                },
-            },
+            surface_temperature=surface("t2m"),
+            wind_speed_10m=cells(np.hypot(given["u10"], given["v10"])) if {"u10", "v10"} <= given.keys() else None,
+            cloud_cover=cloud,
+            friction_velocity=surface("zust"),
+            boundary_layer_height=surface("blh"),
+            precipitation=self._rate(given, "tp", _WATER),
+            evaporation=self._rate(given, "e", -_WATER),
+            shortwave=self._rate(given, "ssrd", 1.0),
+            sensible_heat=self._rate(given, "sshf", -1.0),
+            extra={name: cells(values) for name, values in means.extra.items()}
+            | {each.name: cells(given[name]) for each, name in extra if each.place == "surface"},
         )
 
-    def _raw(self, name: str, index: int) -> Array:
-        """Return a field of an instant at the data's points."""
-        return np.asarray(self._instants(index)[name], dtype=np.float64)
-
-    def _surface(self, name: str, index: int) -> Array | None:
-        """Return a surface field of an instant in the model's cells, None where the data lacks it."""
-        return self._points.cells(self._raw(name, index)) if name in self._fields else None
-
-    def _wind_speed(self, index: int) -> Array | None:
-        """Return the wind speed at 10 m in the model's cells [m/s]."""
-        if not {"u10", "v10"} <= self._fields:
-            return None
-        return self._points.cells(np.hypot(self._raw("u10", index), self._raw("v10", index)))
-
-    def _rate(self, name: str, index: int, factor: float) -> Array | None:
+    def _rate(self, given: Given, name: str, factor: float) -> Array | None:
         """Return the rate of a quantity that ERA5 accumulates over the hour before each time.
 
         Between two hours of data it is the mean of the hour before and the hour after.
         """
-        if name not in self._fields:
+        if name not in given:
             return None
-        hours = self._raw(name, index)
+        hours = given[name]
         hour = hours[0] if len(hours) == 1 else 0.5 * (hours[0] + hours[1])
         rate = self._points.cells(hour) * (factor / _ACCUMULATION)
         return np.maximum(rate, 0.0) if name in ("tp", "ssrd") else rate
 
-    def _cloud(self, index: int, columns: Columns) -> Array | None:
-        """Return the total cloud cover that the data gives, directly or as fractions of levels."""
-        if "tcc" in self._fields:
-            return self._surface("tcc", index)
-        if "cc" in self._fields:
-            layers = above_ground(columns.pressure, columns.surface_pressure, self._raw("cc", index))
-            return self._points.cells(total_cover(layers))
-        return None
-
-    def _columns(self, index: int) -> Columns:
+    def _columns(self, given: Given, index: int) -> Columns:
         """Return the levels of an instant at the data's points."""
-        shape = (self._levels.size, self._points.lat.size, self._points.lon.size)
-        surface_pressure = self._given_surface_pressure(index)
-        if self._on_model_levels:
+        levels, on_model_levels = self._head.levels, self._head.on_model_levels
+        when = self._start + np.timedelta64(round(self._head.period.times[index] * 1e9), "ns")
+        surface_pressure = given["sp"] if "sp" in given else np.exp(given["lnsp"]) if "lnsp" in given else None
+
+        # Pressure of levels, and of the ground: at its height, which is sea level where the data does not have it.
+        if on_model_levels:
             assert surface_pressure is not None
-            pressure = full_level_pressure(self._levels, surface_pressure)
+            pressure = full_level_pressure(levels, surface_pressure)
         else:
-            pressure = np.broadcast_to(self._levels[:, None, None].astype(np.float64), shape)
-        geopotential = None if self._on_model_levels or "z" not in self._fields else self._raw("z", index)
+            pressure = np.broadcast_to(levels[:, None, None].astype(np.float64), given["u"].shape)
+        geopotential = None if on_model_levels else given.get("z")
         if surface_pressure is None:
             assert geopotential is not None
-            surface_pressure = self._pressure_of_ground(index, pressure, geopotential)
-        vapour = self._vapour(index, pressure, surface_pressure)
+            ground = given["zs"] / GRAVITY if "zs" in given else np.zeros(pressure.shape[1:])
+            dry = thickness_temperature(pressure, geopotential, np.zeros(pressure.shape))
+            surface_pressure = pressure_of_height(pressure, geopotential / GRAVITY, dry, ground)
+
+        # The wind at 10 m holds at the ground where the lowest level lies higher.
+        low_wind = None if on_model_levels or not {"u10", "v10"} <= given.keys() else (given["u10"], given["v10"])
+        vapour = self._vapour(given, when, pressure, surface_pressure)
+        temperature = given.get("t")
+        if temperature is None:
+            temperature = self._temperature(given, when, pressure, surface_pressure, vapour, geopotential)
+        extra = {each.name: given[name] for each, name in self._head.extra if each.place == "cells"}
         return Columns(
-            pressure=pressure,
-            surface_pressure=surface_pressure,
-            east=self._raw("u", index),
-            north=self._raw("v", index),
-            water_vapour=vapour,
-            temperature=self._temperature(index, pressure, surface_pressure, vapour, geopotential),
-            geopotential=geopotential,
-            ground_wind=self._ground_wind(index),
-            extra={each.name: self._raw(name, index) for each, name in self._extra if each.place == "cells"},
+            pressure, surface_pressure, given["u"], given["v"], vapour, temperature, geopotential, low_wind, extra
         )
 
-    def _given_surface_pressure(self, index: int) -> Array | None:
-        """Return the surface pressure [Pa] of the data."""
-        if "sp" in self._fields:
-            return self._raw("sp", index)
-        return np.asarray(np.exp(self._raw("lnsp", index))) if "lnsp" in self._fields else None
-
-    def _pressure_of_ground(self, index: int, pressure: Array, geopotential: Array) -> Array:
-        """Return the pressure [Pa] at the height of the ground, which is sea level where the data does not say."""
-        ground = self._raw("zs", index) / GRAVITY if "zs" in self._fields else np.zeros(pressure.shape[1:])
-        dry = thickness_temperature(pressure, geopotential, np.zeros(pressure.shape))
-        return pressure_of_height(pressure, geopotential / GRAVITY, dry, ground)
-
-    def _vapour(self, index: int, pressure: Array, surface_pressure: Array) -> Array:
+    def _vapour(self, given: Given, when: np.datetime64, pressure: Array, surface_pressure: Array) -> Array:
         """Return water vapour [mol/mol] of the data, or at the standard relative humidity."""
-        if "q" in self._fields:
-            return atmosphere.mole_fraction(np.maximum(self._raw("q", index), 0.0))
-        if "t" in self._fields:
-            given = self._raw("t", index)
-        else:
-            sea_level = atmosphere.sea_level_temperature(self._when(index), self._points.lat)[:, None]
-            given = atmosphere.standard_lapse(sea_level, pressure)
-        return atmosphere.standard_water_vapour(pressure, given, surface_pressure)
+        if "q" in given:
+            return atmosphere.mole_fraction(np.maximum(given["q"], 0.0))
+        temperature = given.get("t")
+        if temperature is None:
+            sea_level = atmosphere.sea_level_temperature(when, self._points.lat)[:, None]
+            temperature = atmosphere.standard_lapse(sea_level, pressure)
+        return atmosphere.standard_water_vapour(pressure, temperature, surface_pressure)
 
     def _temperature(
-        self, index: int, pressure: Array, surface_pressure: Array, vapour: Array, geopotential: Array | None
-    ) -> Array:
-        """Return the temperature [K] of the data, of its geopotential, or from date, latitude, hour and humidity."""
-        if "t" in self._fields:
-            return self._raw("t", index)
+        self, given: Given, when: np.datetime64, pressure: Array, surface_pressure: Array, vapour: Array,
+        geopotential: Array | None,
+    ) -> Array:  # fmt: skip
+        """Return the temperature [K] of the geopotential, or from date, latitude, hour and humidity."""
         if geopotential is not None:
             return thickness_temperature(pressure, geopotential, vapour)
         assert self._air_mass is not None
-        when = self._when(index)
         sea_level = np.maximum(atmosphere.sea_level_temperature(when, self._points.lat)[:, None], self._air_mass)
-        if "t2m" in self._fields:
-            near_ground = self._raw("t2m", index) - atmosphere.standard_lapse(sea_level, surface_pressure)
+        if "t2m" in given:
+            near_ground = given["t2m"] - atmosphere.standard_lapse(sea_level, surface_pressure)
         else:
             near_ground = atmosphere.diurnal_wave(when, self._points.lat, self._points.lon, self._land_at_points)
         return atmosphere.temperature_profile(pressure, surface_pressure, sea_level, near_ground, vapour)
-
-    def _ground_wind(self, index: int) -> tuple[Array, Array] | None:
-        """Return the wind at 10 m, where the lowest level lies higher than that."""
-        if self._on_model_levels or not {"u10", "v10"} <= self._fields:
-            return None
-        return self._raw("u10", index), self._raw("v10", index)
-
-    def _when(self, index: int) -> np.datetime64:
-        """Return the time of an instant, UTC."""
-        return np.datetime64(self._start + np.timedelta64(round(self._times[index] * 1e9), "ns"))

@@ -41,39 +41,30 @@ def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:
     dataset  ERA5 as ``read_era5`` reads it, around the whole grid; 0 everywhere where it has no humidity or pressure
     sources  the places in the data of the instants that count, each once
     """
-    lat, lon = (np.asarray(dataset[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
-    estimates = np.zeros((lat.size, lon.size))
+
+    def at(name: str, place: int) -> xr.DataArray:
+        return dataset[name].isel(time=place) if "time" in dataset[name].dims else dataset[name]
+
+    lat, lon = (np.asarray(dataset[name].values, np.float64) for name in ("latitude", "longitude"))
+    estimates, places = np.zeros((lat.size, lon.size)), list(dict.fromkeys(sources))
     if "q" not in dataset or not {"sp", "lnsp"} & set(dataset):
         return estimates
-    places = list(dict.fromkeys(sources))
     for place in places:
-        pressure = surface_pressure(dataset, place)
-        near_ground = atmosphere.mole_fraction(np.maximum(_lowest_humidity(dataset, place, pressure), 1e-7))
+        # Pressure at the ground and humidity of the lowest level above it.
+        if "sp" in dataset:
+            pressure = np.asarray(at("sp", place).values, np.float64)
+        else:
+            pressure = np.exp(np.asarray(at("lnsp", place).values, np.float64))
+        on_model_levels, humidity = dataset.attrs["level_kind"] == "model", at("q", place)
+        # single precision, as the columns are kept: archives hold no more
+        single = (humidity.isel(level=[0]) if on_model_levels else humidity).values.astype(np.float32)
+        values = single.astype(np.float64)
+        if not on_model_levels:
+            levels = np.asarray(dataset["level"].values, np.float64)[:, None, None]
+            values = above_ground(np.broadcast_to(levels, values.shape), pressure, values)
+        near_ground = atmosphere.mole_fraction(np.maximum(values[0], 1e-7))
         estimates += atmosphere.temperature_of_humidity(near_ground, pressure) / len(places)
     return atmosphere.fit_plane(estimates, lat, lon)
-
-
-def _at(dataset: xr.Dataset, name: str, place: int) -> xr.DataArray:
-    field = dataset[name]
-    return field.isel(time=place) if "time" in field.dims else field
-
-
-def surface_pressure(dataset: xr.Dataset, place: int) -> Array:
-    """Return the surface pressure [Pa] of an instant."""
-    if "sp" in dataset:
-        return np.asarray(_at(dataset, "sp", place).values, dtype=np.float64)
-    return np.exp(np.asarray(_at(dataset, "lnsp", place).values, dtype=np.float64))
-
-
-def _lowest_humidity(dataset: xr.Dataset, place: int, pressure: Array) -> Array:
-    """Return the specific humidity of the lowest level above ground."""
-    humidity = _at(dataset, "q", place)
-    if dataset.attrs["level_kind"] == "model":
-        # single precision, as the columns are kept: archives hold no more
-        return np.asarray(humidity.isel(level=0).values.astype(np.float32), dtype=np.float64)
-    values = np.asarray(humidity.values.astype(np.float32), dtype=np.float64)
-    levels = np.asarray(dataset["level"].values, dtype=np.float64)[:, None, None]
-    return np.asarray(above_ground(np.broadcast_to(levels, values.shape), pressure, values)[0])
 
 
 _LOWEST: Final = 800e2
@@ -109,24 +100,6 @@ class Era5Head:
     extra: tuple[tuple[WeatherField, str], ...] = ()
     sums: Mapping[str, Begins] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, around: xr.Dataset, grid: Grid, period: ForcingTimes, extra: Sequence[WeatherField] = ()) -> "Era5Head":
-        """Return what the data around a grid tells; without temperature the humidity of all instants is looked at."""
-        lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
-        sums = growing_sums(around, period.source[0])
-        return cls(
-            period, lat, lon, np.asarray(around["level"].values), around.attrs["level_kind"] == "model",
-            frozenset(map(str, around.data_vars)) - {"lsm"}, _land_of(around, grid),
-            None if "t" in around else humidity_plane(around, period.source),
-            era5_provenance(around, period.held, extra, lambda name: sum_provenance(sums, name)),
-            tuple(
-                (each, name)
-                for each in extra
-                for name in each.era5
-                if each.place in ("cells", "surface") and name in around
-            ), sums,
-        )  # fmt: skip
-
     @property
     def needs_heat(self) -> bool:
         """Whether the depth of the boundary layer comes from the heat that the ground gave since the morning."""
@@ -153,8 +126,7 @@ class Era5Data:
 
         raises  DataError where the data does not cover the grid or the time, or lacks what heights need
         """
-        around, period = _around(_without_others(dataset, extra), grid, start, length)
-        head = Era5Head.of(around, grid, period, extra)
+        around, head = _around(dataset, grid, start, length, extra)
         return cls(head, _own(around, head, grid, window, Alone(), dataset.close))
 
 
@@ -182,11 +154,15 @@ def open_part(
     raises  DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
     """
     windows, ranks = reading.windows, reading.ranks
-    sends = reading.strategy == "root" and ranks.size > 1
-    opened = None
+    sends, opened = reading.strategy == "root" and ranks.size > 1, None
     with together(ranks):
         if not sends or ranks.rank == 0:
-            opened = _open(files, grid, start, length, extra)
+            dataset = open_era5(files)
+            try:
+                opened = (*_around(dataset, grid, start, length, extra), dataset.close)
+            except BaseException:
+                dataset.close()
+                raise
     if not sends:
         assert opened is not None
         around, head, close = opened
@@ -200,45 +176,39 @@ def open_part(
     return Era5Data(head, Instants(count, read, ranks, sends=True, finish=close))
 
 
-def _open(
-    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, extra: Sequence[WeatherField]
-) -> tuple[xr.Dataset, Era5Head, Callable[[], None]]:
-    """Return the data of files around the whole grid, not read, what it tells at once, and what closes the files."""
-    dataset = open_era5(files)
-    try:
-        around, period = _around(_without_others(dataset, extra), grid, start, length)
-        return around, Era5Head.of(around, grid, period, extra), dataset.close
-    except BaseException:
-        dataset.close()
-        raise
-
-
 def _around(
-    dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None
-) -> tuple[xr.Dataset, ForcingTimes]:
-    """Return the part of the data around the whole grid, not read, and the instants of a case."""
-    period = ForcingTimes.of(dataset["time"].values, start, length)
-    _require_pressure(dataset)
-    _require_profile(dataset)
-    return covering(dataset, grid), period
+    dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, extra: Sequence[WeatherField]
+) -> tuple[xr.Dataset, Era5Head]:
+    """Return the data around the whole grid, not read, and what it tells; without temperature the humidity is read."""
+    # Optional fields that nothing requests are not read.
+    wanted = {name for each in extra for name in each.era5}
+    others = [name for each in of_use("optional") for name in each.era5 if name in dataset and name not in wanted]
+    data = dataset.drop_vars(others).assign_attrs(unused=[*dataset.attrs.get("unused", ()), *others])
 
-
-def _without_others(dataset: xr.Dataset, extra: Sequence[WeatherField]) -> xr.Dataset:
-    """Return the data without the fields that only some processes need, and none of the case's: not to be read."""
-    asked = {name for each in extra for name in each.era5}
-    others = [name for each in of_use("optional") for name in each.era5 if name in dataset and name not in asked]
-    dropped = dataset.drop_vars(others)
-    return dropped.assign_attrs(unused=[*dataset.attrs.get("unused", ()), *others])
+    # Period, levels and area.
+    period = ForcingTimes.of(data["time"].values, start, length)
+    on_model_levels = _on_model_levels(data)
+    around = covering(data, grid)
+    lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
+    sums, land = growing_sums(around, period.source[0]), None
+    if "lsm" in around:
+        mask = around["lsm"].isel(time=0) if "time" in around["lsm"].dims else around["lsm"]
+        cells = Points(lat, lon, Area.of(grid, None)).cells(np.asarray(mask.values, dtype=np.float64))
+        land = np.clip(cells, 0.0, 1.0)
+    found = ((each, name) for each in extra if each.place in ("cells", "surface") for name in each.era5)
+    return around, Era5Head(
+        period, lat, lon, np.asarray(around["level"].values), on_model_levels,
+        frozenset(map(str, around.data_vars)) - {"lsm"}, land,
+        None if "t" in around else humidity_plane(around, period.source),
+        era5_provenance(around, period.held, extra, lambda name: sum_provenance(sums, name)),
+        tuple((each, name) for each, name in found if name in around), sums,
+    )  # fmt: skip
 
 
 def _own(
-    around: xr.Dataset,
-    head: Era5Head,
-    grid: Grid,
-    window: Window | None,
-    ranks: Communicator,
+    around: xr.Dataset, head: Era5Head, grid: Grid, window: Window | None, ranks: Communicator,
     finish: Callable[[], None],
-) -> Instants:
+) -> Instants:  # fmt: skip
     """Return the instants of a window that this rank reads for itself."""
     here = around.isel(_places(head, grid, window))
     count = len(head.period.times)
@@ -328,36 +298,22 @@ def _parts(read: _FieldsAt, places: Sequence[dict[str, slice]], index: int) -> l
     return [{name: np.ascontiguousarray(values[cut]) for name, values in whole.items()} for cut in cuts]
 
 
-def _require_pressure(dataset: xr.Dataset) -> None:
-    """Raise DataError unless the heights of the levels can be found."""
-    if dataset.attrs["level_kind"] == "model" and not {"sp", "lnsp"} & set(dataset):
-        wind = dataset["u"].attrs["file"]
+def _on_model_levels(dataset: xr.Dataset) -> bool:
+    """Return whether levels are those of the model; raises DataError where their heights, or the lowest air, lack."""
+    on_model_levels, wind = bool(dataset.attrs["level_kind"] == "model"), dataset["u"].attrs["file"]
+    if on_model_levels and not {"sp", "lnsp"} & set(dataset):
         raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
     if not {"sp", "lnsp", "z"} & set(dataset):
         raise DataError(
             "the meteorology's pressure levels need the height of the ground: add sp (surface pressure) or z"
         )
-
-
-def _require_profile(dataset: xr.Dataset) -> None:
-    """Raise DataError for levels that tell nothing of the air near the ground: below the lowest one its values hold."""
-    levels, wind = np.asarray(dataset["level"].values), dataset["u"].attrs["file"]
+    levels = np.asarray(dataset["level"].values)
     if levels.size < 2:
         raise DataError(f"{wind} has one level, which tells no profile of the wind; download more levels")
-    on_model_levels = dataset.attrs["level_kind"] == "model"
     pressure = full_level_pressure(levels, np.full(1, STANDARD_PRESSURE)).ravel() if on_model_levels else levels
     if pressure.max() < _LOWEST:
         raise DataError(
             f"the lowest level of {wind} lies at {pressure.max() / 100.0:.0f} hPa over the sea, and nothing tells of "
             f"the air below; download levels to the ground, at least to {_LOWEST / 100.0:.0f} hPa"
         )
-
-
-def _land_of(dataset: xr.Dataset, grid: Grid) -> Array | None:
-    """Return the land fraction of the grid's cells that the data tells, None where it does not."""
-    if "lsm" not in dataset:
-        return None
-    mask = dataset["lsm"].isel(time=0) if "time" in dataset["lsm"].dims else dataset["lsm"]
-    lat, lon = (np.asarray(dataset[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
-    cells = Points(lat, lon, Area.of(grid, None)).cells(np.asarray(mask.values, dtype=np.float64))
-    return np.clip(cells, 0.0, 1.0)
+    return on_model_levels

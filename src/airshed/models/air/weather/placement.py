@@ -12,7 +12,6 @@ from airshed.grid.places import check_gaps, closed_circle
 from airshed.grid.weights import PointWeights, Weights, apply
 from airshed.grid.window import Window
 from airshed.kernels.arrays import weighted
-from airshed.models.air.weather.state import MetState
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,10 +42,6 @@ class Area:
         asked = everything if window is None else window
         around = asked.grown(1, *whole.shape[1:])
         return cls(whole, around, whole if around == everything else whole.part(around), asked.within(around))
-
-    def cut(self, state: MetState) -> MetState:
-        """Return of a state of the columns that were worked on what is asked for."""
-        return state.part(self.asked)
 
     def land(self, given: Array | None) -> Array:
         """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""

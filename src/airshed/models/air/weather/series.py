@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from types import MappingProxyType
-from typing import Protocol, runtime_checkable
+from typing import Final
 
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
@@ -13,22 +13,8 @@ from airshed.grid.window import Window
 from airshed.models.air.weather.placement import Area
 from airshed.models.air.weather.state import Meteorology, MetState, interpolate
 
-
-class InstantCache:
-    """Builds instants when they are first asked for, and keeps the newest few."""
-
-    def __init__(self, build: Callable[[int], MetState], keep: int = 3) -> None:
-        self._build = build
-        self._keep = keep
-        self._states: dict[int, MetState] = {}
-
-    def __call__(self, index: int) -> MetState:
-        """Return the instant of an index."""
-        if index not in self._states:
-            if len(self._states) >= self._keep:
-                del self._states[next(iter(self._states))]
-            self._states[index] = self._build(index)
-        return self._states[index]
+_KEPT: Final = 3
+"""Instants of a series that are kept."""
 
 
 def around(times: tuple[float, ...], seconds: float) -> tuple[int, ...]:
@@ -62,7 +48,7 @@ class CheckedSeries:
     ) -> None:
         """``build`` returns the state of the area at an instant, by its index in ``times`` [s]."""
         self._times, self._area, self._build = times, area, build
-        self._cache = InstantCache(self._checked)
+        self._states: dict[int, MetState] = {}
         self._provenance = MappingProxyType(dict(provenance))
 
     @property
@@ -77,33 +63,24 @@ class CheckedSeries:
 
     def at(self, seconds: float) -> MetState:
         """Return the state at a time [s since the case's start]."""
-        return state_at(self._times, self._cache, seconds)
+        return state_at(self._times, self._cached, seconds)
 
-    def _checked(self, index: int) -> MetState:
-        state = self._build(index)
-        state.check(self._area.grid, f"the meteorology at {self._times[index]:g} s")
-        return self._area.cut(state)
-
-
-@runtime_checkable
-class ReadInTime(Protocol):
-    """A meteorology that reads files while the run goes on, and wants to know what it will be asked for."""
-
-    def take(self, moments: Sequence[float]) -> None:
-        """Have at hand what the states at some times [s], in rising order, need, and little else; all ranks together.
-
-        Raises DataError on all ranks where that cannot be read. Only between the first call and the next one may other
-        threads ask for those states.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close the files."""
-        ...
+    def _cached(self, index: int) -> MetState:
+        """Return the state at an instant, of which the newest three are kept."""
+        if index not in self._states:
+            if len(self._states) >= _KEPT:
+                del self._states[next(iter(self._states))]
+            state = self._build(index)
+            state.check(self._area.grid, f"the meteorology at {self._times[index]:g} s")
+            self._states[index] = state.part(self._area.asked)
+        return self._states[index]
 
 
 class Wrapped:
-    """Another meteorology as it is; what is asked of one that reads files reaches it, see :class:`ReadInTime`."""
+    """Another meteorology as it is.
+
+    One that reads files while the run goes on has two more methods, which it inherits or not: `take` and `close`.
+    """
 
     def __init__(self, base: Meteorology) -> None:
         self._base = base
@@ -123,13 +100,17 @@ class Wrapped:
         return self._base.at(seconds)
 
     def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times [s] at hand."""
-        if isinstance(self._base, ReadInTime):
+        """Read what the states at some times [s], in rising order, need, and little else; all ranks together.
+
+        Raises DataError on all ranks where that cannot be read. Only between two calls may other threads request those
+        states.
+        """
+        if hasattr(self._base, "take"):
             self._base.take(moments)
 
     def close(self) -> None:
         """Close the files that are read."""
-        if isinstance(self._base, ReadInTime):
+        if hasattr(self._base, "close"):
             self._base.close()
 
 
