@@ -24,11 +24,10 @@ from airshed.inverse.gradient import Gradient
 from airshed.inverse.receptors.receptor import MEASURES, Receptor
 from airshed.kernels.operators import Operator, OperatorField
 from airshed.models.air.boundary.field import face_cells
-from airshed.models.air.emissions.area import AreaEmissions
 from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.packed import BiogenicSource, hour_of
-from airshed.models.air.emissions.point import PointEmissions, TimedEmissions
+from airshed.models.air.emissions.sources import AreaEmissions, PointEmissions, TimedEmissions
 from airshed.models.air.model import AirModel
 from airshed.process.context import Source
 

@@ -25,9 +25,8 @@ from airshed.models.air.attribution import data_attributes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
 from airshed.models.air.case import Case, check_species
 from airshed.models.air.case.species import left_out, translated
-from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
-from airshed.models.air.emissions.settings import InventorySettings
-from airshed.models.air.emissions.split import Split, split_of
+from airshed.models.air.emissions.split import Split, isoprene_notes, kept_notes, split_of
+from airshed.models.air.emissions.totals import InventorySettings
 from airshed.models.air.fields import VOLUME, air_registry, optional_weather
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.models.air.light import Light

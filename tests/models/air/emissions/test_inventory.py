@@ -8,7 +8,7 @@ import pytest
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import resource
 from airshed.grid import Grid
-from airshed.models.air.emissions import InventorySettings, build_inventory, placement
+from airshed.models.air.emissions import InventorySettings, build_inventory, builder
 from airshed.models.air.species_map import Compound, EmissionMap
 
 SHIPPED = resource("cases/west-europe/emissions")
@@ -68,11 +68,11 @@ def test_on_a_grid_that_holds_a_whole_country_all_of_it_arrives(small):
 
 
 def test_a_perturbed_proxy_does_not_reproduce_the_total(folder, species, monkeypatch):
-    def perturbed(fields, name, factors, exact=placement.normalised):
+    def perturbed(fields, name, factors, exact=builder.normalised):
         weights, taken = exact(fields, name, factors)
         return weights * (1.0 + 1e-5 * (name == "population")), taken
 
-    monkeypatch.setattr(placement, "normalised", perturbed)
+    monkeypatch.setattr(builder, "normalised", perturbed)
     rows = build_inventory(InventorySettings(folder), BENELUX, START, species).country_totals()
     assert worst_deviation(rows, "distributed") > 1e-6
     assert worst_deviation(rows, "in_domain") > 1e-6

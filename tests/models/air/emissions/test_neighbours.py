@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
-from airshed.models.air.emissions.neighbours import smoothed, within
+from airshed.models.air.emissions.proxies import smoothed, within
 
 CELL = (3.6, 5.56)
 FIELD = np.random.default_rng(3).uniform(size=(37, 53)) ** 8

@@ -4,8 +4,8 @@ import pytest
 from airshed.core.errors import DataError
 from airshed.core.files import resource
 from airshed.grid.coverage import FineWindow
-from airshed.models.air.emissions.places import Cities, Plant, deduplicate, read_cities, read_fuels, read_plants
-from airshed.models.air.emissions.urban import CITY_DENSITY, spread
+from airshed.models.air.emissions.countries import Cities, Plant, deduplicate, read_cities, read_fuels, read_plants
+from airshed.models.air.emissions.proxies import CITY_DENSITY, spread
 
 SHIPPED = resource("cases/west-europe/emissions")
 

@@ -13,8 +13,7 @@ from airshed.models.air.assembly import assemble
 from airshed.models.air.boundary import BoundaryProfiles
 from airshed.models.air.case import Case
 from airshed.models.air.case.species import translated
-from airshed.models.air.emissions.kept import kept_notes
-from airshed.models.air.emissions.split import read_split
+from airshed.models.air.emissions.split import kept_notes, read_split
 from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
 from airshed.models.air.species_map import (
     Needs,

@@ -10,8 +10,7 @@ from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.models.air.boundary.profiles import read_profile
-from airshed.models.air.emissions.kept import isoprene_notes, kept_notes
-from airshed.models.air.emissions.split import read_split
+from airshed.models.air.emissions.split import isoprene_notes, kept_notes, read_split
 from airshed.models.air.map_template import template
 from airshed.models.air.species_map import (
     BoundaryMap,

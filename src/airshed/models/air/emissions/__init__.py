@@ -1,12 +1,16 @@
 """Emission: the inventory of national totals, prescribed fields, single sources, and what they have in common."""
 
-from airshed.models.air.emissions.area import AreaEmissions, AreaSource
 from airshed.models.air.emissions.builder import build_inventory
 from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import CountryTotal, Inventory, SectorAmount
-from airshed.models.air.emissions.point import PointEmissions, PointSource
-from airshed.models.air.emissions.settings import InventorySettings
-from airshed.models.air.emissions.source import CombinedEmissions
+from airshed.models.air.emissions.sources import (
+    AreaEmissions,
+    AreaSource,
+    CombinedEmissions,
+    PointEmissions,
+    PointSource,
+)
+from airshed.models.air.emissions.totals import InventorySettings
 
 __all__ = [
     "AreaEmissions",

@@ -1,33 +1,42 @@
 """Builds the inventory: national totals x proxies x profiles, over whole countries, then onto the grid of the case."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.errors import CaseError
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.data import conversion, numbers
+from airshed.core.errors import CaseError, DataError
+from airshed.core.files import plain_file
 from airshed.grid import Grid
-from airshed.models.air.emissions.countries import Country, read_countries
-from airshed.models.air.emissions.inventory import Account, CountryTotal, Inventory, Layout, days_of
-from airshed.models.air.emissions.placement import Placed, Placer, footprints
+from airshed.grid.coverage import FineWindow, box_around, coverage
+from airshed.grid.places import in_degrees
+from airshed.io.netcdf import load_netcdf
+from airshed.io.tables import MISSING
+from airshed.models.air.emissions.countries import Country, read_cities, read_countries, read_fuels, read_plants
+from airshed.models.air.emissions.inventory import CountryTotal, Inventory, days_of
 from airshed.models.air.emissions.profiles import read_height_profiles, read_time_profiles
-from airshed.models.air.emissions.proxies import read_sectors
-from airshed.models.air.emissions.settings import InventorySettings
-from airshed.models.air.emissions.split import Part, species_parts, split_of
-from airshed.models.air.emissions.totals import NationalTotals, read_totals
+from airshed.models.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised, read_sectors
+from airshed.models.air.emissions.split import species_parts, split_of
+from airshed.models.air.emissions.totals import InventorySettings, read_totals
 from airshed.models.air.species_map.parts import EmissionMap
 
-Array = NDArray[np.float64]
-Mixture = Mapping[str, Mapping[str, float]]
-"""The shares of proxies of each sector."""
+if TYPE_CHECKING:
+    import xarray as xr
 
-_KG_PER_GG = 1e6
-_DAY = 86400.0
+Array = NDArray[np.float64]
+Footprint = tuple[FineWindow, Array, Array]
+"""A country on the fine grid: its window, and its own and any country's part of each cell [1], (nlat, nlon)."""
+
+_MOST_METHANE: Final = 1.0
+"""[mol m-2 s-1]: a thousand times what the strongest landfills and mines emit from a cell."""
+_KG_PER_GG: Final = 1e6
 
 
 def build_inventory(
@@ -50,121 +59,157 @@ def build_inventory(
     Raises DataError for a missing or faulty file, naming it and its line; CaseError for settings that do not fit the
     data or the mechanism, and for a grid that touches no country of the map.
     """
-    make = partial(_made, settings, grid, tuple(species), emissions)
-    made = make()
-    return made.inventory(made.distribution.annual, start, partial(_each, make, start), apart=apart)
+    make = partial(_Distribution, settings, grid, tuple(species), emissions)
+    whole = make()
+    return whole.inventory(whole.annual, start, partial(_each, make, start), apart=apart)
 
 
-def _each(make: Callable[[], "_Made"], start: np.datetime64) -> Iterator[tuple[str, Inventory]]:
-    """Yield each country's part; all are made anew, since a run has no use for them."""
-    made = make()
-    for iso2, annual in made.distribution.annual.items():
-        yield iso2, made.inventory({iso2: annual}, start)
+def _each(make: Callable[[], "_Distribution"], start: np.datetime64) -> Iterator[tuple[str, Inventory]]:
+    """Yield the part of each country, built again: a run does not need them."""
+    whole = make()
+    for iso2, annual in whole.annual.items():
+        yield iso2, whole.inventory({iso2: annual}, start)
 
 
-def _made(settings: InventorySettings, grid: Grid, species: tuple[str, ...], emissions: EmissionMap | None) -> "_Made":
-    folder = settings.folder
-    emissions = EmissionMap.same(species) if emissions is None else emissions
-    parts = species_parts(split_of(settings.split_file, settings.pollutants, emissions), emissions, species)
-    sectors = read_sectors(folder / "sector_proxies.csv")
-    countries = read_countries(folder / "countries.csv", folder / "countries.topo.json")
-    settings.check_scale(countries, sectors)
-    totals = read_totals(
-        folder / "national_totals.csv", settings, pollutants=parts, sectors=sectors, countries=countries
-    )
-    mixture = {name: shares for name, shares in sectors.items() if name not in settings.leave_out}
-    distribution = _Distribution(settings, totals, mixture, tuple(parts))
-    distribution.run(countries, grid)
-    return _Made(folder, grid, countries, parts, distribution)
+class _Distribution:
+    """National totals on a grid, country by country, and the account of them.
 
+    annual  mean over the year [kg/s] by country, (sectors, pollutants, lat, lon)
+    """
 
-@dataclass(frozen=True)
-class _Made:
-    """The emission of all countries on a grid, and what it was made of."""
+    def __init__(
+        self, settings: InventorySettings, grid: Grid, species: tuple[str, ...], emissions: EmissionMap | None
+    ) -> None:
+        # tables
+        folder = settings.folder
+        emissions = EmissionMap.same(species) if emissions is None else emissions
+        self.settings, self.grid = settings, grid
+        self.parts = species_parts(split_of(settings.split_file, settings.pollutants, emissions), emissions, species)
+        sectors = read_sectors(folder / "sector_proxies.csv")
+        self.countries = read_countries(folder / "countries.csv", folder / "countries.topo.json")
+        settings.check_scale(self.countries, sectors)
+        self._totals = read_totals(
+            folder / "national_totals.csv", settings, pollutants=self.parts, sectors=sectors, countries=self.countries
+        )
+        self.mixture = {name: shares for name, shares in sectors.items() if name not in settings.leave_out}
 
-    folder: Path
-    grid: Grid
-    countries: Mapping[str, Country]
-    parts: Mapping[str, Sequence[Part]]
-    distribution: "_Distribution"
+        # countries in the grid
+        present = _footprints(self.countries, grid)
+        silent = [iso2 for iso2 in present if iso2 not in self._totals.countries()]
+        reporting = [iso2 for iso2 in present if iso2 not in silent]
+        if not reporting:
+            raise CaseError(f"no country of the inventory {folder} has land inside the grid; leave the inventory out")
+        self.notices = [f"no totals of {settings.year}, so no emission: {', '.join(silent)}"] if silent else []
+        self.notices += [f"national_totals.csv: {gap}" for iso2 in present for gap in self._totals.gaps(iso2)]
+        self.notes = [
+            f"left out: {', '.join(settings.leave_out) or 'nothing'}",
+            "international shipping is in no national total, so the sea lanes emit nothing",
+        ]
+
+        # proxies of each of them
+        self._fuels = read_fuels(folder / "fuel_factors.csv", tuple(self.parts))
+        cities = read_cities(folder / "cities.csv", reporting, self.countries)
+        plants = read_plants(folder / "power_plants.csv", reporting, self._fuels, self.countries)
+        methane = read_methane(folder / "edgar_methane_2012.nc")
+        self._sums = [_over_sectors(amounts) for amounts in (self._totals.emitted, self._totals.left_out)]
+        self.annual: dict[str, Array] = {}
+        self.rows: list[CountryTotal] = []
+        for iso2 in reporting:
+            fields = CountryFields(*present[iso2], cities[iso2], tuple(plants[iso2]), methane)
+            self.annual[iso2] = self._distribute(iso2, fields)
+
+    def _distribute(self, iso2: str, fields: CountryFields) -> Array:
+        """Return the emission of a country [kg/s] (sectors, pollutants, lat, lon), and add to the account."""
+        totals, regrid = self._totals, fields.window.regridder(self.grid)
+        proxies = tuple(dict.fromkeys(name for shares in self.mixture.values() for name in shares))
+        annual = np.zeros((len(self.mixture), len(self.parts), *self.grid.shape[1:]))
+        placed: dict[str, tuple[float, Array]] = {}
+        for column, pollutant in enumerate(self.parts):
+            # each proxy on the fine grid and on that of the case; only power plants differ by pollutant
+            factors = {fuel: by_pollutant[pollutant] for fuel, by_pollutant in self._fuels.items()}
+            for name in proxies if column == 0 else {PLANTS} & set(proxies):
+                weights, used = normalised(fields, name, factors)
+                placed[name] = float(weights.sum()), regrid(weights)
+                substitute = f"{iso2} has no {name}: {used} instead"
+                if used != name and substitute not in self.notes:
+                    self.notes.append(substitute)
+
+            # totals times proxies
+            whole = 0.0
+            for row, (sector, shares) in enumerate(self.mixture.items()):
+                total = totals.emitted.get((iso2, sector, pollutant), 0.0)
+                total *= self.settings.factor(iso2, sector, pollutant)
+                for name, share in shares.items():
+                    whole += total * share * placed[name][0]
+                    annual[row, column] += total * share * placed[name][1]
+            reported, left_out = (of_country.get((iso2, pollutant), 0.0) for of_country in self._sums)
+            inside = float(annual[:, column].sum())
+            self.rows.append(CountryTotal(iso2, pollutant, reported, left_out, whole, inside))
+        return annual * (_KG_PER_GG / (days_of(self.settings.year) * SECONDS_PER_DAY))
 
     def inventory(
         self, by_country: Mapping[str, Array], start: np.datetime64,
         by_itself: Callable[[], Iterator[tuple[str, Inventory]]] = lambda: iter(()), *, apart: bool = False,
     ) -> Inventory:  # fmt: skip
         """Return the inventory of some countries."""
-        distribution, emitting = self.distribution, tuple(self.distribution.mixture)
+        folder, emitting = self.settings.folder, tuple(self.mixture)
         zones = _local_times(by_country, self.countries, start, apart=apart)
         return Inventory(
-            start,
-            Layout(
-                self.parts,
-                emitting,
-                tuple(zone for zone, _ in zones),
-                tuple(tuple(each) for _, each in zones),
-                distribution.settings.year,
-            ),
+            start, self.settings.year, self.parts, emitting, zones,
             np.stack([sum(by_country[iso2] for iso2 in members) for _, members in zones], axis=1),
-            read_time_profiles(self.folder, emitting),
-            read_height_profiles(self.folder / "height_profiles.csv", emitting, self.grid.layer_faces),
-            Account(distribution.rows, [*distribution.notices, *distribution.notes], distribution.notices),
-            by_itself,
+            read_time_profiles(folder, emitting),
+            read_height_profiles(folder / "height_profiles.csv", emitting, self.grid.layer_faces),
+            (self.rows, [*self.notices, *self.notes], self.notices), by_itself,
+        )  # fmt: skip
+
+
+def _footprints(countries: Mapping[str, Country], grid: Grid) -> dict[str, Footprint]:
+    """Return the countries that have land inside the grid, on windows that hold all of their land."""
+    found = {}
+    for iso2, country in countries.items():
+        if any(grid.meets(*box_around(polygon)) for polygon in country.polygons):
+            window = FineWindow.around(country.polygons, MARGIN)
+            share = coverage(country.polygons, window)
+            if window.regridder(grid)(share).any():
+                near = [each for other in countries.values() for each in other.polygons if window.meets(each)]
+                found[iso2] = window, share, coverage(near, window)
+    return found
+
+
+def read_methane(path: Path) -> MethaneGrid:
+    """Read the methane flux [mol m-2 s-1] on its longitude-latitude grid; raises DataError."""
+    plain_file(path, MISSING)
+    file = load_netcdf(path)
+    if "methane_flux" not in file or set(file["methane_flux"].dims) != {"lat", "lon"}:
+        raise DataError(f"{path} has no variable methane_flux on lat and lon; get a fresh copy of the file")
+    flux = file["methane_flux"].transpose("lat", "lon")
+    lat, lon = (_uniform(path, axis, flux) for axis in ("lat", "lon"))
+    change = conversion(flux.attrs, "mol m-2 s-1", f"{path}: methane_flux")
+    grid = MethaneGrid(lon, lat, change.factor * numbers(flux.values, f"{path}: its methane_flux") + change.offset)
+    wrong = ~((grid.flux >= 0.0) & (grid.flux <= _MOST_METHANE))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        place = f"lat {grid.lat[row]:g}, lon {grid.lon[column]:g}"
+        raise DataError(
+            f"{path}: methane_flux is {grid.flux[row, column]:g} at {place}; it must lie within 0 and "
+            f"{_MOST_METHANE:g} mol m-2 s-1"
         )
+    return grid
 
 
-class _Distribution:
-    """Spreads totals country by country, and keeps account."""
-
-    def __init__(
-        self, settings: InventorySettings, totals: NationalTotals, mixture: Mixture, pollutants: tuple[str, ...]
-    ) -> None:
-        self.settings, self.totals, self.mixture, self.pollutants = settings, totals, mixture, pollutants
-        self.sums = tuple(_over_sectors(amounts) for amounts in (totals.emitted, totals.left_out))
-        self.annual: dict[str, Array] = {}
-        self.rows: list[CountryTotal] = []
-        self.notices: list[str] = []
-        self.notes = [
-            f"left out: {', '.join(settings.leave_out) or 'nothing'}",
-            "international shipping is in no national total, so the sea lanes emit nothing",
-        ]
-
-    def run(self, countries: Mapping[str, Country], grid: Grid) -> None:
-        """Fill ``annual``, kg/s of (sector, pollutant, lat, lon) by country, and the accounts."""
-        present = footprints(countries, grid)
-        silent = [iso2 for iso2 in present if iso2 not in self.totals.countries()]
-        if silent:
-            self.notices.append(f"no totals of {self.settings.year}, so no emission: {', '.join(silent)}")
-        reporting = [iso2 for iso2 in present if iso2 not in silent]
-        if not reporting:
-            raise CaseError(
-                f"no country of the inventory {self.settings.folder} has land inside the grid; leave the inventory out"
-            )
-        self.notices += [f"national_totals.csv: {gap}" for iso2 in present for gap in self.totals.gaps(iso2)]
-        placer = Placer(self.settings.folder, reporting, self.pollutants, grid, countries)
-        proxies = tuple(dict.fromkeys(name for shares in self.mixture.values() for name in shares))
-        for iso2 in reporting:
-            placed = placer.place(iso2, present[iso2], proxies)
-            self.notes += [f"{iso2} has no {name}: {other} instead" for name, other in placed.substitutes.items()]
-            self.annual[iso2] = self._distribute(iso2, placed, grid)
-
-    def _distribute(self, iso2: str, placed: Placed, grid: Grid) -> Array:
-        annual = np.zeros((len(self.mixture), len(self.pollutants), *grid.shape[1:]))
-        for column, pollutant in enumerate(self.pollutants):
-            whole = 0.0
-            for row, (sector, shares) in enumerate(self.mixture.items()):
-                total = self.totals.emitted.get((iso2, sector, pollutant), 0.0)
-                total *= self.settings.factor(iso2, sector, pollutant)
-                for name, share in shares.items():
-                    whole += total * share * placed.whole[name, pollutant]
-                    annual[row, column] += total * share * placed.field[name, pollutant]
-            reported, left_out = (of_country.get((iso2, pollutant), 0.0) for of_country in self.sums)
-            inside = float(annual[:, column].sum())
-            self.rows.append(CountryTotal(iso2, pollutant, reported, left_out, whole, inside))
-        return annual * (_KG_PER_GG / (days_of(self.settings.year) * _DAY))
+def _uniform(path: Path, axis: str, flux: "xr.DataArray") -> Array:
+    """Return the coordinate of an axis whose points lie equally far apart [degrees]; raises DataError."""
+    if axis not in flux.coords or flux.sizes[axis] < 2:
+        raise DataError(f"{path}: methane_flux needs a coordinate {axis} of two or more values")
+    places = in_degrees(axis, flux[axis].values, flux[axis].attrs, f"{path}: methane_flux")
+    steps = np.diff(places)
+    if np.any(np.abs(steps - steps[0]) > 0.01 * np.abs(steps[0])):
+        raise DataError(f"{path}: the points of {axis} do not lie equally far apart; get a fresh copy of the file")
+    return places
 
 
 def _over_sectors(amounts: Mapping[tuple[str, str, str], float]) -> dict[tuple[str, str], float]:
-    """The sums over sectors of amounts by country, sector and pollutant."""
+    """Return the sums over sectors of amounts by country, sector and pollutant."""
     sums: dict[tuple[str, str], float] = {}
     for (iso2, _, pollutant), amount in amounts.items():
         sums[iso2, pollutant] = sums.get((iso2, pollutant), 0.0) + amount

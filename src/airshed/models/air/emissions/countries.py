@@ -1,16 +1,25 @@
-"""The countries of the map: names, time zones, outlines."""
+"""Countries with their outlines and time zones, and their cities and combustion plants, each counted once."""
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
+from numpy.typing import NDArray
+
+from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import DataError
 from airshed.core.text import suggestion
 from airshed.core.topojson import Polygon, decode
 from airshed.io.tables import Row, read_table, unique
+
+Array = NDArray[np.float64]
+
 
 _CODE: Final = re.compile("[A-Z]{2}")
 
@@ -58,3 +67,187 @@ def _outline(row: Row, polygons: Mapping[str, list[Polygon]], outlines: Path) ->
     if not polygons[name]:
         raise row.error(f"the polygon {name!r} of {outlines.name} has no points; get a fresh copy of the file")
     return polygons[name]
+
+
+CORE_DENSITY: Final = 10_000.0
+"""Inhabitants per km2 of the inner part of a large city, within which a smaller place counts as a part of it."""
+
+DISTRICT_SHARE: Final = 0.2
+"""A place with at most this share of a neighbouring city's population can be one of its districts."""
+
+SMALLEST_PARENT: Final = 100_000.0
+"""Population from which a city may have listed districts."""
+
+UNKNOWN_CAPACITY: Final = 60.0
+"""Electric capacity [MW] taken where none is given: the register asks for reports from 50 MW of heat."""
+
+SAME_SITE: Final = 2.0
+"""Two records this near [km] are one site."""
+
+SAME_NAME: Final = 15.0
+"""Two records this near [km] that share a distinctive word of their names are one site."""
+
+SAME_UNIT: Final = 0.5
+"""Two records of one source, this near [km] and of one fuel and nearly one capacity, are one unit."""
+
+MOST_PEOPLE: Final = 1e8
+"""More inhabitants than any city has."""
+
+MOST_CAPACITY: Final = 1e5
+"""More electric capacity [MW] than any site has; the largest, of water, has 22,500."""
+
+MOST_FACTOR: Final = 1e6
+"""More emission [g/GJ] than a fuel can have: its carbon alone makes 1e5 of CO2."""
+
+PLANT_WORDS: Final = frozenset(
+    ("central", "centrala", "centrale", "electric", "electrica", "electrique", "elektrarna", "elektrownia", "energia",
+     "energie", "energy", "heizkraftwerk", "kraftwerk", "plant", "power", "station", "termica", "thermal", "thermique")
+)  # fmt: skip
+"""Words that say that something is a plant, not which."""
+
+COLUMNS_CITIES: Final = ("iso2", "name", "latitude", "longitude", "population")
+COLUMNS_PLANTS: Final = ("iso2", "name", "latitude", "longitude", "capacity_mw", "fuel", "source")
+_FACTOR: Final = "_g_gj"
+_UNKNOWN: Final = "Unknown"  # the fuel of plants whose fuel nobody told
+COLUMNS_FUELS: Final = ("fuel", "efficiency", "load")
+
+
+@dataclass(frozen=True)
+class Cities:
+    """Places with their inhabitants, all arrays of shape (places,)."""
+
+    lon: Array
+    lat: Array
+    population: Array
+
+    def larger_than(self, population: float) -> "Cities":
+        """The cities of more than so many inhabitants, or else the largest one."""
+        kept = self.population > min(population, self.population.max(initial=0.0) * (1.0 - 1e-12))
+        return Cities(self.lon[kept], self.lat[kept], self.population[kept])
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A combustion plant: capacity [MW electric] or None when not reported, and where its record comes from."""
+
+    name: str
+    lon: float
+    lat: float
+    capacity: float | None
+    fuel: str
+    source: str
+
+
+def read_cities(path: Path, countries: Iterable[str], known: Collection[str] | None = None) -> dict[str, Cities]:
+    """Cities by country without those that are districts of a larger one.
+
+    Raises DataError, also for a country that is none of the ``known``, where these are given.
+    """
+    places: dict[str, list[tuple[float, float, float]]] = {iso2: [] for iso2 in countries}
+    for row in read_table(path, COLUMNS_CITIES, but=("iso2", set(known or ()) - set(places))):
+        country = places.get(_country(row, known))
+        if country is not None:
+            country.append((*_position(row), row.number("population", most=MOST_PEOPLE)))
+    return {iso2: _without_districts(np.array(rows).reshape(-1, 3)) for iso2, rows in places.items()}
+
+
+def read_plants(
+    path: Path, countries: Iterable[str], fuels: Collection[str], known: Collection[str] | None = None
+) -> dict[str, list[Plant]]:
+    """Combustion plants by country, duplicates removed.
+
+    Raises DataError, also for a fuel that is not in ``fuels``, and a country that is none of the ``known``.
+    """
+    plants: dict[str, list[Plant]] = {iso2: [] for iso2 in countries}
+    for row in read_table(path, COLUMNS_PLANTS, but=("iso2", set(known or ()) - set(plants))):
+        country = plants.get(_country(row, known))
+        if country is not None:
+            capacity = row.number("capacity_mw", most=MOST_CAPACITY) if row.text("capacity_mw") else None
+            fuel = row.known("fuel", fuels) if row.text("fuel") else _UNKNOWN
+            if fuel not in fuels:
+                raise row.error(
+                    f"fuel is empty, and fuel_factors.csv has no {_UNKNOWN!r} for such plants; add its line"
+                )
+            country.append(Plant(row.text("name"), *_position(row), capacity, fuel, row.text("source")))
+    return {iso2: deduplicate(records) for iso2, records in plants.items()}
+
+
+def read_fuels(path: Path, pollutants: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Emission by fuel and pollutant of a plant of 1 MW [g/GJ x MW], from factor, efficiency and load.
+
+    Returns fuel -> pollutant -> factor x load / efficiency; raises DataError.
+    """
+    columns = {pollutant: f"{pollutant}{_FACTOR}" for pollutant in pollutants}
+    fuels: dict[str, dict[str, float]] = {}
+    for row in read_table(path, (*COLUMNS_FUELS, *columns.values())):
+        heat = row.number("load", most=1.0) / row.number("efficiency", least=0.01, most=1.0)
+        for column in row.columns:  # of pollutants that are not emitted here too: a slip in one is seldom alone
+            if column.endswith(_FACTOR):
+                row.number(column, most=MOST_FACTOR)
+        factors = {pollutant: row.number(column, most=MOST_FACTOR) * heat for pollutant, column in columns.items()}
+        unique(fuels, row.name("fuel"), factors, row)
+    return fuels
+
+
+def deduplicate(records: Sequence[Plant]) -> list[Plant]:
+    """The plants of one country, each once, where several registers list the same ones.
+
+    Records that come with a capacity lead. Within one register two of them are one unit when they lie within 0.5 km and
+    agree in fuel and, to 10 %, in capacity. A record without a capacity is dropped when any kept one lies within 2 km,
+    or within 15 km with a distinctive word in common: of five letters or more, no word for a plant, in few names only.
+    """
+    words = [_words(record.name) for record in records]
+    frequency = Counter(word for of_record in words for word in of_record)
+    distinctive = [{word for word in of_record if frequency[word] <= 4} for of_record in words]
+    lon, lat = (np.array([getattr(record, name) for record in records]) for name in ("lon", "lat"))
+    kept = np.zeros(len(records), dtype=bool)
+    for index in sorted(range(len(records)), key=lambda index: records[index].capacity is None):
+        record = records[index]
+        beside = kept & (np.abs(lat - record.lat) < 0.15) & (np.abs(lon - record.lon) < 0.5)
+        near = [(other, _kilometres(record, records[other])) for other in np.flatnonzero(beside).tolist()]
+        if record.capacity is not None:
+            same = any(gap <= SAME_UNIT and _one_unit(record, records[other]) for other, gap in near)
+        else:
+            same = any(
+                gap <= SAME_SITE or (gap <= SAME_NAME and distinctive[index] & distinctive[other])
+                for other, gap in near
+            )
+        kept[index] = not same
+    return [records[index] for index in np.flatnonzero(kept).tolist()]
+
+
+def _without_districts(places: Array) -> Cities:
+    """Leave out what lies in the core disc of a much larger city: population P, radius sqrt(P / (pi 10000 km-2))."""
+    lon, lat, population = places.T
+    district = np.zeros(len(places), dtype=bool)
+    for parent in np.flatnonzero(population >= SMALLEST_PARENT):
+        east = np.radians(lon - lon[parent]) * np.cos(np.radians(lat[parent]))
+        gap = 1e-3 * EARTH_RADIUS * np.hypot(east, np.radians(lat - lat[parent]))
+        radius = np.sqrt(population[parent] / (np.pi * CORE_DENSITY))
+        district |= (gap < radius) & (population <= DISTRICT_SHARE * population[parent])
+    return Cities(lon[~district], lat[~district], population[~district])
+
+
+def _one_unit(first: Plant, second: Plant) -> bool:
+    if first.source != second.source or first.fuel != second.fuel or first.capacity is None or second.capacity is None:
+        return False
+    return abs(first.capacity - second.capacity) <= 0.1 * max(first.capacity, second.capacity)
+
+
+def _kilometres(first: Plant, second: Plant) -> float:
+    east = np.radians(first.lon - second.lon) * np.cos(np.radians(first.lat))
+    return float(1e-3 * EARTH_RADIUS * np.hypot(east, np.radians(first.lat - second.lat)))
+
+
+def _words(name: str) -> set[str]:
+    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    return set(re.findall("[a-z]{5,}", plain)) - PLANT_WORDS
+
+
+def _country(row: Row, known: Collection[str] | None) -> str:
+    """Return the code of a line's country; raises DataError for one that no country has."""
+    return row.text("iso2") if known is None else row.known("iso2", known)
+
+
+def _position(row: Row) -> tuple[float, float]:
+    return row.number("longitude", least=-180.0, most=180.0), row.number("latitude", least=-90.0, most=90.0)

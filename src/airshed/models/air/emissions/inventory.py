@@ -3,7 +3,7 @@
 from calendar import isleap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -48,65 +48,45 @@ class SectorAmount:
     moles: float
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The axes of an inventory: pollutants and their parts, sectors, and a representative zone of each local time.
-
-    members  the countries of each zone
-    year     of the totals
-    """
-
-    parts: Mapping[str, Sequence[Part]]
-    sectors: tuple[str, ...]
-    zones: tuple[ZoneInfo, ...]
-    members: tuple[tuple[str, ...], ...]
-    year: int
-
-
-@dataclass(frozen=True)
-class Account:
-    """What an inventory tells of its making: national totals, a line for each thing to note, and those to be seen."""
-
-    countries: Sequence[CountryTotal]
-    notes: Sequence[str]
-    notices: Sequence[str] = ()
-
-
 class Inventory:
     """Emission of an inventory on the grid of a case, a source.
 
     rate[k, l, y, x] = sum over pollutant p, sector s, local time z of
                        split[k, p] height[s, l] f(s, z, t) annual[s, z, p, y, x]        [mol/s]
+
+    sectors  that emit
     """
 
     changes = ()
 
     def __init__(
-        self,
-        start: np.datetime64,
-        layout: Layout,
-        annual: Array,
-        profiles: TimeProfiles,
-        height: Array,
-        account: Account,
+        self, start: np.datetime64, year: int, parts: Mapping[str, Sequence[Part]], sectors: tuple[str, ...],
+        zones: Sequence[tuple[ZoneInfo, Sequence[str]]], annual: Array, profiles: TimeProfiles, height: Array,
+        account: tuple[Sequence[CountryTotal], Sequence[str], Sequence[str]],
         apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Take the parts that the builder made.
 
-        annual  [kg/s]  mean over the year of the totals, (sectors, zones, pollutants, lat, lon)
-        height  [1]     share by layer, (sectors, layers)
-        apart   yields each country's part of this inventory, by its code
+        year     of the totals
+        parts    of each pollutant, as species
+        zones    of local time, and the countries of each
+        annual   [kg/s]  mean over the year of the totals, (sectors, zones, pollutants, lat, lon)
+        height   [1]     share by layer, (sectors, layers)
+        account  national totals, a line for each thing to note, and those of them to be shown
+        apart    yields each country's part of this inventory, by its code
         """
-        self._days = days_of(layout.year)
+        self._days = days_of(year)
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
-        self._layout, self._annual, self._profiles = layout, annual, profiles
+        self._parts, self.sectors, self._annual, self._profiles = parts, sectors, annual, profiles
+        self._zones = tuple(zone for zone, _ in zones)
+        self._members = tuple(tuple(members) for _, members in zones)
         self._annual_total = annual.sum(axis=(3, 4))
-        self.species = tuple(dict.fromkeys(part.species for parts in layout.parts.values() for part in parts))
+        self.species = tuple(dict.fromkeys(part.species for parts in parts.values() for part in parts))
         self.levels = int(np.flatnonzero(height.any(axis=0)).max()) + 1
         self._height = height[:, : self.levels]
-        self._split = np.zeros((len(self.species), len(layout.parts)))
-        for column, parts in enumerate(layout.parts.values()):
-            for part in parts:
+        self._split = np.zeros((len(self.species), len(parts)))
+        for column, of_pollutant in enumerate(parts.values()):
+            for part in of_pollutant:
                 self._split[self.species.index(part.species), column] += part.moles
         self._account, self.apart = account, apart
         self._hour: int | None = None
@@ -119,14 +99,9 @@ class Inventory:
         return part
 
     @property
-    def sectors(self) -> tuple[str, ...]:
-        """The sectors that emit."""
-        return self._layout.sectors
-
-    @property
     def countries(self) -> tuple[str, ...]:
         """The countries that emit in the grid, each apart where the builder was asked for that."""
-        return tuple(iso2 for members in self._layout.members for iso2 in members)
+        return tuple(iso2 for members in self._members for iso2 in members)
 
     def selected(self, sectors: Collection[str], countries: Collection[str]) -> "Inventory":
         """Return what some sectors of some countries emit, with all species and layers; of each at least one.
@@ -134,18 +109,16 @@ class Inventory:
         Raises ValueError for countries that are not apart from others.
         """
         rows = [index for index, sector in enumerate(self.sectors) if sector in sectors]
-        zones = [index for index, members in enumerate(self._layout.members) if set(members) & set(countries)]
-        if any(set(self._layout.members[index]) - set(countries) for index in zones):
+        zones = [index for index, members in enumerate(self._members) if set(members) & set(countries)]
+        if any(set(self._members[index]) - set(countries) for index in zones):
             raise ValueError("the inventory does not keep its countries apart")
-        part, layout = copy(self), self._layout
+        part = copy(self)
         part._annual = np.ascontiguousarray(self._annual[np.ix_(rows, zones)])
         part._annual_total, part._height = self._annual_total[np.ix_(rows, zones)], self._height[rows]
         part._profiles, part._hour = self._profiles.selected(rows), None
-        chosen = [layout.zones[index] for index in zones], [layout.members[index] for index in zones]
-        part._layout = replace(
-            layout, sectors=tuple(self.sectors[index] for index in rows), zones=tuple(chosen[0]),
-            members=tuple(chosen[1]),
-        )  # fmt: skip
+        part.sectors = tuple(self.sectors[index] for index in rows)
+        part._zones = tuple(self._zones[index] for index in zones)
+        part._members = tuple(self._members[index] for index in zones)
         return part
 
     def rate(self, seconds: float) -> Array:
@@ -185,7 +158,7 @@ class Inventory:
     @property
     def pollutants(self) -> tuple[str, ...]:
         """The pollutants, as countries report them."""
-        return tuple(self._layout.parts)
+        return tuple(self._parts)
 
     def summary(self, length: float = 86400.0) -> list[SectorAmount]:
         """Emission by species and sector over ``length`` seconds [s] from the start, in the grid of the case.
@@ -196,10 +169,10 @@ class Inventory:
         kilograms = np.einsum("sz,szp->sp", factors, self._annual_total)
         rows = []
         for species in self.species:
-            for sector, masses in zip(self._layout.sectors, kilograms, strict=True):
+            for sector, masses in zip(self.sectors, kilograms, strict=True):
                 parts = [
                     (part, mass)
-                    for mass, of_pollutant in zip(masses, self._layout.parts.values(), strict=True)
+                    for mass, of_pollutant in zip(masses, self._parts.values(), strict=True)
                     for part in of_pollutant
                     if part.species == species and mass > 0.0
                 ]
@@ -211,15 +184,15 @@ class Inventory:
 
     def country_totals(self) -> list[CountryTotal]:
         """National totals by country and pollutant, as reported, as distributed and inside the grid."""
-        return list(self._account.countries)
+        return list(self._account[0])
 
     def notes(self) -> list[str]:
         """What is left out, countries without a report, and proxies that were empty, a line each."""
-        return list(self._account.notes)
+        return list(self._account[1])
 
     def notices(self) -> list[str]:
         """Which countries in the area report nothing, or less than others, a line each."""
-        return list(self._account.notices)
+        return list(self._account[2])
 
     def _factors(self, hour: int) -> Array:
         """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones).
@@ -227,7 +200,7 @@ class Inventory:
         The totals are those of a year, so that each simulated year gets all of them, whether it has 365 days or 366.
         """
         instant = datetime.fromtimestamp(hour * HOUR, UTC)
-        factors = [self._profiles.factors(instant.astimezone(zone)) for zone in self._layout.zones]
+        factors = [self._profiles.factors(instant.astimezone(zone)) for zone in self._zones]
         return np.stack(factors, axis=1) * (self._days / days_of(instant.year))
 
     def _hours(self, length: float) -> list[tuple[int, float]]:

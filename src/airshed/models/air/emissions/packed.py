@@ -16,7 +16,7 @@ from airshed.io.timeline import Timeline
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.models.air.emissions.biogenic import BiogenicIsoprene
-from airshed.models.air.emissions.source import CombinedEmissions
+from airshed.models.air.emissions.sources import CombinedEmissions
 from airshed.models.air.weather import Meteorology
 from airshed.process.context import Source
 

@@ -1,11 +1,13 @@
 """Where in a country an emission happens: fields on the fine grid that stand in for it.
 
 Each proxy is a field of weights over the cells of a country, made to sum to one. The table of sectors mixes them.
+Smoothing is written out here, since SciPy's image filters would make up a third of a second of every start.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import erf
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
-from airshed.grid.coverage import FineWindow
+from airshed.grid.coverage import SPACING, FineWindow
 from airshed.io.tables import Row, read_table, unique
-from airshed.models.air.emissions.neighbours import smoothed, within
-from airshed.models.air.emissions.places import UNKNOWN_CAPACITY, Cities, Plant
-from airshed.models.air.emissions.urban import spread
+from airshed.models.air.emissions.countries import UNKNOWN_CAPACITY, Cities, Plant
 
 Array = NDArray[np.float64]
+
 
 RURAL_DENSITY: Final = 300.0
 """Inhabitants per km2 at which half of the land counts as rural (the degree of urbanisation of Eurostat and UN)."""
@@ -182,3 +183,98 @@ def read_sectors(path: Path) -> dict[str, dict[str, float]]:
 
 def _capacity(plant: Plant) -> float:
     return UNKNOWN_CAPACITY if plant.capacity is None else plant.capacity
+
+
+_TRUNCATE = 3.0
+
+
+def smoothed(field: Array, sigma: float, cell: tuple[float, float]) -> Array:
+    """Return a field convolved with a Gaussian that ends at three standard deviations; outside the field is zero.
+
+    field (lat, lon);  sigma [km], size of a cell along longitude and latitude [km]
+    """
+    east, north = cell
+    return _along_first(_along_first(field, sigma / north).T, sigma / east).T
+
+
+def _along_first(field: Array, sigma: float) -> Array:
+    """Return the convolution along the first axis, sigma in cells."""
+    reach = int(_TRUNCATE * sigma + 0.5)
+    offsets = np.arange(-reach, reach + 1)
+    weights = np.exp(-0.5 * (offsets / sigma) ** 2)
+    weights /= weights.sum()
+    padded = np.pad(field, ((reach, reach), (0, 0)))
+    result = weights[reach] * field
+    for offset in range(1, reach + 1):
+        before, after = padded[reach - offset : -reach - offset], padded[reach + offset :][: len(field)]
+        result += weights[reach + offset] * (before + after)
+    return np.asarray(result)
+
+
+def within(cells: NDArray[np.bool_], distance: float, cell: tuple[float, float]) -> NDArray[np.bool_]:
+    """Return which cells lie with their middles within a distance [km] of the middle of a marked one.
+
+    cells (lat, lon);  size of a cell along longitude and latitude [km]
+    """
+    east, north = cell
+    rows, columns = cells.shape
+    counts = np.zeros((rows, columns + 1), np.int64)
+    np.cumsum(cells, axis=1, out=counts[:, 1:])
+    found = np.zeros_like(cells)
+    places = np.arange(columns)
+    furthest = min(int(distance / north), rows - 1)
+    for offset in range(-furthest, furthest + 1):
+        reach = int(np.sqrt(distance**2 - (offset * north) ** 2) / east)
+        right, left = np.minimum(places + reach + 1, columns), np.maximum(places - reach, 0)
+        beside = counts[:, right] > counts[:, left]
+        if offset >= 0:
+            found[: rows - offset] |= beside[offset:]
+        else:
+            found[-offset:] |= beside[:offset]
+    return found
+
+
+CITY_DENSITY: Final = 4000.0
+"""Inhabitants per km2 in the middle of a city; with the population it sets how wide the city is."""
+
+
+def spread(cities: Cities, window: FineWindow, share: Array) -> Array:
+    """Inhabitants per cell of the country's land, each city a Gaussian with 4000 inhabitants per km2 in its middle.
+
+    The width follows from the population P: sigma = sqrt(P / (2 pi 4000 km-2)); a cell receives the integral over its
+    extent, times the country's ``share`` of it, and each city in the window keeps all of its people. A city without
+    land of the country around it, on an island too small for the map, stays in its own cell.
+    """
+    field = np.zeros((window.nlat, window.nlon))
+    sigma = np.sqrt(np.maximum(cities.population, 1.0) / (2.0 * np.pi * CITY_DENSITY))
+    reach = np.ceil(3.0 * sigma / min(window.cell_size)).astype(int)
+    for half in np.unique(reach):  # cities whose kernels reach equally far are spread together
+        chosen = reach == half
+        group = Cities(cities.lon[chosen], cities.lat[chosen], cities.population[chosen])
+        _add(field, group, sigma[chosen], int(half), window, share)
+    return field
+
+
+def _add(field: Array, cities: Cities, sigma: Array, half: int, window: FineWindow, share: Array) -> None:
+    rows, columns = window.cells(cities.lon, cities.lat)
+    present = (rows >= 0) & (rows < window.nlat) & (columns >= 0) & (columns < window.nlon)
+    rows, columns = rows[present], columns[present]
+    lon, lat, people, sigma = (values[present] for values in (cities.lon, cities.lat, cities.population, sigma))
+    row, column = rows[:, None] + np.arange(-half, half + 1), columns[:, None] + np.arange(-half, half + 1)
+    along = _integral(row + window.south, lat, sigma / window.cell_size[1]) * ((row >= 0) & (row < window.nlat))
+    across = _integral(column + window.west, lon, sigma / window.cell_size[0])
+    across *= (column >= 0) & (column < window.nlon)
+    row, column = np.clip(row, 0, window.nlat - 1)[:, :, None], np.clip(column, 0, window.nlon - 1)[:, None, :]
+    weight = along[:, :, None] * across[:, None, :] * share[row, column]
+    homeless = weight.sum(axis=(1, 2)) == 0.0
+    weight[homeless, half, half] = 1.0
+    weight *= (people / weight.sum(axis=(1, 2)))[:, None, None]
+    np.add.at(field, (row, column), weight)
+
+
+def _integral(cell: NDArray[np.int64], centre: Array, sigma: Array) -> Array:
+    """Integral over neighbouring cells of Gaussians of width sigma [cells] around ``centre`` [degrees], as `cell`."""
+    faces = np.concatenate([cell, cell[:, -1:] + 1], axis=1)
+    scaled = (faces - (centre / SPACING)[:, None]) / (np.sqrt(2.0) * sigma[:, None])
+    below = np.fromiter(map(erf, scaled.ravel().tolist()), np.float64, scaled.size)
+    return np.asarray(0.5 * np.diff(below.reshape(scaled.shape), axis=1))

@@ -10,11 +10,10 @@ import numpy.typing as npt
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.report import Cell, Table
 from airshed.mechanism.network import ReactionNetwork
-from airshed.models.air.emissions.area import AreaEmissions
 from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import Inventory, SectorAmount
 from airshed.models.air.emissions.packed import BiogenicSource, hour_of
-from airshed.models.air.emissions.point import PointEmissions, TimedEmissions
+from airshed.models.air.emissions.sources import AreaEmissions, PointEmissions, TimedEmissions
 from airshed.process.context import Source
 
 _HOUR: Final = 3600.0

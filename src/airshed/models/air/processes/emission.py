@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from airshed.core.errors import CaseError
 from airshed.core.units import Quantity
 from airshed.models.air.case.sections import EmissionsSection
-from airshed.models.air.emissions.settings import InventorySettings
 from airshed.models.air.emissions.split import split_of
+from airshed.models.air.emissions.totals import InventorySettings
 from airshed.models.air.species_map.parts import ISOPRENE, EmissionMap
 from airshed.process import Process, need, releases
 from airshed.process.context import Source
@@ -87,8 +87,13 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
                 yield source
 
     def _single(self) -> Iterator[Source]:
-        from airshed.models.air.emissions.area import AreaEmissions, AreaSource
-        from airshed.models.air.emissions.point import PointEmissions, PointSource, TimedEmissions
+        from airshed.models.air.emissions.sources import (
+            AreaEmissions,
+            AreaSource,
+            PointEmissions,
+            PointSource,
+            TimedEmissions,
+        )
 
         grid = self.context.whole
         steady, timed = [], []

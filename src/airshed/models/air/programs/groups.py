@@ -24,7 +24,7 @@ from airshed.models.air.assembly import Parts, assemble
 from airshed.models.air.budget import FAMILIES, Budget
 from airshed.models.air.case import Case
 from airshed.models.air.emissions.packed import Emission, PackedSources
-from airshed.models.air.emissions.source import CombinedEmissions
+from airshed.models.air.emissions.sources import CombinedEmissions
 from airshed.models.air.forcing import Forcing, Instant, Interval, StepNeeds
 from airshed.models.air.light import PackedLight
 from airshed.models.air.programs.context import AirContext, Span, StageRunner, step_constants
