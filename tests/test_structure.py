@@ -13,7 +13,6 @@ LEAST_LINES, MOST_LINES, MOST_PARAMETERS = 40, 500, 7
 SHORT = {
     "__main__.py": "an entry point",
     "cli/main.py": "an entry point",
-    "cli/doctor_check.py": "both halves of the doctor speak of it, and one uses the other",
     "core/every.py": "files and the runtime ask it when something is due",
     "core/version.py": "the build reads it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",

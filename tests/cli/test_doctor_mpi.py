@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airshed.cli.doctor_check import Check
-from airshed.cli.doctor_mpi import mpi_checks, world_of
+from airshed.cli.doctor import Check, mpi_checks, world_of
 from airshed.parallel.mpiexec import Mpiexec, find_mpiexec
 
 VARIABLES = ("AIRSHED_MPIEXEC", "MPI4PY_MPIABI", "MPI4PY_LIBMPI")

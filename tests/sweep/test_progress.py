@@ -2,7 +2,7 @@
 
 import pytest
 
-from airshed.cli.sweep_progress import shown_progress, words
+from airshed.cli.progress import shown_progress, words
 from airshed.sweep.runner import Progress
 
 

@@ -8,12 +8,16 @@ from airshed import __version__
 from airshed.cli.commands.adjoint import adjoint
 from airshed.cli.commands.assimilate import assimilate
 from airshed.cli.commands.box import box
-from airshed.cli.commands.evaluate import evaluate
 from airshed.cli.commands.installation import bench, doctor, verify
-from airshed.cli.commands.kernel import show_kernel
-from airshed.cli.commands.mechanism import check_mechanism, convert_mechanism, map_mechanism, show_mechanism
+from airshed.cli.commands.mechanism import (
+    check_mechanism,
+    convert_mechanism,
+    map_mechanism,
+    show_kernel,
+    show_mechanism,
+)
 from airshed.cli.commands.pasture import point, prepare
-from airshed.cli.commands.results import merge, plot
+from airshed.cli.commands.results import evaluate, merge, plot
 from airshed.cli.commands.run import run, show
 from airshed.cli.commands.serve import serve
 from airshed.cli.commands.sweep import sweep

@@ -1,57 +1,27 @@
-"""Shows how far a simulation is: live on a terminal, a line for each simulated hour where asked for, or nothing."""
+"""Progress on standard error: of a run, of an assimilation, of a sweep, of other work."""
 
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from airshed.cli.render import on_terminal
+from airshed.cli.render import on_terminal, say
 from airshed.core.text import printable
+
+if TYPE_CHECKING:
+    from airshed.inverse.fourdvar.minimise import Record
+    from airshed.runtime.simulation import StepInfo
+    from airshed.sweep.runner import Progress as SweepProgress
+
 
 _WIDTH: Final = 78
 
 
-class StepInfo(Protocol):
-    """What the simulation tells after every few steps."""
-
-    @property
-    def time(self) -> float:
-        """Simulated time [s] since the start of the case; negative in the spin-up."""
-
-    @property
-    def step(self) -> int:
-        """Number of steps done."""
-
-    @property
-    def dt(self) -> float:
-        """Length of the last step [s]."""
-
-    @property
-    def cells_per_second(self) -> float:
-        """Cells advanced by a step, per second of wall time, of late."""
-
-    @property
-    def fraction(self) -> float:
-        """Part of the whole simulation that is done, 0 to 1."""
-
-
-class Progress(Protocol):
-    """Something that is fed with step infos between ``with`` and the end of the block."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def __call__(self, info: StepInfo) -> None:
-        """Take note of finished steps."""
-
-
-def progress_for(start: datetime, *, quiet: bool, verbose: bool) -> Progress:
+def progress_for(start: datetime, *, quiet: bool, verbose: bool) -> "Silent | Live":
     """Return the progress display that fits standard error: elsewhere than on a terminal none, unless `verbose`."""
     if quiet:
         return Silent()
@@ -84,7 +54,7 @@ class Silent:
     ) -> None:
         return None
 
-    def __call__(self, info: StepInfo) -> None:
+    def __call__(self, info: "StepInfo") -> None:
         """Take note of finished steps."""
 
 
@@ -100,7 +70,7 @@ class Lines(Silent):
         self._write = write or (lambda line: print(line, file=sys.stderr, flush=True))
         self._hour = -math.inf
 
-    def __call__(self, info: StepInfo) -> None:
+    def __call__(self, info: "StepInfo") -> None:
         """Write a line when another simulated hour has passed."""
         hour = math.floor(info.time / 3600.0)
         if hour <= self._hour:
@@ -144,7 +114,7 @@ class Live:
     ) -> None:
         self._bar.stop()
 
-    def __call__(self, info: StepInfo) -> None:
+    def __call__(self, info: "StepInfo") -> None:
         """Move the bar."""
         spinup = " (spin-up)" if info.time < 0.0 else ""
         pace = f"step {info.step} ({info.dt:.4g} s)  {speed(info.cells_per_second)}"
@@ -178,3 +148,97 @@ class Activity:
         if self._live:
             text = printable(what)[:_WIDTH]
             print(f"\r{text:<{_WIDTH}}", file=sys.stderr, end="", flush=True)
+
+
+class StoppedError(Exception):
+    """Ctrl-C was pressed."""
+
+
+class Iterations:
+    """Prints iterations of an assimilation, and on a terminal the progress of its runs; ends it on request."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet, self.done = quiet, "no further iteration"
+        self._live, self._stop, self._shown = not quiet and on_terminal("stderr"), False, ""
+        self._headed = False
+
+    def request_stop(self) -> None:
+        """End at the next occasion."""
+        self._stop = True
+
+    def progress(self, part: str, done: float) -> None:
+        """Show how far a run is; raises where an end was asked for."""
+        if self._stop:
+            raise StoppedError
+        text = f"  {part} {done:4.0%}"
+        if self._live and text != self._shown:
+            self._shown = text
+            print(f"\r{text:<20}", file=sys.stderr, end="", flush=True)
+
+    def see(self, record: "Record") -> None:
+        """Print the line of an iteration."""
+        self.done = f"iteration {record.iteration}"
+        self.wipe()
+        if self.quiet:
+            return
+        if not self._headed:
+            say(f"{'iteration':>9}  {'J':>11}  " + "  ".join(f"{'J ' + name:>14}" for name in record.parts)
+                + f"  {'|grad J|':>10}  {'runs':>4}")  # fmt: skip
+            self._headed = True
+        parts = "  ".join(f"{value:14.6g}" for value in record.parts.values())
+        last = f"{record.gradient_norm:10.4g}  {record.evaluations:4d}"
+        say(f"{record.iteration:9d}  {record.cost:11.6g}  {parts}  {last}")
+
+    def wipe(self) -> None:
+        """Take the line of a run away."""
+        if self._live and self._shown:
+            print(f"\r{'':<20}\r", file=sys.stderr, end="", flush=True)
+            self._shown = ""
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[Callable[["SweepProgress"], None]]:
+    """Yield the callback that shows the progress of a sweep."""
+    if quiet:
+        yield lambda progress: None
+    elif on_terminal("stderr"):
+        with _sweep_bar() as show:
+            yield show
+    else:
+        yield _sweep_lines()
+
+
+def words(progress: "SweepProgress") -> str:
+    """Return the progress in words: ``3 of 12 members done, 0 failed, 2 running, 0:01:20 left``."""
+    left = "" if progress.seconds_left is None else f", {timedelta(seconds=round(progress.seconds_left))} left"
+    counts = f"{progress.done} of {progress.total} members done, {progress.failed} failed"
+    return f"{counts}, {progress.running} running{left if progress.running else ''}"
+
+
+def _sweep_lines() -> Callable[["SweepProgress"], None]:
+    """Return a callback that prints a line when the number of ended members changes."""
+    last: list[tuple[int, int]] = []
+
+    def show(progress: "SweepProgress") -> None:
+        ended = progress.done, progress.failed
+        if last != [ended]:
+            last[:] = [ended]
+            say(f"airshed: {words(progress)}", err=True)
+
+    return show
+
+
+@contextmanager
+def _sweep_bar() -> Iterator[Callable[["SweepProgress"], None]]:
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False, force_terminal=True)
+    with rich.Progress(rich.BarColumn(), rich.TextColumn("{task.description}"), console=console) as bar:
+        task = bar.add_task("preparing", total=1.0)
+
+        def show(progress: "SweepProgress") -> None:
+            ended = (progress.done + progress.failed) / progress.total
+            bar.update(task, completed=ended, description=words(progress))
+
+        yield show

@@ -8,8 +8,8 @@ import typer
 
 from airshed.cli.first_rank import is_first, on_first
 from airshed.cli.interrupt import INTERRUPTED
-from airshed.cli.iterations import Iterations, StoppedError
 from airshed.cli.options import AllowCode, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
+from airshed.cli.progress import Iterations, StoppedError
 
 if TYPE_CHECKING:
     from airshed.inverse.fourdvar.study import Outcome, Study

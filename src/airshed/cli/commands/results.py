@@ -1,11 +1,11 @@
-"""`airshed plot` and `airshed merge`: pictures and single files of a finished run."""
+"""`airshed plot`, `airshed merge` and `airshed evaluate`: pictures, single files and statistics of finished runs."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from airshed.cli.options import RunFolder
+from airshed.cli.options import AsJson, RunFolder
 
 
 def plot(
@@ -49,3 +49,100 @@ def merge(
         typer.echo(str(path))
     if not made:
         typer.echo(f"airshed: each result in {run} is one file already", err=True)
+
+
+Runs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN...",
+        help="Folders or output files of finished runs, or a sweep; several runs are compared.",
+    ),
+]
+
+
+def evaluate(
+    runs: Runs,
+    observations: Annotated[
+        list[Path],
+        typer.Option("--observations", "-o", help="File or folder of observations; may be repeated."),
+    ],
+    stations: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Station table (coordinates, class); may be repeated. By default stations.csv in their folder."
+        ),
+    ] = None,
+    time_zone: Annotated[
+        str | None, typer.Option(help='Zone of all times, such as "Europe/Berlin" or "UTC+01:00"; with --time-label.')
+    ] = None,
+    time_label: Annotated[
+        str | None, typer.Option(help="Whether times are the start or the end of the mean; with --time-zone.")
+    ] = None,
+    averaging: Annotated[
+        str | None, typer.Option(help='Averaging period of the values, such as "1 h"; by default that of the layout.')
+    ] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=UNIT", help="Unit for files without units, such as O3=ug/m3.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Folder for the results; by default RUN/evaluation.")] = None,
+    species: Annotated[
+        list[str] | None, typer.Option(help="Species to compare, such as O3; may be repeated. By default all.")
+    ] = None,
+    place: Annotated[
+        str, typer.Option(help="bilinear: between the centres of cells; cell: the cell that contains the station.")
+    ] = "bilinear",
+    traffic: Annotated[
+        bool, typer.Option("--include-traffic", help="Score traffic stations, too; by default they are only shown.")
+    ] = False,
+    pictures: Annotated[bool, typer.Option(help="Draw figures and write evaluation.html.")] = True,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
+) -> None:
+    """Compare finished runs with station observations: statistics, pairs, figures and a page.
+
+    Results go to RUN/evaluation: evaluation.html, statistics.csv, statistics.json, report.txt, pairs and figures.
+    """
+    from airshed.cli.progress import Activity
+    from airshed.cli.render import say, show
+    from airshed.core.errors import CaseError
+    from airshed.evaluate.evaluation import evaluate as compare
+    from airshed.evaluate.folder import check_folder, default_folder, replaced_folder, write_tables
+    from airshed.evaluate.observation_files import is_text_file
+
+    units = dict(each.partition("=")[::2] for each in unit or ())
+    time = {"zone": time_zone, "label": time_label} if time_zone is not None and time_label is not None else None
+    if bad := [name for name, given in units.items() if not name or not given]:
+        raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
+    if (time_zone is None) != (time_label is None):
+        raise CaseError("--time-zone and --time-label are required together; give both")
+    files = [path for path in runs if is_text_file(path)]  # a shell expands --observations *.csv to several arguments
+    runs = [path for path in runs if path not in files]
+    if not runs:
+        raise CaseError("there is no run to evaluate, only files of observations; give a run before --observations")
+    folder = output or default_folder(runs[0])
+    check_folder(folder)
+    with Activity(quiet=quiet) as activity:
+        found = compare(
+            runs,
+            [*observations, *files],
+            stations=stations or (),
+            time=time,
+            averaging=averaging,
+            units=units,
+            species=tuple(species or ()),
+            placement=place,
+            traffic=traffic,
+            on_progress=activity.show,
+        )
+        with replaced_folder(folder) as part:
+            drawn = pictures and bool(found.maps)  # not of the many members of a sweep
+            if drawn:
+                from airshed.plot.evaluation import write_evaluation
+
+                write_evaluation(found, part, activity.show)
+            else:
+                write_tables(found, part)
+    if not quiet:
+        show(found.report(), as_json=as_json)
+        if not as_json:
+            say(f"Results: {folder}" + (f"   Page: {folder / 'evaluation.html'}" if drawn else ""))

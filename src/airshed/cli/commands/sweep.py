@@ -58,8 +58,8 @@ def sweep(
     """
     from airshed.case.places import case_file
     from airshed.cli.interrupt import stop_on_interrupt
+    from airshed.cli.progress import shown_progress
     from airshed.cli.render import say
-    from airshed.cli.sweep_progress import shown_progress
     from airshed.io.folder import RUNS
     from airshed.sweep.plan import Plan
     from airshed.sweep.runner import Sweep, SweepOptions
