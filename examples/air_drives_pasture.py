@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from airshed.bmi import Air, Pasture
-from airshed.models.air.solar import cos_zenith
+from airshed.models.air.light import cos_zenith
 from airshed.models.air.weather.boundary_layer import shortwave
 
 HERE, LON = Path(__file__).parent, 138.05 + 0.1 * np.arange(156)

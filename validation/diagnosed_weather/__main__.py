@@ -15,7 +15,7 @@ from validation.diagnosed_weather.columns import LEVELS, Column, cabauw, souther
 
 from airshed.grid import Grid
 from airshed.io.era5 import open_era5
-from airshed.models.air.solar import cos_zenith
+from airshed.models.air.light import cos_zenith
 from airshed.models.air.weather import boundary_layer
 from airshed.models.air.weather.era5 import Era5Meteorology
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from airshed.models.air.solar import cos_zenith
+from airshed.models.air.light import cos_zenith
 from airshed.plot import units
 from airshed.plot.geography import CITY_CREDIT, Area, City, cities
 from airshed.plot.limits import axis_of, format_number

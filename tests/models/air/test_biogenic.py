@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from airshed.grid import Grid
 from airshed.models.air.emissions.biogenic import STANDARD_EMISSION, BiogenicIsoprene, light_factor, temperature_factor
 from airshed.models.air.landcover import land_fraction
-from airshed.models.air.solar import cos_zenith
+from airshed.models.air.light import cos_zenith
 from airshed.models.air.weather import MetState
 from airshed.models.air.weather.fields import of_use
 

@@ -10,8 +10,16 @@ from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.layout import Layout
 from airshed.mechanism import load_mechanism
-from airshed.models.air.light import Light, PackedLight, cloud_factor, daylight, effective_secant
-from airshed.models.air.solar import cos_zenith, global_radiation, photon_flux
+from airshed.models.air.light import (
+    Light,
+    PackedLight,
+    cloud_factor,
+    cos_zenith,
+    daylight,
+    effective_secant,
+    global_radiation,
+    photon_flux,
+)
 
 cosines = st.floats(-1.0, 1.0)
 covers = st.floats(0.0, 1.0)

@@ -14,8 +14,8 @@ import airshed
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 from airshed.mechanism import ReactionNetwork, load_mechanism
+from airshed.models.air.light import cos_zenith
 from airshed.models.air.processes.settling import settling_velocity
-from airshed.models.air.solar import cos_zenith
 from airshed.models.box import BoxConditions, states_of
 from airshed.models.box.conditions import PROCESSES
 from airshed.models.box.run import BoxRun

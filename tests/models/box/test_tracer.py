@@ -10,7 +10,7 @@ from tests.models.box.toy import CLOSED
 
 from airshed.core.constants import BOLTZMANN
 from airshed.mechanism import ReactionNetwork
-from airshed.models.air.solar import cos_zenith
+from airshed.models.air.light import cos_zenith
 from airshed.models.box import BoxConditions
 from airshed.models.box.run import BoxRun, box
 

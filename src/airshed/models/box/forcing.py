@@ -16,7 +16,7 @@ from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.kpp.rate_functions import kpp_sun
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
-from airshed.models.air.solar import declination, equation_of_time
+from airshed.models.air.light import declination, equation_of_time
 from airshed.models.box.conditions import SECONDS_PER_DEGREE, BoxConditions, Location
 from airshed.models.box.names import RANGES, SUN, GivenNames
 from airshed.models.box.processes import BoxProcesses, Moment

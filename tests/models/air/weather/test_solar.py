@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from airshed.models.air.solar import cos_zenith, day_length, declination, equation_of_time, hour_angle
+from airshed.models.air.light import cos_zenith, day_length, declination, equation_of_time, hour_angle
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from airshed.core.constants import GAS_CONSTANT
 from airshed.grid import Grid
-from airshed.models.air.solar import photon_flux
+from airshed.models.air.light import photon_flux
 from airshed.models.air.weather import MetState
 
 Array = NDArray[np.float64]

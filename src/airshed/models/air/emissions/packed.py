@@ -1,4 +1,4 @@
-"""All that is emitted, packed for the kernels: the sum of inventory, files, points and vegetation.
+"""The emission of all sources, packed for the kernels: the sum of inventory, files, points and vegetation.
 
 Emission is constant in each *period*: an hour UTC, or less where a source changes inside it.
 """
@@ -63,9 +63,9 @@ class BiogenicSource:
         return self._isoprene.factors[:, None, None, None] * rate
 
     def totals(self, seconds: float) -> Array:
-        """Emission of the area [mol/s] in the hour that holds a time, (species,); kept, since the weather is costly.
+        """Emission of the area [mol/s] in the hour that holds a time, (species,); stored, since the weather is costly.
 
-        All ranks ask together.
+        All ranks call this together.
         """
         middle = hour_of(seconds, self._start) + 0.5 * _HOUR
         if middle not in self._totals:
@@ -75,12 +75,12 @@ class BiogenicSource:
         return self._totals[middle]
 
     def save(self) -> dict[str, Array]:
-        """Return the totals of the hours that were asked for: those of a resumed run need no weather of the past."""
+        """Return the totals of the hours so far: a resumed run needs no weather of the past for them."""
         known = dict(sorted(self._totals.items()))
         return {"middles": np.array(list(known)), "totals": np.array(list(known.values()))}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what was saved."""
+        """Restore saved totals."""
         self._totals |= dict(zip(arrays["middles"].tolist(), arrays["totals"].copy(), strict=True))
 
 
@@ -115,7 +115,6 @@ class PackedSources:
         self._changes: Sequence[float] = self._sum.changes if self._sum else ()
         self._layout, self._columns, self._start, self._total = layout, columns, start, total
         self._periods = Timeline[_Period](self, self._build, finish=self._period)
-        self._before: _Period | None = None
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -153,35 +152,8 @@ class PackedSources:
         """Whether a period begins at a time [s]."""
         return self._sum is not None and self.begin_of(seconds) == seconds
 
-    def after_change(self, seconds: float, weight: float) -> tuple[AnyArray, Array]:
-        """Return what :meth:`at` does for the first step after a change at a time [s]: now + weight (now - before).
-
-        The step of a multistep formula then adds what is emitted in it, see :mod:`airshed.program.weights`.
-        """
-        packed, totals = self.at(seconds)
-        before = self._before = self._periods.of(self.begin_of(np.nextafter(seconds, -np.inf)))
-        carried = self._layout.empty(*packed.shape)
-        np.subtract(packed, before.packed, out=carried)
-        carried *= weight
-        carried += packed
-        return carried, (1.0 + weight) * totals + (-weight) * before.totals
-
-    def negative_share(self, carried: AnyArray) -> float:
-        """Return how much of an emission after a change is negative, of what the species emitted before; the greatest.
-
-        All ranks call this together, after :meth:`after_change`.
-        """
-        negative = np.minimum(self._layout.unpack(carried), 0.0).sum(axis=1)
-        assert self._before is not None
-        before = self._before.totals
-        share = np.divide(-self._total(negative), before, out=np.zeros_like(before), where=before > 0.0)
-        return float(share.max(initial=0.0))
-
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
-        """Let a thread of a pool prepare the period that follows the one that holds a time, as somebody travels.
-
-        See :meth:`airshed.io.timeline.Timeline.read_ahead`.
-        """
+        """Prefetch the period after the one that holds a time, see :meth:`airshed.io.timeline.Timeline.read_ahead`."""
         self._periods.travel(seconds)
         self._periods.read_ahead(seconds, pool)
 

@@ -101,16 +101,29 @@ class TwoStepRunner(StageRunner):
     def _first_emission(self, begin: float, step: float) -> tuple[AnyArray, Array] | None:
         """Return the emission of the next step [s] if it is the first after a change of the emission; else None.
 
-        If a part of it is negative, as when a source ends, the formula restarts. All ranks call this.
+        It is now + weight (now - before), packed and as sums by species [mol/s], so that the formula adds what is
+        emitted in the step. If much of it is negative, as when a source ends, the formula restarts. All ranks call
+        this together.
         """
-        sources = self._context.sources
+        sources, layout = self._context.sources, self.stepper.layout
         if self._previous is None or not sources.changes_at(begin):
             return None
-        self._jump = weight_of_jump(step, self._previous)
-        carried = sources.after_change(begin, self._jump)
-        if sources.negative_share(carried[0]) > MOST_NEGATIVE:
+
+        # now + weight (now - before)
+        weight = self._jump = weight_of_jump(step, self._previous)
+        (now, totals), (before, totals_before) = (sources.at(each) for each in (begin, nextafter(begin, -inf)))
+        emission = layout.empty(*now.shape)
+        np.subtract(now, before, out=emission)
+        emission *= weight
+        emission += now
+
+        # the greatest negative share of the emission before
+        negative = np.minimum(layout.unpack(emission), 0.0).sum(axis=1)
+        lost = -self._context.parts.subdomain.total_over_columns(negative)
+        share = np.divide(lost, totals_before, out=np.zeros_like(totals_before), where=totals_before > 0.0)
+        if share.max(initial=0.0) > MOST_NEGATIVE:
             self._euler_steps = EULER_STEPS
-        return None if self._restarts(step) else carried
+        return None if self._restarts(step) else (emission, (1.0 + weight) * totals + (-weight) * totals_before)
 
     def _record(self, span: Span, step: StepForcing, *, jumps: bool) -> MoveRecord:
         return MoveRecord((FormulaStep(*span, step, self._shares(*span, jumps=jumps)),))

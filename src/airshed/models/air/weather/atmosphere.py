@@ -12,7 +12,7 @@ from airshed.core.constants import (
 )
 from airshed.core.saturation import SATURATION_AT_FREEZING, dew_point, saturation_exponent, saturation_vapour_pressure
 from airshed.kernels.one_pass import one_pass
-from airshed.models.air.solar import declination, equation_of_time
+from airshed.models.air.light import declination, equation_of_time
 
 Array = NDArray[np.float64]
 

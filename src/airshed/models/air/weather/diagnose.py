@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, HEAT_CAPACITY_DRY_AIR
 from airshed.grid import Grid
 from airshed.kernels.one_pass import one_pass
-from airshed.models.air.solar import cos_zenith, day_length
+from airshed.models.air.light import cos_zenith, day_length
 from airshed.models.air.weather import atmosphere, boundary_layer
 from airshed.models.air.weather.atmosphere import molar_density, relative_humidity
 from airshed.models.air.weather.state import MetState, bounded_obukhov_length

@@ -15,8 +15,8 @@ from airshed.core.units import Quantity
 from airshed.kernels.one_pass import one_pass
 from airshed.models.air.case.sections import DepositionSection
 from airshed.models.air.landcover import LAND_ROUGHNESS, sea_roughness
+from airshed.models.air.light import global_radiation
 from airshed.models.air.processes.dry_deposition import resistance
-from airshed.models.air.solar import global_radiation
 from airshed.models.air.species_map.parts import DepositingSpecies, DepositionMap, depositing_species
 from airshed.process import Process, at_instant, loss, need
 
