@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from datetime import date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -151,3 +152,15 @@ def _cut(topology: dict[str, Any]) -> dict[str, Any]:
         each["arcs"] = renumbered(each["arcs"])
     topology["arcs"] = [topology["arcs"][old] for old in numbers]
     return topology
+
+
+def assign(tree: Any, key: str, value: Any) -> None:
+    """Set a value by its dotted key, making the tables on the way, whatever stands there."""
+    steps = [int(step) if step == "0" else step for step in key.split(".")]
+    for step, after in pairwise(steps):
+        wanted = list if after == 0 else dict
+        there = tree[step] if isinstance(step, int) else tree.get(step)
+        if not isinstance(there, wanted) or not there:
+            tree[step] = [{}] if wanted is list else {}
+        tree = tree[step]
+    tree[steps[-1]] = value

@@ -5,11 +5,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from validation.fuzz.areas import box, era5, mechanism, python, settings, species, tables
+from validation.fuzz.areas import box, era5, mechanism, python, species, tables
 from validation.fuzz.trial import Trial
 
 _MODULES: Final[dict[str, ModuleType]] = {
-    "settings": settings,
     "era5": era5,
     "tables": tables,
     "mechanism": mechanism,

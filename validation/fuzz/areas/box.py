@@ -7,14 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-from validation.fuzz.areas.settings import assign, value_for
-from validation.fuzz.inputs import toml
+from validation.fuzz.inputs import assign, toml
 from validation.fuzz.judge import MARK
 from validation.fuzz.nasty import anything, number, quantity, spoil_file, text
 from validation.fuzz.trial import Trial
-
-from airshed.core.settings import settings_of
-from airshed.models.box.conditions import BoxConditions
 
 _CONDITIONS: Final = """
 title = "small"
@@ -65,9 +61,7 @@ def sound(variant: str, place: Path) -> Trial:
 def make(rng: random.Random, place: Path) -> Trial:
     """Spoil conditions or files beside them."""
     tree = tomllib.loads(_CONDITIONS)
-    action = rng.choices(
-        (_setting, _formula, _text, _csv, _states, _quantity, _meaning), weights=(5, 5, 2, 3, 3, 2, 1)
-    )[0]
+    action = rng.choices((_formula, _text, _csv, _states, _quantity, _meaning), weights=(5, 2, 3, 3, 2, 1))[0]
     trial: Trial = action(rng, place, tree)
     return trial
 
@@ -88,25 +82,6 @@ def _trial(
     line = ["box", "small_strato", "--conditions", str(path), "--output", str(output), *arguments]
     return Trial(
         place, words, kind, line, output=output, names=names or ("conditions.toml",), base=base, absent=(place / "RAN",)
-    )
-
-
-def _setting(rng: random.Random, place: Path, tree: dict[str, Any]) -> Trial:
-    setting = rng.choice(list(settings_of(BoxConditions)))
-    key, value = setting.key, value_for(rng, setting)
-    if key == "time.length" or (key in ("time.output_every", "solver.step") and rng.random() < 0.8):
-        value = rng.choice(
-            ["1e300 h", "1e-300 h", "-1 h", "0 s", "nan h", "1e12 day", "", "10", "10 min min", "1e-9 s", 600, "1e18 s"]
-        )
-    if rng.random() < 0.3:
-        tree["solver"]["method"] = "gauss-seidel"
-    assign(tree, key, value)
-    return _trial(
-        place,
-        tree,
-        f"{key} = {str(value)[:100]!r}",
-        setting.key,
-        (key, key.rsplit(".", 1)[-1], key.split(".")[0], "conditions.toml"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a script hands over: data sets of weather and of initial states, functions, settings, times."""
+"""What a script hands over: data sets of weather and of initial states, functions, times."""
 
 import random
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 from validation.fuzz.inputs import tracer_case
-from validation.fuzz.nasty import anything, text
+from validation.fuzz.nasty import text
 from validation.fuzz.trial import Trial
 
 _FULL: Final = ("time", "level", "lat", "lon")
@@ -66,16 +66,14 @@ def sound(variant: str, place: Path) -> Trial:
 
 def make(rng: random.Random, place: Path) -> Trial:
     """Spoil what is handed over."""
-    action = rng.choices(
-        (_units, _coordinate, _variable, _function, _initial, _case, _until), weights=(3, 5, 5, 3, 4, 2, 2)
-    )[0]
+    action = rng.choices((_units, _coordinate, _variable, _function, _initial, _until), weights=(3, 5, 5, 3, 4, 2))[0]
     trial: Trial = action(rng, place)
     return trial
 
 
 def _trial(
     place: Path, words: str, kind: str, names: tuple[str, ...] = (), base: str = "", *, data: Any = None,
-    initial: Any = None, settings: Any = None, until: Any = None,
+    initial: Any = None, until: Any = None,
 ) -> Trial:  # fmt: skip
     def call() -> dict[str, Any]:
         import airshed
@@ -83,8 +81,6 @@ def _trial(
         case = tracer_case()
         case["meteorology"] = {}
         case["time"]["start"] = "2022-08-31T10:00:00Z"
-        if settings is not None:
-            settings(case)
         made = airshed.Case.from_dict(case, base=place)
         given = weather() if data is None else data
         with airshed.Simulation(made, meteorology=given, initial=state() if initial is None else initial) as simulation:
@@ -246,40 +242,6 @@ def _initial(rng: random.Random, place: Path) -> Trial:
     )
     kind = "initial: units" if how.startswith("units") else f"initial: {how}"
     return _trial(place, f"initial: {how}", kind, ("initial", "TRACER", "lat", "lon"), initial=given)
-
-
-def _case(rng: random.Random, place: Path) -> Trial:
-    from validation.fuzz.areas.settings import _SLOW, assign
-
-    from airshed.core.settings import settings_of
-    from airshed.models.air.case import Case
-
-    setting = rng.choice([each for each in settings_of(Case) if each.key not in _SLOW])
-    key = setting.key.replace(".N.", ".0.")
-    value = rng.choice(
-        [
-            None,
-            object(),
-            b"bytes",
-            np.float64(5),
-            np.nan,
-            np.int64(3),
-            {1: 2},
-            (1, 2),
-            {1, 2},
-            np.array([1.0]),
-            1j,
-            anything(rng),
-        ]
-    )
-    words = f"from_dict: {key} = {str(value)[:60] if type(value) is not object else 'object()'!r}"
-    return _trial(
-        place,
-        words,
-        f"from_dict: {setting.key}",
-        (key, key.rsplit(".", 1)[-1], key.split(".")[0]),
-        settings=lambda case: assign(case, key, value),
-    )
 
 
 def _until(rng: random.Random, place: Path) -> Trial:

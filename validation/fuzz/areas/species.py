@@ -11,7 +11,7 @@ from validation.fuzz.judge import MARK
 from validation.fuzz.nasty import TEXTS, spoil_file, spoil_tree
 from validation.fuzz.trial import Trial
 
-_MAPS: Final = CHECKOUT / "src" / "airshed" / "air" / "data" / "species"
+_MAPS: Final = CHECKOUT / "src" / "airshed" / "models" / "air" / "data" / "species"
 _NAMES: Final = (
     *TEXTS, "time", "lat", "lon", "level", "lat_bnds", "lon_bnds", "level_bnds", "time_bnds", "bnds", "species", "A/B",
     "*/ x /*", "../../../etc/x", "X??/", MARK, "air_pressure", "air_temperature", "X\\", "cell", "M", "O2", "hv",

@@ -14,7 +14,7 @@ from validation.fuzz.judge import MARK
 from validation.fuzz.nasty import number, spoil_bytes, spoil_file, spoil_tree, text
 from validation.fuzz.trial import Trial
 
-_PROFILE: Final = CHECKOUT / "src" / "airshed" / "air" / "data" / "boundary" / "clean-air.csv"
+_PROFILE: Final = CHECKOUT / "src" / "airshed" / "models" / "air" / "data" / "boundary" / "clean-air.csv"
 _CODES: Final = {
     "national_totals.csv": ("iso2", "year", "sector", "pollutant", "unit"),
     "countries.csv": ("iso2", "iso3", "time_zone", "polygon"),
