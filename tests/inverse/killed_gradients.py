@@ -18,11 +18,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.inverse.small import IN_TIME, RECEPTOR, hashes, small
 
 from airshed.inverse import Options, sensitivity
-from airshed.inverse.checkpoints.trajectory import room_of
+from airshed.inverse.checkpoints.trajectory import budget_of
 from airshed.inverse.gradient import Watcher
 
 LITTLE = {"memory": "1 MiB"}
-"""Stands for room in which steps are made again, and restarts are dropped."""
+"""Stands for a budget with which steps are made again, and restarts are dropped."""
 
 STRANG = {"integrator": "strang"}
 RUNS = (
@@ -32,12 +32,12 @@ RUNS = (
 )  # fmt: skip
 """Settings of [adjoint], and where the process is killed: at a part of the way, or as files are written."""
 
-sys.modules["airshed.inverse.gradient"].room_of = lambda section, sizes: little_room(section, sizes)
+sys.modules["airshed.inverse.gradient"].budget_of = lambda section, sizes: little_budget(section, sizes)
 
 
-def little_room(section, sizes):
-    room = room_of(section, sizes)
-    return replace(room, memory=7 * sizes.restart) if room.memory == 2**20 else room
+def little_budget(section, sizes):
+    budget = budget_of(section, sizes)
+    return replace(budget, memory=7 * sizes.restart) if budget.memory == 2**20 else budget
 
 
 class Told(Watcher):

@@ -24,7 +24,7 @@ from tests.laws.derivatives import TYPICAL, uneven_boundary
 from tests.laws.ranks import first_ranks, wait_for_all
 
 from airshed import inverse
-from airshed.inverse.checkpoints.trajectory import room_of
+from airshed.inverse.checkpoints.trajectory import budget_of
 from airshed.inverse.function.run_function import RunFunction
 from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
 from airshed.inverse.reverse.direction import Direction
@@ -34,7 +34,7 @@ from airshed.parallel.halo import EdgeSwap
 from airshed.runtime import simulation
 from airshed.runtime.simulation import Simulation
 
-sys.modules["airshed.inverse.gradient"].room_of = lambda section, sizes: little_room(section, sizes)
+sys.modules["airshed.inverse.gradient"].budget_of = lambda section, sizes: little_budget(section, sizes)
 
 LENGTH = "2400 s" if len(sys.argv) > 2 else "1500 s"
 SECTIONS = {
@@ -111,10 +111,10 @@ def hashes(found):
     return {name: digest(each) for name, each in parts.items()}
 
 
-def little_room(section, sizes):
-    """Return the room of a case, far less where it is little; see LITTLE."""
-    room = room_of(section, sizes)
-    return replace(room, memory=3 * sizes.restart + 4 * sizes.level) if room.memory == 2**20 else room
+def little_budget(section, sizes):
+    """Return the budget of a case, far less where it is little; see LITTLE."""
+    budget = budget_of(section, sizes)
+    return replace(budget, memory=3 * sizes.restart + 4 * sizes.level) if budget.memory == 2**20 else budget
 
 
 def gradients(make, receptor, runs, given):

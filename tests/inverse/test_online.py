@@ -1,4 +1,4 @@
-"""Plans of runs whose end is not known keep within their room, wherever the run ends."""
+"""Plans of runs whose end is not known keep within their budget, wherever the run ends."""
 
 from itertools import islice
 
@@ -10,47 +10,47 @@ from hypothesis import strategies as st
 from airshed.core.errors import CaseError
 from airshed.inverse import CostOfFunction, gradient
 from airshed.inverse.checkpoints.actions import Advance, Bytes, Sizes
-from airshed.inverse.checkpoints.plans import OnlinePlan, Room, as_executed, fewest_repetitions
+from airshed.inverse.checkpoints.plans import Budget, OnlinePlan, as_executed, fewest_repetitions
 from airshed.inverse.gradient import Options, Watcher
 
 from .plan_simulator import PlanError, simulate
 from .small import small
 
 WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)
-rooms = st.builds(
-    Room, st.builds(Sizes, st.integers(1, 6), st.integers(1, 4)), st.integers(0, 90), st.sampled_from([0, 0, 5, 40])
+budgets = st.builds(
+    Budget, st.builds(Sizes, st.integers(1, 6), st.integers(1, 4)), st.integers(0, 90), st.sampled_from([0, 0, 5, 40])
 )
 
 
-@given(st.integers(1, 300), rooms, st.none() | st.integers(1, 300))
-def test_wherever_the_run_ends_it_is_taken_back_within_the_room(steps, room, expected):
+@given(st.integers(1, 300), budgets, st.none() | st.integers(1, 300))
+def test_wherever_the_run_ends_it_is_taken_back_within_the_room(steps, budget, expected):
     try:
-        plan = as_executed(OnlinePlan(room, expected), steps)
+        plan = as_executed(OnlinePlan(budget, expected), steps)
     except CaseError:
         return
-    machine = simulate(steps, plan.actions, room.sizes, Bytes(room.memory, room.disk))
+    machine = simulate(steps, plan.actions, budget.sizes, Bytes(budget.memory, budget.disk))
     assert machine.forward_steps == plan.forward_steps
-    assert Bytes(**machine.greatest) == plan.greatest(room.sizes)
+    assert Bytes(**machine.greatest) == plan.greatest(budget.sizes)
 
 
 @pytest.mark.parametrize("memory", [14_000_000_000, 3_200_000_000, 1_500_000_000, 800_000_000, 300_000_000])
 @pytest.mark.parametrize("expected", [None, 841, 600, 1200])
 def test_not_to_know_the_end_costs_little(memory, expected):
     """An unknown end costs the levels of the last stretch and a spacing that is a power of 2: a tenth beyond that."""
-    room = Room(WEST_EUROPE, memory)
-    known, online = fewest_repetitions(841, room), as_executed(OnlinePlan(room, expected), 841)
+    budget = Budget(WEST_EUROPE, memory)
+    known, online = fewest_repetitions(841, budget), as_executed(OnlinePlan(budget, expected), 841)
     assert online.recomputation_factor <= max(2.0, 1.1 * known.recomputation_factor)
 
 
 def test_an_end_that_is_expected_saves_the_last_stretch():
-    room = Room(WEST_EUROPE, 14_000_000_000)
-    assert as_executed(OnlinePlan(room, 841), 841).recomputation_factor == 1.0
+    budget = Budget(WEST_EUROPE, 14_000_000_000)
+    assert as_executed(OnlinePlan(budget, 841), 841).recomputation_factor == 1.0
 
 
 def test_the_spacing_doubles_as_restarts_are_dropped():
-    room = Room(Sizes(3, 1), 60)
+    budget = Budget(Sizes(3, 1), 60)
     spacings = [
-        each.last - each.first for each in islice(OnlinePlan(room).first_run(), 400) if isinstance(each, Advance)
+        each.last - each.first for each in islice(OnlinePlan(budget).first_run(), 400) if isinstance(each, Advance)
     ]
     apart = list(dict.fromkeys(spacing for spacing in spacings if spacing))
     assert apart[:4] == [1, 2, 4, 8]
@@ -58,14 +58,14 @@ def test_the_spacing_doubles_as_restarts_are_dropped():
 
 def test_too_little_room_is_told_before_the_run_is_over():
     with pytest.raises(CaseError, match="a step would be run more than 100 times; give more"):
-        as_executed(OnlinePlan(Room(Sizes(3, 1), 5)), 50)
+        as_executed(OnlinePlan(Budget(Sizes(3, 1), 5)), 50)
 
 
 def test_a_run_that_goes_on_behind_its_end_is_found():
-    room = Room(Sizes(3, 1), 60)
-    plan = as_executed(OnlinePlan(room), 50)
+    budget = Budget(Sizes(3, 1), 60)
+    plan = as_executed(OnlinePlan(budget), 50)
     with pytest.raises(PlanError, match="beyond step 49"):
-        simulate(49, plan.actions, room.sizes, Bytes(room.memory, 0))
+        simulate(49, plan.actions, budget.sizes, Bytes(budget.memory, 0))
 
 
 def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_path, monkeypatch):
@@ -73,9 +73,9 @@ def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_pat
     asked, lines = gradient.__globals__, []
 
     def beside(section, sizes):
-        return Room(sizes, sizes.restart + 5 * sizes.level, 10 * sizes.level if section.plan == "all" else 2**30)
+        return Budget(sizes, sizes.restart + 5 * sizes.level, 10 * sizes.level if section.plan == "all" else 2**30)
 
-    monkeypatch.setitem(asked, "room_of", beside)
+    monkeypatch.setitem(asked, "budget_of", beside)
 
     class Told(Watcher):
         def on_plan(self, line):
@@ -91,7 +91,7 @@ def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_pat
     assert "on disk" in lines[0]
     assert kept.value == other.value
     assert np.array_equal(kept.adjoints.initial, other.adjoints.initial)
-    monkeypatch.setitem(asked, "room_of", lambda section, sizes: Room(sizes, sizes.restart + 5 * sizes.level))
+    monkeypatch.setitem(asked, "budget_of", lambda section, sizes: Budget(sizes, sizes.restart + 5 * sizes.level))
     with pytest.raises(CaseError, match=r"hold 5 of .* GB and a restart"):
         found(plan="all")
 

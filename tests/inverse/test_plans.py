@@ -18,8 +18,8 @@ from airshed.inverse.checkpoints.actions import (
     Reverse,
     Sizes,
 )
-from airshed.inverse.checkpoints.plans import Capacities, Room, as_executed, fewest_repetitions, plan_of
-from airshed.inverse.checkpoints.trajectory import room_of
+from airshed.inverse.checkpoints.plans import Budget, Capacities, as_executed, fewest_repetitions, plan_of
+from airshed.inverse.checkpoints.trajectory import budget_of
 from airshed.models.air.case.sections import AdjointSection
 
 from .plan_simulator import PlanError, simulate
@@ -28,48 +28,48 @@ WEST_EUROPE = Sizes(restart=46_000_000, level=15_200_000)
 KINDS = (Reverse, DiscardLevels, DiscardRestart)
 
 
-def all_levels(steps, room):
-    return as_executed(plan_of("all", room), steps)
+def all_levels(steps, budget):
+    return as_executed(plan_of("all", budget), steps)
 
 
-def two_levels(steps, room):
-    return as_executed(plan_of("two-level", room), steps)
+def two_levels(steps, budget):
+    return as_executed(plan_of("two-level", budget), steps)
 
 
 MAKERS = (all_levels, two_levels, fewest_repetitions)
 
 steps = st.integers(1, 120)
 sizes = st.builds(Sizes, st.integers(1, 6), st.integers(1, 4))
-rooms = st.builds(
-    Room, sizes, st.integers(0, 90), st.sampled_from([0, 0, 7, 30, 500]), st.sampled_from(["memory", "disk"]),
+budgets = st.builds(
+    Budget, sizes, st.integers(0, 90), st.sampled_from([0, 0, 7, 30, 500]), st.sampled_from(["memory", "disk"]),
     st.sampled_from(["memory", "disk", "both"]),
 )  # fmt: skip
 
 
-def most(room):
-    return Bytes(room.memory, room.disk)
+def most(budget):
+    return Bytes(budget.memory, budget.disk)
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@given(steps, rooms)
-def test_any_plan_takes_a_run_back_within_its_room_and_as_it_says(make, count, room):
+@given(steps, budgets)
+def test_any_plan_takes_a_run_back_within_its_room_and_as_it_says(make, count, budget):
     try:
-        plan = make(count, room)
+        plan = make(count, budget)
     except CaseError:
         return
-    machine = simulate(count, plan.actions, room.sizes, most(room))
+    machine = simulate(count, plan.actions, budget.sizes, most(budget))
     assert machine.forward_steps == plan.forward_steps == pytest.approx(plan.recomputation_factor * count)
-    assert Bytes(**machine.greatest) == plan.greatest(room.sizes)
+    assert Bytes(**machine.greatest) == plan.greatest(budget.sizes)
 
 
-def fewest_steps(count, room):
+def fewest_steps(count, budget):
     """Return the fewest steps forward that any cutting by restarts takes, by trying all."""
 
     @cache
     def fewest(count, held):
-        if count <= room.levels_beside(held):
+        if count <= budget.levels_with(held):
             return count
-        if room.levels_beside(held + 1) < 1:
+        if budget.levels_with(held + 1) < 1:
             return 10**9
         return min(cut + fewest(cut, held) + fewest(count - cut, held + 1) for cut in range(1, count))
 
@@ -78,28 +78,28 @@ def fewest_steps(count, room):
 
 @given(st.integers(1, 40), sizes, st.integers(12, 60))
 def test_no_cutting_takes_much_less(count, sizes, memory):
-    room = Room(sizes, memory)
-    least = fewest_steps(count, room)
+    budget = Budget(sizes, memory)
+    least = fewest_steps(count, budget)
     if least >= 10**9:
         with pytest.raises(CaseError):
-            fewest_repetitions(count, room)
+            fewest_repetitions(count, budget)
         return
-    assert least <= fewest_repetitions(count, room).forward_steps <= 1.15 * least
+    assert least <= fewest_repetitions(count, budget).forward_steps <= 1.15 * least
 
 
 @given(st.integers(2, 30), st.integers(1, 10), st.integers(1, 6))
 def test_with_levels_as_large_as_restarts_capacities_are_binomial(memory, held, repetitions):
     units = memory - held
     expected = comb(units + repetitions - 1, repetitions) if units > 0 else 0
-    assert Capacities(Room(Sizes(1, 1), memory)).of(repetitions, held) == expected
+    assert Capacities(Budget(Sizes(1, 1), memory)).of(repetitions, held) == expected
 
 
 def test_a_day_of_west_europe():
     """The figures by which two levels were chosen: a tenth of all levels, less than two runs forward."""
-    plan = fewest_repetitions(841, Room(WEST_EUROPE, 1_500_000_000))
+    plan = fewest_repetitions(841, Budget(WEST_EUROPE, 1_500_000_000))
     assert plan.name == "two levels"
     assert plan.recomputation_factor < 1.93
-    assert fewest_repetitions(841, Room(WEST_EUROPE, 1_120_000_000)).name == "two levels"
+    assert fewest_repetitions(841, Budget(WEST_EUROPE, 1_120_000_000)).name == "two levels"
     assert plan.line(WEST_EUROPE) == (
         "two levels: 841 steps, up to 11 restarts at a time and stretches of up to 92 steps; 1.49 GB in memory; "
         "1.92 runs forward"
@@ -107,11 +107,11 @@ def test_a_day_of_west_europe():
 
 
 def test_restarts_go_to_disk_as_far_as_it_goes():
-    room = Room(WEST_EUROPE, 700_000_000, 500_000_000)
-    plan = fewest_repetitions(841, room)
+    budget = Budget(WEST_EUROPE, 700_000_000, 500_000_000)
+    plan = fewest_repetitions(841, budget)
     kept = plan.greatest(WEST_EUROPE)
     assert 460_000_000 <= kept.disk <= 500_000_000
-    assert plan.recomputation_factor < fewest_repetitions(841, replace(room, disk=0)).recomputation_factor
+    assert plan.recomputation_factor < fewest_repetitions(841, replace(budget, disk=0)).recomputation_factor
     assert "on disk" in plan.line(WEST_EUROPE)
 
 
@@ -135,22 +135,22 @@ def planted_errors(actions):
 
 
 def test_the_simulator_finds_planted_errors():
-    room = Room(Sizes(3, 1), 30)
-    plan = fewest_repetitions(60, room)
+    budget = Budget(Sizes(3, 1), 30)
+    plan = fewest_repetitions(60, budget)
     found = 0
     for told, actions in planted_errors(plan.actions):
         with pytest.raises(PlanError, match=told):
-            simulate(60, actions, room.sizes, most(room))
+            simulate(60, actions, budget.sizes, most(budget))
         found += 1
     assert found == 10
     with pytest.raises(PlanError, match="bytes are stored in memory, more than"):
-        simulate(60, plan.actions, room.sizes, Bytes(plan.greatest(room.sizes).memory - 1, 0))
+        simulate(60, plan.actions, budget.sizes, Bytes(plan.greatest(budget.sizes).memory - 1, 0))
 
 
 @pytest.mark.parametrize("name", ["auto", "all", "two-level"])
 def test_too_little_room_is_told(name):
     with pytest.raises(CaseError, match=r"adjoint\..*(give|take)"):
-        as_executed(plan_of(name, Room(WEST_EUROPE, 100_000_000), 841), 841)
+        as_executed(plan_of(name, Budget(WEST_EUROPE, 100_000_000), 841), 841)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_too_little_room_is_told(name):
 )
 def test_a_case_says_where_things_are_kept(section, places):
     section = AdjointSection(**section)
-    plan = as_executed(plan_of(section.plan, room_of(section, WEST_EUROPE), 841), 841)
+    plan = as_executed(plan_of(section.plan, budget_of(section, WEST_EUROPE), 841), 841)
     kept = plan.greatest(WEST_EUROPE)
     assert {name for name in ("memory", "disk") if getattr(kept, name)} == places
 
@@ -172,7 +172,7 @@ def test_a_case_says_where_things_are_kept(section, places):
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ({"store": "files"}, "needs room: give"),
+        ({"store": "files"}, "needs budget: give"),
         ({"plan": "disk-revolve"}, 'is gone, .*; take "auto"'),
         ({"memory": "5 kg"}, "an amount of data"),
         ({"memory": "1 KiB"}, "not be less than 1 MiB"),

@@ -136,11 +136,11 @@ GIVEN = {
 
 def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
     """With little memory steps are made again from restarts in the middle, as after a stop."""
-    room = airshed.inverse.checkpoints.trajectory.room_of
+    budget = airshed.inverse.checkpoints.trajectory.budget_of
     monkeypatch.setitem(
-        gradient.__globals__, "room_of",
-        lambda section, sizes: replace(room(section, sizes), memory=120_000) if section.memory.value == 2**20
-        else room(section, sizes),
+        gradient.__globals__, "budget_of",
+        lambda section, sizes: replace(budget(section, sizes), memory=120_000) if section.memory.value == 2**20
+        else budget(section, sizes),
     )  # fmt: skip
     runs = {name: gradient(few_columns(tmp_path, **each), mean(1500.0)) for name, each in {"": {}, **GIVEN}.items()}
     plain = runs[""].adjoints

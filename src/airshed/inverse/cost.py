@@ -1,4 +1,4 @@
-"""What a gradient is of: a number that is made of mixing ratios at some times."""
+"""Costs: numbers made of mixing ratios at some times of a run, and their gradients on the columns of a rank."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise

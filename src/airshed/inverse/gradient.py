@@ -1,9 +1,4 @@
-"""Options of a gradient, and callbacks while it is computed.
-
-The fields that a cost has observed and the state of a watcher, committed for a gradient that continues.
-
-The gradient of a cost by all that a run is given: one run forward, and one backwards.
-"""
+"""The gradient of a cost by all that a run is given: one run forward, and one backward pass."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -21,7 +16,7 @@ from airshed.inverse.backward import Adjoints, Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import NOWHERE, AnyCommits, Commits, Part, Problem, committing, fingerprints
 from airshed.inverse.checkpoints.plans import as_executed, plan_of
-from airshed.inverse.checkpoints.trajectory import Trajectory, room_of, steps_expected
+from airshed.inverse.checkpoints.trajectory import Trajectory, budget_of, steps_expected
 from airshed.inverse.cost import Cost, times_of
 from airshed.inverse.reverse.derivatives import simulation_of
 from airshed.inverse.reverse.runners import AdjointOptions
@@ -255,9 +250,9 @@ def run_forward(
     times = observed.times
     if times[-1] <= first + INSTANT:
         raise CaseError(f"a cost at the beginning of the run, {first:g} s, depends on no step; give a later time")
-    room = room_of(section, trajectory.sizes)
+    budget = budget_of(section, trajectory.sizes)
     expected = steps_expected(model, times[-1])
-    first_plan, plan = (plan_of(section.plan, room, expected) for _ in range(2))
+    first_plan, plan = (plan_of(section.plan, budget, expected) for _ in range(2))
     if commits.note is not None:
         trajectory.resume(commits)
         observed.resume(commits)
@@ -277,5 +272,5 @@ def run_forward(
             trajectory.run(first_plan.first_run(), clocks, look)
         commits.turn()
     steps = len(trajectory.ends)
-    planned(as_executed(plan, steps).line(room.sizes))
+    planned(as_executed(plan, steps).line(budget.sizes))
     return plan.backward(steps)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import write_whole
 from airshed.core.version import __version__
-from airshed.inverse.receptors.box import KINDS, MOST, Ranked, ranked
+from airshed.inverse.receptors.box import KINDS, MOST, RankedSensitivity, ranked
 from airshed.plot.limits import axis_of, format_number, round_step
 from airshed.plot.page import Panels, footer, headline
 from airshed.plot.style import DPI, GREY, INK, LINES, NIGHT, PALE, SIZE, axes_at, look, new_figure, text_at, text_size
@@ -170,7 +170,7 @@ def draw_gradient(found: xr.Dataset) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, bars: list[Ranked], labels: list[str]) -> None:
+def _draw(axes: Axes, bars: list[RankedSensitivity], labels: list[str]) -> None:
     places = range(len(bars))
     values = [each.value for each in bars]
     axes.barh(places, values, 0.68, color=[_COLOURS[each.kind] for each in bars], zorder=3)
@@ -192,7 +192,7 @@ def _draw(axes: Axes, bars: list[Ranked], labels: list[str]) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _label(each: Ranked) -> str:
+def _label(each: RankedSensitivity) -> str:
     """Return what a bar is of: a reaction's equation, or a species and what of it."""
     if each.kind == "rate":
         return each.text if len(each.text) <= _LONGEST else f"{each.text[: _LONGEST - 1]}…"

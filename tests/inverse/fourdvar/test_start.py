@@ -9,7 +9,7 @@ import pytest
 from airshed.core.errors import CaseError
 from airshed.inverse.fourdvar.air_model import InitialControls
 from airshed.inverse.fourdvar.results import outcome_report
-from airshed.inverse.fourdvar.study import Seen, opened
+from airshed.inverse.fourdvar.study import StudyObservations, opened
 from airshed.models.air.case.inverse import ControlSection
 
 from .air_cases import case
@@ -33,7 +33,7 @@ def test_an_instant_at_the_start_tells_of_the_initial_state(tmp_path: Path) -> N
     """Ozone is 35 ppb at first: a factor of exp(0.2) makes 42.7 ppb, which is a background deviation more."""
     write(tmp_path, 42.7)
     given = case(tmp_path, assimilation=section(OZONE))
-    seen = Seen.of_case(given)
+    seen = StudyObservations.of_case(given)
     assert seen.instants.tolist() == [0.0, 1800.0]
     with opened(given, seen) as study:
         outcome = study.run()
@@ -47,8 +47,8 @@ def test_emission_has_nothing_to_do_with_the_start(tmp_path: Path) -> None:
     write(tmp_path, 42.7)
     emission = {"name": "e", "species": ["NO"], "per": "domain"}
     with pytest.raises(CaseError, match=r"start.csv, line 2: all observations are of the start"):
-        Seen.of_case(case(tmp_path, assimilation=section(emission)))
-    Seen.of_case(case(tmp_path, assimilation=section(emission, OZONE)))
+        StudyObservations.of_case(case(tmp_path, assimilation=section(emission)))
+    StudyObservations.of_case(case(tmp_path, assimilation=section(emission, OZONE)))
 
 
 def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
     increment = {"name": "less", "of": "initial", "species": ["O3"], "kind": "gaussian", "per": "domain",
                  "deviation": "300 ppb"}  # fmt: skip
     given = case(tmp_path, assimilation=section(increment, iterations=3))
-    with opened(given, Seen.of_case(given)) as study:
+    with opened(given, StudyObservations.of_case(given)) as study:
         report = outcome_report(study, study.run())
     (name,) = report.warnings
     assert name == "control less is clipped at zero [% of cells]"

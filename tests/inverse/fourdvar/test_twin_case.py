@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airshed import load_case
-from airshed.inverse.fourdvar.study import Seen, opened
+from airshed.inverse.fourdvar.study import StudyObservations, opened
 from airshed.inverse.fourdvar.twin import truth
 
 pytestmark = pytest.mark.thorough
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 
 def test_the_truth_is_as_near_to_its_stations_as_their_errors_say() -> None:
     case = load_case("assimilation-twin")
-    seen = Seen.of_case(case)
+    seen = StudyObservations.of_case(case)
     assert (len(seen.observations), seen.rejected) == (60 * 18, ())
     assert seen.withheld is not None
     with opened(case, seen) as study:

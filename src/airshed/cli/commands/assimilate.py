@@ -57,13 +57,13 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.cli.render import say, show
     from airshed.core.files import noting_inputs
     from airshed.inverse.fourdvar.results import write_results
-    from airshed.inverse.fourdvar.study import Seen, check_inputs, opened, prepared
+    from airshed.inverse.fourdvar.study import StudyObservations, check_inputs, opened, prepared
     from airshed.io.run_state import Inputs
     from airshed.plot.assimilation import plot_assimilation
 
     teller = Iterations(quiet=quiet or not is_first())
     with noting_inputs() as files:
-        seen = Seen.of_case(case)
+        seen = StudyObservations.of_case(case)
     state = on_first(partial(prepared, folder, case, resume=resume))
     resumed = on_first(state.is_file)
     try:

@@ -1,4 +1,4 @@
-"""What a checkpoint plan is made of: actions as data, which a small executor does one after the other.
+"""Actions of checkpoint plans: data that a small executor runs in order.
 
 A run has steps n = 0 ... N-1; step n takes level n to level n+1. There are two kinds of checkpoints:
 
@@ -6,7 +6,7 @@ restart n  all that step n needs to be done again with the same bits: q(n), q(n-
 level n    q(n) and the air: one array for each step of a *stretch*, the steps behind a restart
 
 To reverse step n takes level n+1 and either restart n, where a stretch begins, or levels n and n-1; in the second step
-of a stretch level n-1 is that of the restart. The words are those of Griewank & Walther 2000, ACM TOMS 26, 19-45.
+of a stretch level n-1 is that of the restart. Terms after Griewank & Walther 2000, ACM TOMS 26, 19-45.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,13 +1,11 @@
-"""Commits of a gradient: all that a process needs which takes the place of one that was killed.
+"""Commits of a gradient: the saved state from which another process resumes after a kill.
 
 A commit is whole or not at all, see :class:`airshed.inverse.checkpoints.stores.FileStore`. It has what cannot be
 computed again: the stored restarts, in the forward pass the model's state, in the backward pass the adjoints, and the
 fields that the cost has observed. Levels are not in it, as the steps of their stretch give them again, to the bit.
 
-Digests of what a gradient is of, by which one that goes on sees that it is of something else.
-
-A case in TOML only names its files, and some of what a run is given is not in it. What is looked at is what was made of
-them in this rank's columns at the beginning: weather and emission of later hours are not seen.
+Digests detect another problem. A case in TOML only names its files, and some inputs of a run are not in it: the digests
+are of what was made of them in this rank's columns at the beginning. Weather and emission of later hours are not seen.
 """
 
 import shutil

@@ -36,8 +36,8 @@ MOST_REPETITIONS: Final = 100
 
 
 @dataclass(frozen=True)
-class Room:
-    """Room for checkpoints: how much, and where.
+class Budget:
+    """Budget for checkpoints: how much, and where.
 
     memory    [bytes]
     disk      [bytes]
@@ -55,7 +55,7 @@ class Room:
         """Return the place of the `number`-th restart at its time, counted from 1."""
         return "disk" if self._on_disk(number) == number else "memory"
 
-    def levels_beside(self, held: int) -> int:
+    def levels_with(self, held: int) -> int:
         """Return how many levels fit beside so many restarts; 0 where not even these do."""
         on_disk, size = self._on_disk(held), self.sizes.restart
         disk, memory = self.disk - on_disk * size, self.memory - (held - on_disk) * size
@@ -73,12 +73,12 @@ class Room:
 class Capacities:
     """How many steps can be reversed, by repetitions t and stored restarts h; see the head of this file."""
 
-    room: Room
+    budget: Budget
     _rows: list[list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
         first: list[int] = []
-        while (fit := self.room.levels_beside(len(first) + 1)) > 0:
+        while (fit := self.budget.levels_with(len(first) + 1)) > 0:
             first.append(fit)
         self._rows = [first]
 
@@ -90,7 +90,7 @@ class Capacities:
         return row[held - 1] if held <= len(row) else 0
 
     def repetitions(self, steps: int, held: int = 1) -> int:
-        """Return how often a step is run forward at most, at least 1; raises CaseError for more than anybody waits."""
+        """Return how often a step is run forward at most, at least 1; raises CaseError for more than a hundred."""
         for repetitions in range(1, MOST_REPETITIONS + 1):
             if self.of(repetitions, held) >= steps:
                 return repetitions
@@ -111,28 +111,28 @@ class Capacities:
         return [steps - sum(full[1:]), *full[1:]]
 
     def too_little(self, steps: int) -> CaseError:
-        """Return the error of a room with which a run would take longer than anybody waits."""
-        room = self.room
+        """Return the error of a budget with which a run would take too long."""
+        budget = self.budget
         return CaseError(
-            f"adjoint.memory and adjoint.disk leave {(room.memory + room.disk) / 1e9:.3g} GB for checkpoints of "
-            f"{steps} steps, of which a restart takes {room.sizes.restart / 1e9:.3g} GB and a level "
-            f"{room.sizes.level / 1e9:.3g} GB: a step would be run more than {MOST_REPETITIONS} times; give more"
+            f"adjoint.memory and adjoint.disk leave {(budget.memory + budget.disk) / 1e9:.3g} GB for checkpoints of "
+            f"{steps} steps, of which a restart takes {budget.sizes.restart / 1e9:.3g} GB and a level "
+            f"{budget.sizes.level / 1e9:.3g} GB: a step would be run more than {MOST_REPETITIONS} times; give more"
         )
 
 
 _NAMES: Final = {1: "all levels", 2: "two levels"}
 
 
-def fewest_repetitions(steps: int, room: Room) -> Plan:
-    """Return the plan in which the step that is run most often is run as rarely as the room allows.
+def fewest_repetitions(steps: int, budget: Budget) -> Plan:
+    """Return the plan in which the step that is run most often is run as rarely as the budget allows.
 
     All levels where they fit, else two levels where these fit, else as many as it takes. Raises CaseError where a step
     would be run more than a hundred times.
     """
-    capacities = Capacities(room)
+    capacities = Capacities(budget)
     repetitions = capacities.repetitions(steps)
     name = _NAMES.get(repetitions, f"{repetitions} levels")
-    place = room.place(1)
+    place = budget.place(1)
     start, end = Advance(0, 0, restarts=(0,), store=place), DiscardRestart(0, place)
     return Plan(name, steps, (start, *reverse_span(0, steps, 1, capacities, is_there=True), end))
 
@@ -145,12 +145,12 @@ def reverse_span(
     held      stored restarts, that one included
     is_there  whether the model is before the first step; else it is restored
     """
-    place = capacities.room.place
+    place = capacities.budget.place
     if not is_there:
         yield Restore(first, place(held))
     lengths = capacities.cut(last - first, held)
     if len(lengths) == 1:
-        levels = capacities.room.levels
+        levels = capacities.budget.levels
         yield Advance(first, last, save_levels=True, store=levels)
         yield from (Reverse(first, last), DiscardLevels(first, last, levels))
         return
@@ -172,20 +172,20 @@ class EveryLevel:
 
     name = "all levels"
 
-    def __init__(self, room: Room) -> None:
-        self._room, self._restart = room, room.place(1)
-        here, on_disk = room.levels_beside(1), replace(room, levels="disk").levels_beside(1)
-        self._most = {room.levels: here} | ({"disk": on_disk} if room.levels == "memory" else {})
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._restart = budget, budget.place(1)
+        here, on_disk = budget.levels_with(1), replace(budget, levels="disk").levels_with(1)
+        self._most = {budget.levels: here} | ({"disk": on_disk} if budget.levels == "memory" else {})
 
     def first_run(self) -> Iterator[Action]:
         """Yield a restart and all levels, until the end of the run cuts an :class:`Advance` short.
 
-        Raises CaseError where there is no room to go on.
+        Raises CaseError where the budget does not suffice to go on.
         """
         yield Advance(0, 0, restarts=(0,), store=self._restart)
         for place, first, last in self._spans():
             yield Advance(first, last, save_levels=True, store=place)
-        sizes, steps = self._room.sizes, sum(self._most.values())
+        sizes, steps = self._budget.sizes, sum(self._most.values())
         raise CaseError(
             f'adjoint.plan = "all" stores every level, and adjoint.memory and adjoint.disk hold {steps} of '
             f'{sizes.level / 1e9:.3g} GB and a restart; take plan "auto", or give more'
@@ -208,7 +208,7 @@ class EveryLevel:
 
 
 class OnlinePlan:
-    """Plan that stores restarts in the first run, with a spacing that doubles when the room is used up.
+    """Plan that stores restarts in the first run, with a spacing that doubles when the budget is used up.
 
     Before each restart a check ensures that a stretch can still be reversed with it in store. If not, every second
     restart is dropped and the spacing doubles; if that does not help, the steps of a stretch will be run once more
@@ -221,11 +221,11 @@ class OnlinePlan:
 
     name = "online"
 
-    def __init__(self, room: Room, expected: int | None = None) -> None:
-        on_disk = room.disk >= 2 * room.sizes.restart
-        self._room = replace(room, restarts="disk" if on_disk else "memory")
-        self._capacities = Capacities(self._room)
-        self._place = self._room.place(1)
+    def __init__(self, budget: Budget, expected: int | None = None) -> None:
+        on_disk = budget.disk >= 2 * budget.sizes.restart
+        self._budget = replace(budget, restarts="disk" if on_disk else "memory")
+        self._capacities = Capacities(self._budget)
+        self._place = self._budget.place(1)
         self._expected, self._spacing = expected, self._first_spacing(expected)
         self._repetitions = 1
         self._restarts: list[int] = []
@@ -242,7 +242,7 @@ class OnlinePlan:
                 self._levels.append((step, end))
             else:
                 yield from self._drop_levels()
-            yield Advance(step, end, save_levels=is_kept, store=self._room.levels)
+            yield Advance(step, end, save_levels=is_kept, store=self._budget.levels)
             step = end
             yield from self._thin(step)
             if step % self._spacing == 0:
@@ -256,14 +256,14 @@ class OnlinePlan:
         for held, first in reversed(list(enumerate(self._restarts, 1))):
             if kept:
                 yield Reverse(first, end)
-                yield from (DiscardLevels(*levels, self._room.levels) for levels in kept)
+                yield from (DiscardLevels(*levels, self._budget.levels) for levels in kept)
             else:
                 yield from reverse_span(first, end, held, self._capacities)
             yield DiscardRestart(first, self._place)
             end, kept = first, []
 
     def _first_spacing(self, expected: int | None) -> int:
-        """Return the greatest spacing with which the restarts of a quarter more steps leave room for a stretch."""
+        """Return the greatest spacing with which the restarts of a quarter more steps leave space for a stretch."""
         steps = (expected or 0) + (expected or 0) // 4
         return next((each for each in range(steps, 1, -1) if self._capacities.of(1, -(-steps // each)) >= each), 1)
 
@@ -295,25 +295,25 @@ class OnlinePlan:
         return self._capacities.of(self._repetitions, restarts) >= spacing
 
     def _repeat_more(self, step: int) -> None:
-        """Let the steps of a stretch be run once more often; raises CaseError for more than anybody waits."""
+        """Let the steps of a stretch be run once more often; raises CaseError for more than a hundred."""
         if self._repetitions == MOST_REPETITIONS:
             raise self._capacities.too_little(step)
         self._repetitions += 1
 
     def _drop_levels(self) -> Iterator[Action]:
-        yield from (DiscardLevels(*levels, self._room.levels) for levels in self._levels)
+        yield from (DiscardLevels(*levels, self._budget.levels) for levels in self._levels)
         self._levels = []
 
 
-def plan_of(name: str, room: Room, expected: int | None = None) -> EveryLevel | OnlinePlan:
+def plan_of(name: str, budget: Budget, expected: int | None = None) -> EveryLevel | OnlinePlan:
     """Return the plan of a name in the case file.
 
     `auto` runs the step that is run most often as rarely as can be, by about how many steps are expected; `two-level`
     does without. Levels go to disk only with a store on disk: to write and read one takes longer than to run its step.
     """
     if name == "all":
-        return EveryLevel(room)
-    return OnlinePlan(room, expected if name == "auto" else None)
+        return EveryLevel(budget)
+    return OnlinePlan(budget, expected if name == "auto" else None)
 
 
 def as_executed(plan: EveryLevel | OnlinePlan, steps: int) -> Plan:

@@ -22,7 +22,7 @@ Members = dict[str, tuple[tuple[int, ...], np.dtype[Any], int]]
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _StoredArrays:
     """Where arrays lie: their blocks, and what is in these."""
 
     blocks: list[int]
@@ -36,7 +36,7 @@ class SharedStore:
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _StoredArrays] = {}
         self._free: list[int] = []
         self._blocks = 0
         self._content = np.zeros(0, np.uint8)
@@ -63,7 +63,7 @@ class SharedStore:
         content = self._content[:size]  # taken anew each time it would cost more than to fill it
         for name, view in _views(content, members).items():
             view[...] = arrays[name]
-        kept = _Kept(self._take(-(-size // self._file.block)), size, members, checksums(arrays))
+        kept = _StoredArrays(self._take(-(-size // self._file.block)), size, members, checksums(arrays))
         try:
             self._file.write(kept.blocks, content)
         except BaseException:

@@ -29,7 +29,7 @@ from airshed.inverse.checkpoints.actions import (
     Sizes,
 )
 from airshed.inverse.checkpoints.commits import AnyCommits, Part
-from airshed.inverse.checkpoints.plans import Room
+from airshed.inverse.checkpoints.plans import Budget
 from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
 from airshed.inverse.checkpoints.stores import Arrays, FileStore, MemoryStore, Store, aligned, rank_folder, size_of
 from airshed.inverse.reverse.derivatives import derivatives_of, observing
@@ -247,10 +247,10 @@ class Trajectory:
         return Level(aligned(restart[_STATE + q]), aligned(restart[_STATE + air]))
 
 
-def room_of(section: AdjointSection, sizes: Sizes) -> Room:
-    """Return the room for checkpoints by the settings of a case.
+def budget_of(section: AdjointSection, sizes: Sizes) -> Budget:
+    """Return the budget for checkpoints by the settings of a case.
 
-    A store of files holds all checkpoints on disk; otherwise restarts go to disk as far as it has room.
+    A store of files holds all checkpoints on disk; otherwise restarts go to disk as far as it has budget.
 
     sizes  of what is not rounded
     """
@@ -258,8 +258,8 @@ def room_of(section: AdjointSection, sizes: Sizes) -> Room:
         sizes = replace(sizes, level=(sizes.level + 1) // 2)
     memory, disk = int(section.memory.value), int(section.disk.value)
     if section.store == "memory":
-        return Room(sizes, memory, disk)
-    return Room(sizes, memory, disk, levels="disk", restarts="disk")
+        return Budget(sizes, memory, disk)
+    return Budget(sizes, memory, disk, levels="disk", restarts="disk")
 
 
 def make_stores(section: AdjointSection, folder: Path, ranks: Communicator) -> dict[Place, Store]:

@@ -1,6 +1,6 @@
 """4D-Var: emission factors and initial states by which a model is nearest to observations of a window.
 
-:mod:`seam` says what a model has to be; docs/assimilation.md tells what is minimised.
+:mod:`airshed.inverse.fourdvar.cost` has the protocol of a model; docs/assimilation.md describes the cost function.
 """
 
 from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance

@@ -1,7 +1,4 @@
-"""The initial state with factors and increments, and the way back.
-
-The air-quality model as 4D-Var sees it: a run with controls, and its exact adjoint; see :mod:`seam`.
-"""
+"""The air-quality model for 4D-Var: a run with controls of emission and initial state, and its exact adjoint."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

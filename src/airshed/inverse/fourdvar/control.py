@@ -1,10 +1,6 @@
-"""Correlations along one axis, and their symmetric square roots.
+"""The control vector of 4D-Var: blocks preconditioned by background covariances with separable correlations.
 
 source  Gaspari & Cohn 1999, Q. J. R. Meteorol. Soc. 125, 723-757; Balgovind et al. 1983, Mon. Wea. Rev. 111, 701-722
-
-Background covariances as operators: B = S S^T, never a matrix of all by all.
-
-The control vector: what 4D-Var may change, in blocks, preconditioned by the background covariance.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,10 +1,8 @@
-"""The seam between the assimilation and a model: simulated observations of controls, and the way back.
+"""The protocol between 4D-Var and a model, and the preconditioned cost function with its gradient.
 
-The assimilation knows a model as :class:`Observed` alone. A model whose fields are sampled while it runs is a
-:class:`FieldModel`; :class:`Sampled` makes an Observed of it and of an observation operator, so that a model knows
-nothing of observations, and nobody keeps the fields of a window.
-
-The cost function of 4D-Var in its preconditioned form, and its gradient.
+4D-Var uses a model as :class:`Observed` alone. A model whose fields are sampled while it runs is a :class:`FieldModel`.
+:class:`Sampled` makes an Observed of it and of an observation operator, so that a model is independent of observations,
+and the fields of a window are not stored.
 """
 
 from collections.abc import Callable, Mapping

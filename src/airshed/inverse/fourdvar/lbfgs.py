@@ -1,13 +1,11 @@
-"""A line search for the strong Wolfe conditions.
+"""L-BFGS with a line search for the strong Wolfe conditions; its whole memory is a value.
 
-source  Nocedal & Wright 2006, Numerical Optimization, algorithms 3.5 and 3.6
+So a run that was killed resumes with the same iterates. SciPy's L-BFGS-B keeps its memory inside: a restart of it
+begins as steepest descent, and each of its evaluations is a run of the model and its adjoint. Controls are unbounded
+here, factors being exponentials, so that bounds are not needed.
 
-L-BFGS whose whole memory is a value, so that a run that was killed goes on with the very same iterates.
-
-SciPy's L-BFGS-B keeps its memory inside: a restart of it begins as steepest descent, and each of its evaluations is a
-run of the model and its adjoint. Controls are unbounded here, factors being exponentials, so bounds are not missed.
-
-source  Nocedal 1980, Math. Comput. 35, 773-782; Liu & Nocedal 1989, Math. Program. 45, 503-528
+source  Nocedal 1980, Math. Comput. 35, 773-782; Liu & Nocedal 1989, Math. Program. 45, 503-528;
+        Nocedal & Wright 2006, Numerical Optimization, algorithms 3.5 and 3.6
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
-"""The background check: observations that are too far from what the background simulates are not assimilated.
+"""4D-Var: the controls whose simulation is nearest to the background and to all observations of a window.
 
-The state of a minimisation in a file, written whole after each iteration.
-
-4D-Var: the controls whose simulation is nearest to the background and to all observations of a window.
+The background check rejects observations that are too far from what the background simulates. The state of the
+minimisation is written to a file, whole or not at all, after each iteration.
 """
 
 import hashlib

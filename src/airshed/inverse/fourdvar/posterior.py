@@ -1,4 +1,4 @@
-"""What the observations have told: degrees of freedom for signal and the spread of the analysis, by random probes.
+"""Degrees of freedom for signal and spread of the analysis, by random probes.
 
 Near the minimum the analysis error of v has the covariance H^-1, H the Hessian of J. A Lanczos run from a random vector
 z of signs gives both  z.(I - H^-1) z,  whose mean is the trace, and  H^(-1/2) z,  a draw of the analysis error.

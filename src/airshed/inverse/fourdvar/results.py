@@ -1,7 +1,4 @@
-"""What a person looks at after an assimilation: the cost by part, the departures, and whether the errors were right.
-
-What an assimilation leaves behind: analysis.nc and report.txt, each whole or not at all.
-"""
+"""Results of an assimilation: the cost by part, departures and diagnostics in report.txt, and analysis.nc."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -106,19 +103,19 @@ REPORT: Final = "report.txt"
 
 def outcome_report(study: Study, outcome: Outcome) -> Report:
     """Return the diagnostics, the change of the cost, withheld observations, and for a twin the errors of factors."""
-    found = diagnostics_report(study.control, study.seen.observations, outcome.analysis, outcome.posterior)
+    found = diagnostics_report(study.control, study.observed.observations, outcome.analysis, outcome.posterior)
     first, last = outcome.analysis.history[0], outcome.analysis.history[-1]
     before, after = (each.cost - each.parts["background"] for each in (first, last))
     facts: dict[str, Cell] = {
         **found.facts, "cost of observations before": before, "cost of observations after": after,
         "reduction of the cost of observations [%]": 100.0 * (1.0 - after / before),
-        "rows rejected": sum(row.rows for row in study.seen.rejected), **_withheld(study, outcome),
+        "rows rejected": sum(row.rows for row in study.observed.rejected), **_withheld(study, outcome),
     }  # fmt: skip
     clipped = {
         f"control {name} is clipped at zero [% of cells]": 100.0 * share for name, share in outcome.clipped.items()
     }
     facts |= clipped
-    tables = [*found.tables, *_rejected(study, outcome), *study.seen.tables()]
+    tables = [*found.tables, *_rejected(study, outcome), *study.observed.tables()]
     if study.case.assimilation.twin.stations:
         more, table = twin_facts(study, outcome)
         facts, tables = facts | more, [*tables, table]
@@ -127,14 +124,15 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
 
 def _rejected(study: Study, outcome: Outcome) -> list[Table]:
     """Return the table of observations that the background check rejected, where there are any."""
-    seen, background = study.case.assimilation.observations, outcome.analysis.background
-    checked = check_background(study.seen.observations, background, seen.check, seen.background * np.abs(background))
+    settings, background = study.case.assimilation.observations, outcome.analysis.background
+    sigma = settings.background * np.abs(background)
+    checked = check_background(study.observed.observations, background, settings.check, sigma)
     return [checked.table()] if checked.rejected else []
 
 
 def _withheld(study: Study, outcome: Outcome) -> dict[str, Cell]:
     """Return chi2/p of withheld observations: 1 where they are as near as their errors allow."""
-    withheld = study.seen.withheld
+    withheld = study.observed.withheld
     if withheld is None or outcome.withheld_before is None or outcome.withheld_after is None:
         return {}
     both = [
@@ -154,11 +152,11 @@ def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
     grid, analysis = study.air_model.whole, outcome.analysis
     variables: Variables = {**grid.axes.dataset_coords()}
     variables |= _controls(study, outcome)
-    variables |= _departures("", study.seen.observations, analysis.background, analysis.simulated, study.case.start)
+    variables |= _departures("", study.observed.observations, analysis.background, analysis.simulated, study.case.start)
     variables["accepted"] = ("observation", analysis.accepted.astype(np.int8), {"long_name": "passed the check"})
     before, after = outcome.withheld_before, outcome.withheld_after
-    if study.seen.withheld is not None and before is not None and after is not None:
-        variables |= _departures("withheld_", study.seen.withheld, before, after, study.case.start)
+    if study.observed.withheld is not None and before is not None and after is not None:
+        variables |= _departures("withheld_", study.observed.withheld, before, after, study.case.start)
     variables |= _history(outcome)
     names = {each.name for each in grid.axes.coordinates} | {name for name in variables if name.endswith("_region")}
     data = {name: value for name, value in variables.items() if name not in names}

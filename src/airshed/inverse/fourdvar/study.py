@@ -1,9 +1,4 @@
-"""What the section `[assimilation]` of a case says, as objects of this package.
-
-The folder of an assimilation: its state after each iteration, and the case that it belongs to.
-
-The assimilation of a case: its observations, its model, its minimisation, and what comes of them.
-"""
+"""The assimilation of a case: its observations, controls and model by its settings, its folder, its minimisation."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -205,7 +200,7 @@ SHOWN_EVERY: Final = 1800.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class StudyObservations:
     """The observations of a case: those that are assimilated, those that are withheld, and rejected rows.
 
     length  of the case [s]
@@ -218,7 +213,7 @@ class Seen:
     files: tuple[FileSummary, ...] = ()
 
     @classmethod
-    def of_case(cls, case: Case) -> "Seen":
+    def of_case(cls, case: Case) -> "StudyObservations":
         """Read them; raises CaseError for a case without 4D-Var, CaseError and DataError for what cannot be used."""
         check_case(case)
         grid = case.make_grid()
@@ -262,17 +257,17 @@ class Outcome:
 class Study:
     """A case with its model, ready to be assimilated; made by :func:`opened`."""
 
-    def __init__(self, simulation: Simulation, seen: Seen, model: AirFieldModel, domain: Domain) -> None:
+    def __init__(self, simulation: Simulation, seen: StudyObservations, model: AirFieldModel, domain: Domain) -> None:
         self.case: Any = simulation.case
         self.input_files = simulation.input_files
-        self.seen, self._model, self._domain = seen, model, domain
+        self.observed, self._model, self._domain = seen, model, domain
         self.air_model: AirModel = simulation.model
         self.control: ControlVector = control_vector(self.case, domain.grid)
         self._sampled = Sampled(model, Operator(seen.observations, domain))
 
     def plan(self) -> Report:
         """What is to be done: observations, instants, and controls with their background deviations."""
-        seen, section = self.seen, self.case.assimilation
+        seen, section = self.observed, self.case.assimilation
         groups = [(name, int(rows.size)) for name, rows in seen.observations.groups().items()]
         facts: dict[str, Cell] = {
             "observations": len(seen.observations), "withheld": len(seen.withheld) if seen.withheld else 0,
@@ -295,10 +290,10 @@ class Study:
 
     def run(self, file: Path | None = None, see: See | None = None) -> Outcome:
         """Minimise; with a file it goes on from there."""
-        minimisation = fourdvar(self.case, self._sampled, self.seen.observations, file)
+        minimisation = fourdvar(self.case, self._sampled, self.observed.observations, file)
         minimisation.writes = self.air_model.subdomain.ranks.rank == 0
         analysis = minimisation.run(see)
-        posterior, withheld = self._posterior(minimisation, analysis), self.seen.withheld
+        posterior, withheld = self._posterior(minimisation, analysis), self.observed.withheld
         clipped = self._model.clipped(analysis.controls)
         if withheld is None:
             return Outcome(analysis, posterior, None, None, clipped)
@@ -336,7 +331,7 @@ def check_case(case: object) -> None:
 
 
 @contextmanager
-def opened(case: Case, seen: Seen, progress: Progress = lambda part, done: None) -> Iterator[Study]:
+def opened(case: Case, seen: StudyObservations, progress: Progress = lambda part, done: None) -> Iterator[Study]:
     """Build the model of a case and yield the study; raises what a simulation of the case does, and CaseError.
 
     With several ranks all of them make the same study, and only the first one writes.

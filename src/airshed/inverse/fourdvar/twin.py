@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Table
 from airshed.grid import Grid
 from airshed.inverse.fourdvar.control import Controls, ControlVector
-from airshed.inverse.fourdvar.study import Outcome, Seen, Study, check_case, opened, window_of
+from airshed.inverse.fourdvar.study import Outcome, Study, StudyObservations, check_case, opened, window_of
 from airshed.inverse.gradient import Progress
 from airshed.models.air.case import Case
 from airshed.models.air.landcover import land_fraction
@@ -53,7 +53,7 @@ def make_twin(case: Case, progress: Progress = lambda part, done: None) -> list[
     twin, grid = case.assimilation.twin, case.make_grid()
     rows = _rows(case, _places(case, grid))
     observations = Observations.of(rows)
-    with opened(case, Seen(observations, None, ()), progress) as study:
+    with opened(case, StudyObservations(observations, None, ()), progress) as study:
         exact = study.simulated(truth(case, study.control), observations)
         first = study.air_model.subdomain.ranks.rank == 0
     random = np.random.default_rng([twin.seed, 2])

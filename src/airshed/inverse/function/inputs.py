@@ -1,9 +1,8 @@
-"""Emission with factors: each source in parts that the same controls act on, each part an exact multiple of its own.
+"""Inputs of a run as a function: factors on emission and on rates, initial mixing ratios and boundary values.
 
-What a run as a function is given: factors on emission and on rates, initial mixing ratios and boundary values.
-
-Each class knows its inputs as the case has them (``own``), gives a model other values before its first step, and reads
-their adjoints off those of the run.
+Each kind of input has its values as the case has them (``own``), sets other values in a model before its first step,
+and derives their adjoints from those of the run. Emission with factors divides each source into parts on which the same
+controls act, each part an exact multiple of its own; 4D-Var uses it as well.
 """
 
 from abc import ABC, abstractmethod
@@ -36,7 +35,7 @@ _EVERYWHERE: Final = "sectors and regions are those of an inventory, and this ca
 
 
 @dataclass(frozen=True)
-class Acting:
+class ActiveControl:
     """A control that acts on a part of a source, and the number of the part's region among those of the control."""
 
     control: ControlSection
@@ -53,7 +52,7 @@ class Part:
     """A part of a source, without factors, and for each of its species the controls that act on it."""
 
     source: Source
-    acting: tuple[tuple[Acting, ...], ...]
+    acting: tuple[tuple[ActiveControl, ...], ...]
 
 
 class Factors:
@@ -71,7 +70,7 @@ class Factors:
         """Return the hour of the day, 0 to 23, UTC."""
         return int((self._late + seconds) % SECONDS_PER_DAY // SECONDS_PER_HOUR)
 
-    def of(self, acting: Acting, hour: int) -> Any:
+    def of(self, acting: ActiveControl, hour: int) -> Any:
         """Return a factor in an hour of the day: a number, or an array (lat, lon) of this rank's columns."""
         factor = self.controls[acting.control.name][acting.place(hour)]
         return self.subdomain.window.of(factor) if acting.control.per == "cell" else factor
@@ -114,7 +113,7 @@ class FactoredSource:
                     worth = np.sum(own(adjoint[self.species[row]][: rate.shape[1]]) * rate[row], axis=0)
                     self._share(worth, acting, hour, into)
 
-    def _share(self, worth: Array, acting: Sequence[Acting], hour: int, into: Mapping[str, Array]) -> None:
+    def _share(self, worth: Array, acting: Sequence[ActiveControl], hour: int, into: Mapping[str, Array]) -> None:
         for each in acting:
             others = prod(self._factors.of(other, hour) for other in acting if other is not each)
             found, place = self._factors.subdomain.whole(worth * others), each.place(hour)
@@ -149,7 +148,7 @@ def gradient_by_factors(
 def _parts(source: Source, controls: Sequence[ControlSection]) -> list[Part]:
     mine = [each for each in controls if set(each.species) & set(source.species)]
     if not isinstance(source, Inventory):
-        acting = [Acting(each, None) for each in mine if not each.sectors and not each.regions]
+        acting = [ActiveControl(each, None) for each in mine if not each.sectors and not each.regions]
         return [_part(source, acting)]
     sectors = _alike(source.sectors, lambda name: tuple(not c.sectors or name in c.sectors for c in mine))
     countries = _alike(source.countries, lambda name: tuple(_region(c, name) for c in mine))
@@ -157,7 +156,9 @@ def _parts(source: Source, controls: Sequence[ControlSection]) -> list[Part]:
     for of_sectors, some in sectors.items():
         for regions, several in countries.items():
             acts = zip(mine, of_sectors, regions, strict=True)
-            acting = [Acting(c, region if c.per == "region" else None) for c, on, region in acts if on and region >= 0]
+            acting = [
+                ActiveControl(c, region if c.per == "region" else None) for c, on, region in acts if on and region >= 0
+            ]
             found.append(_part(source.selected(some, several), acting))
     return found
 
@@ -169,7 +170,7 @@ def _region(control: ControlSection, country: str) -> int:
     return control.regions.index(country) if country in control.regions else -1
 
 
-def _part(source: Source, acting: Sequence[Acting]) -> Part:
+def _part(source: Source, acting: Sequence[ActiveControl]) -> Part:
     return Part(source, tuple(tuple(a for a in acting if name in a.control.species) for name in source.species))
 
 

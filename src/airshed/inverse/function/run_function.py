@@ -1,4 +1,6 @@
-"""What is asked of a run as a function: which fields come out, and what it is given.
+"""A run of a case as a differentiable function, NumPy in and NumPy out: what adapters to other frameworks wrap.
+
+    fields = f(inputs),    f.vjp(inputs, cotangents) = (d fields / d inputs)^T cotangents
 
     outputs = {"O3": ["6 h", "12 h"], "NO2": "12 h"}        mixing ratios of species at times since the start
     inputs = {
@@ -13,12 +15,6 @@ A factor multiplies the emission of `species`, by default of all sources, or tha
 `regions`. There is one for the domain, () by default; one for each region with `per = "region"`, (region,); one for
 each column with `per = "cell"`, (lat, lon). With `parts_of_day` = n there are n, of equal parts of the day (UTC), in
 front. A list of species alone stands for a table with nothing else.
-
-A run of a case as a differentiable function, NumPy in and NumPy out: what adapters to other frameworks wrap.
-
-fields = f(inputs),    f.vjp(inputs, cotangents) = (d fields / d inputs)^T cotangents
-
-What the adapters to frameworks have in common: a run that takes the framework's arrays by kind and name.
 """
 
 import threading
@@ -57,7 +53,7 @@ _OF_FACTORS: Final = ("species", "sectors", "regions", "per", "parts_of_day")
 
 
 @dataclass(frozen=True)
-class AskedInputs:
+class RequestedInputs:
     """What a run is given: factors on emission, names of species by kind of input, labels of reactions."""
 
     factors: tuple[ControlSection, ...]
@@ -65,7 +61,7 @@ class AskedInputs:
     rates: tuple[str, ...]
 
 
-def asked_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
+def requested_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
     """Return the requested times of each species, in a case that ends at a time [s]; raises CaseError."""
     if not isinstance(outputs, Mapping) or not outputs:
         raise CaseError('outputs: give species with their times, such as {"O3": ["6 h", "12 h"]}')
@@ -82,7 +78,7 @@ def asked_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
     return found
 
 
-def asked_inputs(inputs: Mapping[str, Any]) -> AskedInputs:
+def requested_inputs(inputs: Mapping[str, Any]) -> RequestedInputs:
     """Return what a run is given; raises CaseError for unknown names, and for none."""
     for kind in inputs:
         if kind not in KINDS:
@@ -91,7 +87,7 @@ def asked_inputs(inputs: Mapping[str, Any]) -> AskedInputs:
     names = {kind: _names(kind, inputs.get(kind, ())) for kind in KINDS[1:]}
     if not factors and not any(names.values()):
         raise CaseError(f"inputs: give something that the run depends on: {', '.join(KINDS)}")
-    return AskedInputs(factors, {kind: names[kind] for kind in KINDS[1:-1]}, names["rates"])
+    return RequestedInputs(factors, {kind: names[kind] for kind in KINDS[1:-1]}, names["rates"])
 
 
 def with_countries_apart(case: Case, factors: Sequence[ControlSection]) -> Case:
@@ -161,7 +157,7 @@ class RunFunction:
         loaded: Any = load_case(case) if isinstance(case, str | Path) else case
         if not isinstance(loaded, Case):
             raise CaseError(f"a run as a function is one of the model air; this case is of the model {loaded.model}")
-        asked, self._times_of = asked_inputs(inputs), asked_outputs(outputs, loaded.time.length.value)
+        asked, self._times_of = requested_inputs(inputs), requested_outputs(outputs, loaded.time.length.value)
         rates = RateFactors(asked.rates)
         loaded = with_countries_apart(loaded, asked.factors).without_groups()
         self._simulation = Simulation(loaded, rate_factors=rates if asked.rates else None, **given)

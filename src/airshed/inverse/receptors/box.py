@@ -1,12 +1,9 @@
-"""The sensitivities of a box in order of their size, as a table and as a file.
-
-Adjoints of the kinds of `cells` stages of boxes, from the end of a run to its start.
-
-Sensitivities of boxes: of one species at some time to rate constants, initial values, emission and deposition.
+"""Sensitivities of boxes: of one species at some time to rate constants, initial values, emission and deposition.
 
 Everything is relative: with c the species at the time, d ln c / d ln k_r of each rate constant k_r, whatever it depends
 on, over the whole time; d ln c / d ln c_s(start) of each species s; of the emission and the deposition of a species, as
-a factor on them over the whole time. Exact for the steps that were accepted, whose lengths count as given.
+a factor on them over the whole time. Exact for the steps that were accepted, whose lengths count as given. They are
+ranked by their size, in a table and in a file.
 """
 
 from collections.abc import Sequence
@@ -52,7 +49,7 @@ MOST: Final = 20
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedSensitivity:
     """A sensitivity: of which kind (a key of :data:`KINDS`), of what, that in words, and its value [1]."""
 
     kind: str
@@ -61,7 +58,7 @@ class Ranked:
     value: float
 
 
-def ranked(found: "xr.Dataset") -> list[Ranked]:
+def ranked(found: "xr.Dataset") -> list[RankedSensitivity]:
     """Return the sensitivities of :func:`airshed.inverse.box_sensitivity` that are not 0, the largest first.
 
     Of many cells it is the mean over those that there is something of the species in.
@@ -75,7 +72,7 @@ def ranked(found: "xr.Dataset") -> list[Ranked]:
         texts = [_equation(str(text)) for text in found["equation"].values] if kind == "rate" else names
         numbers = np.asarray(values.values, np.float64).tolist()
         rows = zip(names, texts, numbers, strict=True)
-        listed += [Ranked(kind, name, text, value) for name, text, value in rows if np.isfinite(value) and value]
+        listed += [RankedSensitivity(kind, *row) for row in rows if np.isfinite(row[-1]) and row[-1]]
     return sorted(listed, key=lambda each: -abs(each.value))
 
 

@@ -1,13 +1,9 @@
-"""What each source gives to a receptor: its emission times what that emission is worth, to first order.
+"""The Dataset of a receptor's sensitivities by the conventions of CF netCDF, and the contribution of each source.
 
     contribution of a source = sum over hours h and cells c of  adjoint[h, c] x rate of the source[h, c]
 
-so that a cut of the source by a tenth changes what is measured by a tenth of it, as long as the cut is small. For the
-air that the case begins with, and of the boundary, it is the adjoint times the mixing ratio.
-
-The Dataset of a receptor's sensitivities, by the conventions of CF netCDF.
-
-What numbers and fields of processes are worth to a receptor, as variables of its Dataset.
+to first order: a cut of the source by a tenth changes the measure by a tenth of it, as long as the cut is small. For
+the initial and the boundary concentrations it is the adjoint times the mixing ratio.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

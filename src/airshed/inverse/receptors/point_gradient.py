@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.inverse.checkpoints.actions import Advance, DiscardLevels, DiscardRestart, Plan, Restore, Reverse, Sizes
-from airshed.inverse.checkpoints.plans import Room, fewest_repetitions
+from airshed.inverse.checkpoints.plans import Budget, fewest_repetitions
 from airshed.kernels.cells.formulas import Rows
 from airshed.models.points.derivatives import (
     ADDS,
@@ -104,9 +104,9 @@ def point_gradient(
     derivative = adjoint(model.points, cost.fields)
     backward = _Backward(model, cost, derivative, steps, options)
     trajectory = _Trajectory(model, cost, derivative, options.progress)
-    room = Room(trajectory.sizes, options.memory)
-    plan = fewest_repetitions(steps, room)
-    options.planned(plan.line(room.sizes))
+    budget = Budget(trajectory.sizes, options.memory)
+    plan = fewest_repetitions(steps, budget)
+    options.planned(plan.line(budget.sizes))
     trajectory.run(plan, backward.reverse)
     return backward.found()
 
@@ -249,7 +249,7 @@ class _Trajectory:
 
     def _advance(self, action: Advance) -> None:
         if action.save_levels:
-            self._levels = self._room_for(action.last - action.first + 1)
+            self._levels = self._arrays_for(action.last - action.first + 1)
         step, stops = action.first, sorted({*action.restarts, action.last})
         for stop in stops:
             while step < stop:
@@ -257,7 +257,7 @@ class _Trajectory:
             if stop in action.restarts:
                 self._restarts[stop] = self._saved()
 
-    def _room_for(self, levels: int) -> dict[str, Array]:
+    def _arrays_for(self, levels: int) -> dict[str, Array]:
         """Return arrays of some levels; those of an earlier stretch if they are long enough."""
         shape = self._model.domain.box.shape
         if any(len(each) < levels for each in self._arrays.values()) or not self._arrays:

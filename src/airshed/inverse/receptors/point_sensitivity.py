@@ -1,11 +1,9 @@
-"""Receptors of models of points: the mean or sum of a field of some cells, at a time or over some.
+"""Sensitivities of a receptor of a model of points, as a Dataset and a report: which week's rain made this pasture.
 
-{"field": "standing_dry_matter"}                                       the mean of all cells, at the end
-{"field": "growth", "lon": [148, 150], "lat": [-27, -26], "time": ["90 day", "180 day"]}
+A receptor is the mean or sum of a field of some cells, at a time or over some:
 
-Report of `airshed adjoint` for a model of points: the periods and inputs of largest sensitivity.
-
-Sensitivities of a receptor of a model of points, as a Dataset: which week's rain made this pasture.
+    {"field": "standing_dry_matter"}                                       the mean of all cells, at the end
+    {"field": "growth", "lon": [148, 150], "lat": [-27, -26], "time": ["90 day", "180 day"]}
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Receptors: what is measured of one species, somewhere, at some time.
+"""Receptors of the air: a measure of one species at a place and a time, as a cost.
 
     {"species": "O3", "lon": 6.96, "lat": 50.94, "level": 0, "time": "24 h"}             one cell at one time
     {"species": "O3", "lon": [5, 8], "lat": [50, 52], "time": ["12 h", "18 h"]}          an area, the mean of hours

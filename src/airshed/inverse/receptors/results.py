@@ -1,7 +1,4 @@
-"""The ranking of sources by what a cut of each changes, as a report for people and as a table for programs.
-
-What `airshed adjoint` leaves behind: the Dataset as CF netCDF, the table of contributions, and the summary.
-"""
+"""The files of `airshed adjoint`: Dataset, table of contributions, and summary with the ranking of sources."""
 
 import csv
 import io

@@ -58,7 +58,7 @@ def sensitivity(
         other: xr.Dataset = own.sensitivity(loaded, receptor, options=options, progress=progress, **given)
         return other
     asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
-    watcher = _Watched(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
+    watcher = _SensitivityWatcher(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 
     def cost(model: AirModel) -> ReceptorCost:
         check_receptor(model.case, model.network.names, asked.species)
@@ -71,7 +71,7 @@ def sensitivity(
     return watcher.dataset(found, asked)
 
 
-class _Watched(Watcher):
+class _SensitivityWatcher(Watcher):
     """Stores the requested fields in time, and results that need the open model."""
 
     def __init__(self, other: Watcher, fields: tuple[str, ...], every: float) -> None:

@@ -1,7 +1,4 @@
-"""Directions: changes of all that a run is given, in which its results have derivatives.
-
-The changes of each step in a direction, for its tangent, and the forcing of a perturbed step.
-"""
+"""Directions: changes of all that a run is given, and the changes and the forcing of each step that follow."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Values of the executors of derivatives, and the derivative of a sum of values.
+"""Executors of recorded steps: replay, tangent, recomputation and adjoint, with the derivative of a sum of values.
 
 A sum with coefficients c of values with mixing ratios q and air A [mol] is
 
@@ -6,13 +6,10 @@ A sum with coefficients c of values with mixing ratios q and air A [mol] is
 
 so that the share of a mixing ratio q_i in q' is c_i A_i / A' where w >= 0, and zero elsewhere.
 
-Executors that repeat recorded steps: with the same bits, with changed inputs, and with a tangent.
-
-Adjoint executor: reverses recorded steps stage by stage, the last one first.
-
-A formula with a history is the only stage of its program. It is reversed from the levels that the run stored: the
-compiled adjoint fuses the transport of n+1 with the columns of n, so that the adjoint of a level is complete one step
-later. A step of any other program is repeated from its first level; then its stages are reversed one by one.
+The adjoint reverses steps stage by stage, the last one first. A formula with a history is the only stage of its
+program. It is reversed from the levels that the run stored: the compiled adjoint fuses the transport of n+1 with the
+columns of n, so that the adjoint of a level is complete one step later. A step of any other program is repeated from
+its first level; then its stages are reversed one by one.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,15 +1,10 @@
-"""Inputs and results of executors of derivatives: options, a step to reverse, and summed adjoints.
+"""Runners of stages for replay, tangent, recomputation and adjoint: formulas (transport, columns, fused), and cells.
 
-Runners of stages that apply a formula: transport, columns, or several operators fused.
+In a replay with other reaction rates each rate is multiplied by 1 + e d, of which e is one more open parameter: one
+kernel serves all sizes e of a direction d, and is compiled for that direction.
 
-A step whose reactions go faster or slower: each rate times 1 + e d, of which e is one more open parameter.
-
-So one kernel does for all sizes e of a direction d. It is compiled for that direction alone.
-
-Runners of stages of chemistry, with its own steps in each cell.
-
-The adjoint covers the steps that each cell accepted. With y = n q and the number density n of air, which the stage does
-not change,
+The adjoint of cells covers the steps that each cell accepted. With y = n q and the number density n of air, which the
+stage does not change,
 
     adjoint of q before = n (adjoint of y before),      adjoint of y after = (adjoint of q after) / n
 """

@@ -1,7 +1,7 @@
-"""Where two runs took other branches: faces whose limiter chose otherwise, and values that were clipped in one alone.
+"""Branches of limiters and clipping in which two runs differ.
 
-On each branch a step is smooth. Between two states on two branches it has a kink, and its derivative is that of one
-side: a remainder of first order is then no error of the derivative.
+On each branch a step is smooth. Between two states on two branches its derivative jumps, and is that of
+one side: a remainder of first order is then no error of the derivative.
 """
 
 from collections.abc import Iterator

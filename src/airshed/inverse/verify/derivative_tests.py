@@ -1,22 +1,13 @@
-"""The dot-product test: the adjoint of a run is the transpose of its tangent, for every kind of input.
+"""Tests of derivatives: dot products, Taylor remainders, and central differences.
 
-    <w, M d> = <M^T w, d>
+    <w, M d> = <M^T w, d>                                   the adjoint is the transpose of the tangent M
+    R(e) = |J(x + e d) - J(x) - e J'(x) d|                  falls with e^2
+    (J(x + e d) - J(x - e d)) / (2 e)  against  <grad J, d>
 
-for a short run whose tangent-linear model is M, changes d of an input and weights w of what comes out, both at random.
-
-The Taylor test: what the derivative leaves of a finite change falls with its square.
-
-R(e) = |J(x + e d) - J(x) - e J'(x) d|
-
-Where a limiter switches between x and x + e d at every e, x lies on a kink, as even air does. The remainder is then of
-first order, whether the derivative is right or wrong, and the test is undecided.
-
-Gradients beside central differences of the run itself.
-
-    (J(x + e d) - J(x - e d)) / (2 e)   against   <grad J, d>
-
-Their difference falls with e^2 until round-off of J, over e, takes over; the best e lies in between. Where x lies on a
-kink itself, as uniform mixing ratios do, central differences are the mean of two derivatives: see the Taylor test.
+with random changes d of an input and weights w of the results. Where a limiter switches between x and x + e d at every
+e, as in even air, J is not differentiable at x. The Taylor remainder is then of first order, whether the derivative is
+right or wrong, and the test is undecided; central differences are the mean of two derivatives. The difference of the
+third falls with e^2 until round-off of J, over e, takes over; the best e lies in between.
 """
 
 from collections.abc import Mapping, Sequence

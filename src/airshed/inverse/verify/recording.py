@@ -1,7 +1,4 @@
-"""A short run, recorded once: all of its levels and the records of its steps, in memory.
-
-Directions and costs at random, by which derivatives are verified.
-"""
+"""A short run recorded in memory, with all its levels and steps, and random directions and costs for it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy

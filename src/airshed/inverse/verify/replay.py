@@ -1,7 +1,4 @@
-"""Repeats a recorded run: with perturbed inputs, tangent-linear, and backwards.
-
-The derivative of a run in a direction: its tangent-linear model, step by step with the run.
-"""
+"""Repeats a recorded run: with perturbed inputs, tangent-linear, and backwards; the tangent of a run."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
