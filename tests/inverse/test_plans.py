@@ -172,7 +172,7 @@ def test_a_case_says_where_things_are_kept(section, places):
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ({"store": "files"}, "needs budget: give"),
+        ({"store": "files"}, "needs room: give"),
         ({"plan": "disk-revolve"}, 'is gone, .*; take "auto"'),
         ({"memory": "5 kg"}, "an amount of data"),
         ({"memory": "1 KiB"}, "not be less than 1 MiB"),

@@ -48,7 +48,7 @@ class Domain:
 
 
 class Operator:
-    """y = sum over k of H_k c(t_k) + y_0, linear in mixing ratios c [mol/mol]; see :class:`airshed.inverse.fourdvar.cost.Sampling`.
+    """y = sum over k of H_k c(t_k) + y_0, linear in mixing ratios c [mol/mol]; see ``cost.Sampling``.
 
         H = unit x mean in time x (lowest level | kernel) x bilinear in longitude and latitude
 
