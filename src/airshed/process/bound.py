@@ -12,13 +12,12 @@ from airshed.core.errors import CaseError, DataError, FormulaError, MechanismErr
 from airshed.core.text import suggestion
 from airshed.core.units import Quantity
 from airshed.formula.trace import trace
-from airshed.formula.tree import Expression
 from airshed.kernels.operators import AIR, Kind, Operator, OperatorField, Shape
 from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import Reaction
 from airshed.process.context import Source
 from airshed.process.declaration import Process
-from airshed.process.kinds import OFFERED, Acts, AtInstant, Reactions, arguments
+from airshed.process.kinds import OFFERED, Acts, arguments
 
 _MEMBER: Final = re.compile(r"((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)?\s*(?:\*\s*)?([A-Za-z]\w*)")
 
@@ -135,17 +134,14 @@ class Bound:
     @cached_property
     def fields(self) -> tuple[OperatorField, ...]:
         """The fields that operators and updates read, each once."""
-        operators = [each for operator in self.operators for each in operator.fields]
-        return tuple(dict.fromkeys([*operators, *self._of_updates()]))
-
-    def _of_updates(self) -> list[OperatorField]:
-        own = self.own
-        asked = [name for each in own.updates.values() for name in arguments(each.function)]
-        return [
+        own, found = self.own, [each for operator in self.operators for each in operator.fields]
+        read = [name for each in own.updates.values() for name in arguments(each.function)]
+        found += [
             OperatorField(f"{self.key}_{name}", self.shape_of(name))
-            for name in asked
+            for name in read
             if name in own.weather or name in own.instants
         ]
+        return tuple(dict.fromkeys(found))
 
     @property
     def replaced(self) -> tuple[str, ...]:
@@ -156,17 +152,22 @@ class Bound:
     @cached_property
     def reactions(self) -> tuple[Reaction, ...]:
         """What the process adds to the mechanism; functions are given numbers, of a table those by species."""
-        return tuple(reaction for name, each in self.own.reactions.items() for reaction in self._reactions(name, each))
 
-    def _reactions(self, name: str, each: Reactions) -> Sequence[Reaction]:
-        asked = arguments(each.function)
-        if asked[:1] == ("self",):
-            lines = each.function(self.process)
+        def plain(name: str) -> float | dict[str, float]:
+            values = self.numbers[name]
+            if not self.own.settings[name].by_species:
+                return float(values)
+            return dict(zip(self._species[name], values.tolist(), strict=True))
+
+        found: list[Reaction] = []
+        for name, each in self.own.reactions.items():
+            asked = arguments(each.function)
+            lines = each.function(self.process) if asked[:1] == ("self",) else each.function(*map(plain, asked))
             if all(isinstance(line, Reaction) for line in lines):
-                return tuple(lines)
-        else:
-            lines = each.function(*map(self._plain_number, asked))
-        return read_reactions(lines, self.process.context.species, f"{self.key}_{name}")
+                found += lines
+            else:
+                found += read_reactions(lines, self.process.context.species, f"{self.key}_{name}")
+        return tuple(found)
 
     def sources(self, weather: Any) -> list[Source]:
         """Return what the process brings into the air; `weather` is what gives the state of the air at any time."""
@@ -181,12 +182,6 @@ class Bound:
                 )
             found += made
         return found
-
-    def _plain_number(self, name: str) -> float | dict[str, float]:
-        values = self.numbers[name]
-        if not self.own.settings[name].by_species:
-            return float(values)
-        return dict(zip(self._species[name], values.tolist(), strict=True))
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
         """Return the fields at an instant as operators read them: (species, level, lat, lon), without what they lack.
@@ -208,33 +203,31 @@ class Bound:
 
     def _value(self, name: str, state: State, seconds: float, known: dict[str, Any]) -> Any:
         """What a function of instants is given under a name, computed once for each instant."""
-        if name not in known:
-            own = self.own
-            if name in own.settings:
-                known[name] = self.numbers[name].reshape((-1, 1, 1, 1) if own.settings[name].by_species else ())
-            elif name in own.weather:
-                known[name] = self._weather(name, state)
-            elif name in OFFERED:
-                known[name] = self.process.context.offers(name, seconds)
+        if name in known:
+            return known[name]
+        own = self.own
+        if name in own.settings:
+            found: Any = self.numbers[name].reshape((-1, 1, 1, 1) if own.settings[name].by_species else ())
+        elif name in own.weather:
+            asked = own.weather[name]
+            found = state.get(asked.field)
+            if found is None and not asked.optional:
+                raise DataError(
+                    f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not give"
+                )
+            found = found[None] if found is not None and found.ndim != 3 else found
+        elif name in OFFERED:
+            found = self.process.context.offers(name, seconds)
+        else:
+            function = own.instants[name].function
+            names = arguments(function)
+            if names[:1] == ("self",):
+                found = function(self.process, state, seconds)
             else:
-                known[name] = self._computed(name, own.instants[name], state, seconds, known)
-        return known[name]
-
-    def _weather(self, name: str, state: State) -> Array | None:
-        asked = self.own.weather[name]
-        value = state.get(asked.field)
-        if value is None and not asked.optional:
-            raise DataError(
-                f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not give"
-            )
-        return None if value is None else value if value.ndim == 3 else value[None]
-
-    def _computed(self, name: str, each: AtInstant, state: State, seconds: float, known: dict[str, Any]) -> Any:
-        asked = arguments(each.function)
-        if asked[:1] == ("self",):
-            return each.function(self.process, state, seconds)
-        with np.errstate(all="ignore"):
-            return each.function(*(self._value(argument, state, seconds, known) for argument in asked))
+                with np.errstate(all="ignore"):
+                    found = function(*(self._value(argument, state, seconds, known) for argument in names))
+        known[name] = found
+        return found
 
     def shaped(self, each: OperatorField, value: Any) -> Array:
         """Return a field in its whole shape; raises CaseError for one that does not fit, DataError where not finite."""
@@ -263,7 +256,8 @@ class Bound:
             return "cells" if context.weather_levels.get(own.weather[name].field, 1) > 1 else "ground"
         if name in own.instants:
             each = own.instants[name]
-            return each.shape or _highest(self.shape_of(argument) for argument in arguments(each.function))
+            shapes = {self.shape_of(argument) for argument in arguments(each.function)}
+            return each.shape or ("cells" if "cells" in shapes else "ground")
         return "cells" if name == "layer_thickness" else "ground"
 
     def is_by_species(self, name: str) -> bool:
@@ -278,9 +272,6 @@ class Bound:
             return each.by_species
         return any(self.is_by_species(argument) for argument in arguments(each.function))
 
-    def _numbers_of(self, species: Sequence[str]) -> tuple[int, ...]:
-        return tuple(map(self.process.context.species.index, species))
-
     def _operator(self, name: str, act: Acts) -> Operator:
         own, asked = self.own, arguments(act.function)
         read = [each for each in asked if each in own.instants or each in own.weather]
@@ -292,22 +283,21 @@ class Bound:
             found = act.function(*(by_name[inside[each]] for each in asked))
             return in_kernel_units(act, found, by_name)
 
+        try:
+            formulas = trace(rates, inputs).outputs if act.kind != "face_flux" else ()
+        except FormulaError as error:
+            raise CaseError(f"process {type(self.process).__name__}: {name}() cannot become code: {error}") from None
+        species = self._species[name] if act.kind in OF_SPECIES else ()
         return Operator(
             f"{self.key}_{name}",
             act.kind,
-            self._traced(name, rates, inputs) if act.kind != "face_flux" else (),
-            self._numbers_of(self._species[name]) if act.kind in ("loss", "source", "sinking") else (),
+            formulas,
+            tuple(map(self.process.context.species.index, species)),
             tuple(OperatorField(inside[each], self.shape_of(each), self.is_by_species(each)) for each in read),
             {inside[each]: tuple(self.numbers[each].ravel().tolist()) for each in asked if each in self.numbers},
             act.levels == "ground",
             act.term,
         )
-
-    def _traced(self, name: str, rates: Callable[..., Any], inputs: Sequence[str]) -> tuple[Expression, ...]:
-        try:
-            return trace(rates, inputs).outputs
-        except FormulaError as error:
-            raise CaseError(f"process {type(self.process).__name__}: {name}() cannot become code: {error}") from None
 
 
 def refuse_idle(where: str, process: Process) -> None:
@@ -348,10 +338,6 @@ def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:
 def identifier(name: str) -> str:
     """Return the name of a class as other names are written: DryDeposition is dry_deposition."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
-def _highest(shapes: Any) -> Shape:
-    return "cells" if "cells" in set(shapes) else "ground"
 
 
 def _plain(value: Any) -> float:

@@ -50,11 +50,6 @@ def _air_of_cells() -> dict[str, Expression]:
 _AIR: Final = _air_of_cells()
 
 
-def _between(name: str) -> Expression:
-    inputs = (*ends(name), WEIGHT)
-    return trace(lambda first, last, weight: first + weight * (last - first), inputs).outputs[0]
-
-
 @dataclass(frozen=True)
 class OwnField:
     """A field that a process of the air adds to the model.
@@ -157,7 +152,10 @@ def _update(bound: Bound, unfinished: Sequence[type[Process]], own: Sequence[Own
     composition.add(bound)
     traced, outputs = composition.traced()
     read = weather | {name: f"{bound.key}_{name}" for name in declared.instants}
-    known = {name: each for name, each in _AIR.items() if name in offered} | {name: _between(name) for name in read}
+    known = {name: each for name, each in _AIR.items() if name in offered} | {
+        name: trace(lambda first, last, weight: first + weight * (last - first), (*ends(name), WEIGHT)).outputs[0]
+        for name in read
+    }
     formulas = tuple(fold(substitute(each, known)) for each in traced.outputs)
     return CellUpdate(
         bound,

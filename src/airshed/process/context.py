@@ -7,8 +7,6 @@ from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from numpy import float64
-from numpy.typing import NDArray
 
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -67,7 +65,11 @@ class ProcessContext:
 
 @runtime_checkable
 class Source(Protocol):
-    """Something that emits in the columns held here: vegetation, a file, a single stack all look like this."""
+    """Something that emits in the columns held here: vegetation, a file, a single stack all look like this.
+
+    One that has the emission of every cell of the whole grid has a method `part(window)` too, which returns the source
+    of a window's cells.
+    """
 
     @property
     def species(self) -> tuple[str, ...]:
@@ -79,7 +81,7 @@ class Source(Protocol):
         """The number of lowest model layers that receive emission."""
         ...
 
-    def rate(self, seconds: float) -> NDArray[float64]:
+    def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in the hour UTC or between `changes`.
 
         ``seconds`` counts from the start of the case; before it is negative. The caller must not write to the array.
@@ -89,13 +91,4 @@ class Source(Protocol):
     @property
     def changes(self) -> Sequence[float]:
         """The rising times [s] at which the emission changes beside the full hours UTC."""
-        ...
-
-
-@runtime_checkable
-class SourceOfAll(Source, Protocol):
-    """A source that knows its emission in every cell of the whole grid."""
-
-    def part(self, window: Window) -> Source:
-        """The emission of a window's cells."""
         ...

@@ -14,7 +14,7 @@ from airshed.kernels.column.operators_reference import Reading, rates
 from airshed.kernels.operators import EXPLICIT, Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
-from airshed.process.context import MARGIN, ProcessContext, Source
+from airshed.process.context import MARGIN, Source
 from airshed.process.kinds import SIGNS, Weather
 
 Array = npt.NDArray[np.float64]
@@ -31,7 +31,17 @@ def check_rates(bound: Bound, fields: Mapping[str, Array], state: Any, seconds: 
     operators = [each for each in bound.operators if each.kind in SIGNS]
     if not operators:
         return
-    air = _air(bound.process.context, state, seconds)
+
+    # The air of cells by the names that formulas have for it.
+    context, density = bound.process.context, np.asarray(state.air_density)
+    height = np.maximum(context.sun_height(seconds), 0.0)
+    air = {name: np.asarray(getattr(state, name)) for name in WEATHER} | {
+        "air_density": density, "air": density * context.grid.cell_volume, "cos_zenith": height,
+        "thickness": np.broadcast_to(context.grid.thickness[:, None, None], density.shape),
+        "light": (height > 0.0).astype(np.float64),
+    }  # fmt: skip
+
+    # Rates by the formulas of the operators.
     numbers = {name: np.asarray(values) for each in operators for name, values in each.numbers.items()}
     numbers |= {name: bound.numbers[name.removeprefix(f"{bound.key}_")].ravel() for name in numbers}
     for operator in operators:
@@ -45,19 +55,6 @@ def check_rates(bound: Bound, fields: Mapping[str, Array], state: Any, seconds: 
                     f"process {type(bound.process).__name__}: {name}() gives {wrong[0]:g} at {seconds:g} s; "
                     f"a {operator.kind} is a number not below 0: write max(0, ...), or a loss for a source that takes"
                 )
-
-
-def _air(context: ProcessContext, state: Any, seconds: float) -> dict[str, Array]:
-    """The air of cells by the names that formulas have for it, (level, lat, lon) or (lat, lon)."""
-    height = np.maximum(context.sun_height(seconds), 0.0)
-    density: Array = np.asarray(state.air_density)
-    thickness = context.grid.thickness[:, None, None]
-    known = {name: np.asarray(getattr(state, name)) for name in ("temperature", "pressure", "water_vapour")}
-    return {
-        **known, "air_density": density, "air": density * context.grid.cell_volume,
-        "thickness": np.broadcast_to(thickness, density.shape), "cos_zenith": height,
-        "light": (height > 0.0).astype(np.float64),
-    }  # fmt: skip
 
 
 LIGHT: Final = ("cos_zenith", "light")

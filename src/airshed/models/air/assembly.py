@@ -42,7 +42,7 @@ from airshed.parallel.domain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle
 from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates
 from airshed.process.cell_updates import own_fields as own_fields_of
-from airshed.process.context import MARGIN, ProcessContext, Source, SourceOfAll
+from airshed.process.context import MARGIN, ProcessContext, Source
 from airshed.process.discovery import processes_of
 from airshed.process.processes import Processes
 
@@ -164,7 +164,7 @@ def assemble(
     network = replace(network, reactions=acting.reactions)
     air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(case, acting))
     sources = acting.sources(air)
-    own_sources = tuple(each.part(subdomain.window) if isinstance(each, SourceOfAll) else each for each in sources)
+    own_sources = tuple(each.part(subdomain.window) if hasattr(each, "part") else each for each in sources)
 
     # notes for the summary
     none_deposits = case.deposition.scheme != "none" and not (

@@ -87,13 +87,18 @@ class GriddedDataset:
         if surface_pressure is None:
             inverse = atmosphere.inverse_scale_height(temperature[0])
             surface_pressure = pressure[0] * np.exp(inverse * grid.level[0])
+        specific = get("specific_humidity", "cells")
+        if specific is None:
+            vapour = atmosphere.standard_water_vapour(pressure, temperature, surface_pressure)
+        else:
+            vapour = atmosphere.mole_fraction(np.maximum(specific, 0.0))
         along_x, along_y = self._winds(get)
         return Instant(
             eastward_wind=along_x,
             northward_wind=along_y,
             temperature=temperature,
             pressure=pressure,
-            water_vapour=self._vapour(get, temperature, pressure, surface_pressure),
+            water_vapour=vapour,
             surface_pressure=surface_pressure,
             temperature_is_read="air_temperature" in self._fields,
             surface_temperature=get("surface_temperature", "surface"),
@@ -157,13 +162,6 @@ class GriddedDataset:
             pressure = _hydrostatic(temperature, self._grid, base)
         return temperature, pressure
 
-    def _vapour(self, get: Getter, temperature: Array, pressure: Array, surface_pressure: Array) -> Array:
-        """Return water vapour [mol/mol]: given, or at the standard relative humidity."""
-        specific = get("specific_humidity", "cells")
-        if specific is None:
-            return atmosphere.standard_water_vapour(pressure, temperature, surface_pressure)
-        return atmosphere.mole_fraction(np.maximum(specific, 0.0))
-
     def _diffusivity(self, get: Getter) -> Array | None:
         """Return the given diffusivity at the layer faces, 0 at the ground and the top."""
         field = self._fields.get("atmosphere_heat_diffusivity")
@@ -172,13 +170,12 @@ class GriddedDataset:
         given = get("atmosphere_heat_diffusivity", "layer_faces" if "level_face" in field.dims else "cells")
         assert given is not None
         diffusivity = np.zeros((self._grid.shape[0] + 1, *self._grid.shape[1:]))
-        inner = given[1:-1] if "level_face" in field.dims else self._between_layers(given)
+        if "level_face" in field.dims:
+            inner = given[1:-1]
+        else:
+            inner = Weights.of(interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]))(given, -3)
         diffusivity[1:-1] = np.maximum(inner, 0.0)
         return diffusivity
-
-    def _between_layers(self, given: Array) -> Array:
-        """Return values at layer centres interpolated to the faces between them."""
-        return Weights.of(interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]))(given, -3)
 
     def _cloud(self, get: Getter) -> Array | None:
         """Return the total cloud cover, of one field or of layers."""

@@ -237,7 +237,11 @@ def _along_height(grid: Grid, name: str, field: PlacedField, values: Array, wher
     if "level" not in field.dims and "level_face" not in field.dims:
         return np.repeat(values, count, axis=0)
     if "level_face" in field.dims or "level" not in field.coords:
-        return _same_layers(name, values, count)
+        if values.shape[0] != count:
+            raise DataError(
+                f"the meteorology's {name} has {values.shape[0]} levels without heights, the grid has {count}"
+            )
+        return values
     nodes = field.coords["level"].astype(np.float64)
     numbered = nodes.size == count and any(np.array_equal(nodes, np.arange(count) + first) for first in (0, 1))
     if numbered or (nodes.size == count and np.allclose(nodes, targets, rtol=1e-6, atol=1e-3)):
@@ -263,10 +267,3 @@ def _check_lowest(grid: Grid, name: str, nodes: Array) -> None:
             f"the meteorology's {name} begins at {nodes[0]:g} m above ground, and nothing tells of the air below; give "
             f"levels to the ground, at least to {_LOWEST:g} m"
         )
-
-
-def _same_layers(name: str, values: Array, count: int) -> Array:
-    """Return values on the grid's own layers."""
-    if values.shape[0] != count:
-        raise DataError(f"the meteorology's {name} has {values.shape[0]} levels without heights, the grid has {count}")
-    return values
