@@ -20,7 +20,7 @@ from airshed.grid.places import in_degrees
 from airshed.io.netcdf import load_netcdf
 from airshed.io.tables import MISSING
 from airshed.models.air.emissions.countries import Country, read_cities, read_countries, read_fuels, read_plants
-from airshed.models.air.emissions.inventory import CountryTotal, Inventory, days_of
+from airshed.models.air.emissions.inventory import CountryTotal, Inventory, InventoryAxes, days_of
 from airshed.models.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.models.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised, read_sectors
 from airshed.models.air.emissions.split import species_parts, split_of
@@ -155,7 +155,7 @@ class _Distribution:
         folder, emitting = self.settings.folder, tuple(self.mixture)
         zones = _local_times(by_country, self.countries, start, apart=apart)
         return Inventory(
-            start, self.settings.year, self.parts, emitting, zones,
+            start, InventoryAxes(self.parts, emitting, zones, self.settings.year),
             np.stack([sum(by_country[iso2] for iso2 in members) for _, members in zones], axis=1),
             read_time_profiles(folder, emitting),
             read_height_profiles(folder / "height_profiles.csv", emitting, self.grid.layer_faces),

@@ -48,6 +48,16 @@ class SectorAmount:
     moles: float
 
 
+@dataclass(frozen=True)
+class InventoryAxes:
+    """Parts of each pollutant as species, sectors that emit, zones of local time with their countries, and the year."""
+
+    parts: Mapping[str, Sequence[Part]]
+    sectors: tuple[str, ...]
+    zones: Sequence[tuple[ZoneInfo, Sequence[str]]]
+    year: int
+
+
 class Inventory:
     """Emission of an inventory on the grid of a case, a source.
 
@@ -60,32 +70,28 @@ class Inventory:
     changes = ()
 
     def __init__(
-        self, start: np.datetime64, year: int, parts: Mapping[str, Sequence[Part]], sectors: tuple[str, ...],
-        zones: Sequence[tuple[ZoneInfo, Sequence[str]]], annual: Array, profiles: TimeProfiles, height: Array,
+        self, start: np.datetime64, axes: InventoryAxes, annual: Array, profiles: TimeProfiles, height: Array,
         account: tuple[Sequence[CountryTotal], Sequence[str], Sequence[str]],
         apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
     ) -> None:  # fmt: skip
         """Take the parts that the builder made.
 
-        year     of the totals
-        parts    of each pollutant, as species
-        zones    of local time, and the countries of each
         annual   [kg/s]  mean over the year of the totals, (sectors, zones, pollutants, lat, lon)
         height   [1]     share by layer, (sectors, layers)
         account  national totals, a line for each thing to note, and those of them to be shown
         apart    yields each country's part of this inventory, by its code
         """
-        self._days = days_of(year)
+        self._days = days_of(axes.year)
         self._start = int(start.astype("datetime64[s]").astype(np.int64))
-        self._parts, self.sectors, self._annual, self._profiles = parts, sectors, annual, profiles
-        self._zones = tuple(zone for zone, _ in zones)
-        self._members = tuple(tuple(members) for _, members in zones)
+        self._parts, self.sectors, self._annual, self._profiles = axes.parts, axes.sectors, annual, profiles
+        self._zones = tuple(zone for zone, _ in axes.zones)
+        self._members = tuple(tuple(members) for _, members in axes.zones)
         self._annual_total = annual.sum(axis=(3, 4))
-        self.species = tuple(dict.fromkeys(part.species for parts in parts.values() for part in parts))
+        self.species = tuple(dict.fromkeys(part.species for parts in axes.parts.values() for part in parts))
         self.levels = int(np.flatnonzero(height.any(axis=0)).max()) + 1
         self._height = height[:, : self.levels]
-        self._split = np.zeros((len(self.species), len(parts)))
-        for column, of_pollutant in enumerate(parts.values()):
+        self._split = np.zeros((len(self.species), len(axes.parts)))
+        for column, of_pollutant in enumerate(axes.parts.values()):
             for part in of_pollutant:
                 self._split[self.species.index(part.species), column] += part.moles
         self._account, self.apart = account, apart
