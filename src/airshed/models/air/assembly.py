@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.case.process_files import RequestedProcess, check_weather_unit, processes_of_files
 from airshed.core.data import is_dataset
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldRegistry, FieldSpec
+from airshed.core.files import note_input
 from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
 from airshed.io.cf import own_names
@@ -21,7 +22,6 @@ from airshed.kernels.backend import StepKernel, backend
 from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air import processes
-from airshed.models.air.attribution import data_attributes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
 from airshed.models.air.case import Case, check_species
 from airshed.models.air.case.species import left_out, translated
@@ -48,6 +48,52 @@ from airshed.process.processes import Processes
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+ATTRIBUTION_FILE: Final = "attribution.txt"
+"""File in an inventory's folder with what results made from it must state about their sources."""
+
+_ERA5_NOTICE: Final = (
+    "Contains modified Copernicus Climate Change Service information {year}; neither the European Commission nor ECMWF "
+    "is responsible for any use that may be made of it."
+)
+
+_ERA5_PAPER: Final = "Meteorology: Hersbach and others 2020, The ERA5 global reanalysis, doi:10.1002/qj.3803"
+
+_CMAQ_PROFILES: Final = "Lateral boundary: profiles of CMAQ (U.S. EPA), remote North Pacific, mean of 2016{changed}."
+
+_PROFILES: Final = {
+    "clean-air": _CMAQ_PROFILES.format(changed=""),
+    "europe-summer": _CMAQ_PROFILES.format(changed=", changed to rural air of Europe"),
+    "europe-winter": _CMAQ_PROFILES.format(changed=", changed to rural air of Europe"),
+}
+
+
+def data_attributes(case: Case, *, era5: bool) -> dict[str, str]:
+    """Return the global attributes `comment` (notices that licences require) and `references`, as far as there are any.
+
+    era5  whether the meteorology is read from files of ERA5
+    Raises DataError when the attribution of the inventory cannot be read.
+    """
+    notices, references = [], []
+    if era5:
+        notices.append(_ERA5_NOTICE.format(year=case.time.start.year))
+        references.append(_ERA5_PAPER)
+    if case.emissions.inventory is not None:
+        notices.append(_of_inventory(case))
+    notices.append(_PROFILES.get(case.boundary.profiles, ""))
+    attributes = {"comment": " ".join(filter(None, notices)), "references": "; ".join(references)}
+    return {name: text for name, text in attributes.items() if text}
+
+
+def _of_inventory(case: Case) -> str:
+    path = case.path(case.emissions.inventory or "") / ATTRIBUTION_FILE
+    try:
+        return " ".join(note_input(path).read_text(encoding="utf-8").split())
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read ({error}); write one paragraph of plain text, or remove it") from error
 
 
 Array = npt.NDArray[np.float64]
@@ -253,7 +299,7 @@ def _from_dataset(parts: Parts, dataset: "xr.Dataset", state: Array) -> Array:
 
 
 def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
-    """What the case asks the species map for: a section that nothing is made from may be empty."""
+    """Return what the case requires of the species map: a section from which nothing is made may be empty."""
     compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
     if case.emissions.biogenic:
         compounds.setdefault(ISOPRENE, "vegetation")

@@ -56,7 +56,7 @@ class Budget:
     signs       of terms in the balance, by their names: losses count negative
     amounts     (term, species) [mol], in the order of signs
     imbalance   (family,) [mol of atoms] that unbalanced reactions have made
-    faces       inflow and outflow by face of the boundary; None where they are not asked for
+    faces       inflow and outflow by face of the boundary; None without `boundary.budget = "faces"`
     """
 
     faces: "FaceBudget | None" = None

@@ -1,4 +1,4 @@
-"""A species map to begin with: what names, atoms and families tell is filled in, the rest is left to a person."""
+"""Template of a species map: entries that follow from names, atoms and families; the others are left to the user."""
 
 import re
 from collections.abc import Iterable, Mapping

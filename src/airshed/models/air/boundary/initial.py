@@ -76,9 +76,9 @@ def unknown_species(dataset: "xr.Dataset", species: Sequence[str], what: str) ->
     """Raise CaseError for variables that are no species, all of them."""
     unknown = [str(name) for name in dataset.data_vars if name not in species]
     if unknown:
-        told = [shortened(printable(name), 100) for name in unknown]
+        names = [shortened(printable(name), 100) for name in unknown]
         raise CaseError(
-            f"{what} has {listed(told)}, no species of the mechanism; {told[0]}: {suggestion(unknown[0], species)}"
+            f"{what} has {listed(names)}, no species of the mechanism; {names[0]}: {suggestion(unknown[0], species)}"
         )
 
 

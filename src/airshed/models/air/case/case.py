@@ -124,7 +124,7 @@ class _FixedCase(RunCase):
     def program(self, network: ReactionNetwork, *, updates: bool = False) -> Program:
         """Return the stages of a step and where they run; without reactions a splitting has none of chemistry.
 
-        updates  whether processes have updates, which only the code of the case tells
+        updates  whether processes have updates, which only the code of the case shows
         """
         program = integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
         program = with_updates(program) if updates else program

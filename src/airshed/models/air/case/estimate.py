@@ -59,11 +59,11 @@ FORCING_FIELDS = 24
 """Fields of the forcing, at two instants and at the present one."""
 
 STRONG_WIND = 30.0
-"""Wind that the longest step must allow for [m/s], where only the meteorology will tell."""
+"""Wind that the longest step must allow for [m/s], which only the meteorology gives."""
 
 
 def describe(case: Case) -> Report:
-    """Return the estimate, as `airshed show` tells it."""
+    """Return the estimate for `airshed show`."""
     program = case.program(case.network(looked_at=True))
     rows: list[tuple[Cell, ...]] = [stage.columns for stage in program.stages]
     columns = ("stage", "part of the step", "values", "formula", "runs on")

@@ -190,7 +190,7 @@ Norths = Annotated[tuple[Latitude, Latitude], BeforeValidator(pair), AfterValida
 
 
 class ReceptorSection(Section):
-    """What `airshed adjoint` asks: what is measured, where and when; a run does not look at it."""
+    """The receptor of `airshed adjoint`: what is measured, where and when; a run does not read it."""
 
     species: Text | None = setting(None, "Species that is measured.")
     place: Text | None = setting(None, "City of 100 000 people or more, or country; or give `lon` and `lat`.")
@@ -219,7 +219,7 @@ class ReceptorSection(Section):
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what is set as the table that ``airshed.inverse.sensitivity`` takes."""
-        asked = {name: getattr(self, name) for name in ("species", "place", "lon", "lat", "level", "measure")}
+        given = {name: getattr(self, name) for name in ("species", "place", "lon", "lat", "level", "measure")}
         if self.time is not None:
-            asked["time"] = [each.value for each in self.time]
-        return {name: value for name, value in asked.items() if value is not None}
+            given["time"] = [each.value for each in self.time]
+        return {name: value for name, value in given.items() if value is not None}

@@ -38,12 +38,12 @@ def check_species(case: Case, species: Iterable[str], further: Iterable[str] = (
     _refuse_unknown(case, named, known)
 
 
-def check_receptor(case: Case, species: Iterable[str], asked: str) -> None:
+def check_receptor(case: Case, species: Iterable[str], measured: str) -> None:
     """Refuse a receptor, or adjoint fields, of species that the mechanism does not have; raises CaseError.
 
     Runs do not ask for this: a case may be run with a mechanism that its receptor does not know.
     """
-    _refuse_unknown(case, [("receptor.species", [asked]), ("receptor.fields", case.receptor.fields)], set(species))
+    _refuse_unknown(case, [("receptor.species", [measured]), ("receptor.fields", case.receptor.fields)], set(species))
 
 
 def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], known: Collection[str]) -> None:

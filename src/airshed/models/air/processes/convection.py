@@ -163,7 +163,7 @@ class Convection(Process, section="convection", order=25):
     down_detrainment = weather("downdraught_detrainment", "kg m-3 s-1", optional=True)
 
     def is_on(self) -> bool:
-        """Whether the case asks for it."""
+        """Whether the case has it on."""
         return bool(self.mass_flux)
 
     def idle_reason(self) -> str:

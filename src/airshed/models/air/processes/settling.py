@@ -123,7 +123,7 @@ def _air(temperature: Array, pressure: Array) -> Array:
 
 
 class Settling(Process, section="particles", order=45):
-    """Species that are particles: they fall by their weight, and deposit and are washed out as their size tells."""
+    """Species that are particles: they fall by their weight, and deposit and are washed out according to their size."""
 
     diameters = per_species(
         "m", 'Diameters of the particles that species are, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm",

@@ -112,7 +112,7 @@ def equilibrium_ratio(henry: Array, temperature: Array) -> Array:
 
 
 def rain_without_cloud(precipitation: Array, layer_faces: Array, origin: float) -> Array:
-    """Return the rain through layers where nothing tells of cloud: all of it, from ``origin`` to the ground.
+    """Return the rain through layers without any data of clouds: all of it, from ``origin`` to the ground.
 
     reads    precipitation (nlat, nlon) [kg m-2 s-1];  layer_faces (nz + 1,) [m];  origin [m] above ground
     returns  R_below (nz, nlat, nlon) [kg m-2 s-1], of the layer that holds the origin by the part below it

@@ -192,7 +192,7 @@ class CellChemistry:
         return CellChemistry(solver, self.network, self.layout, self.levels, self._place_of, self.limits)
 
     def inputs_in(self, air: Air) -> AnyArray:
-        """Return the inputs of the solver in some air, (pack, 1, input, width), until it is asked for others."""
+        """Return the inputs of the solver in some air, (pack, 1, input, width), valid until the next call."""
         secant, light = air.sun[:, :, None, 0].astype(np.float64), air.sun[:, :, None, 1].astype(np.float64)
         density = np.asarray(air.density, np.float64)
         environment = rate_environment(np.asarray(air.temperature, np.float64), density, air.water, secant, light)
@@ -218,8 +218,8 @@ class CellChemistry:
         place = replace(list_of_cells(count, self._species, width), mixing_ratios=True)
         again = self.solver.with_more_steps(_MORE_STEPS)
         inputs = np.asarray(pack_cells(table[None], width))
-        kept = None if self.record is None else self.record.of(failed, width)
-        again.advance(Concentrations(y, y, place), inputs, steps, 0.0, end - begin, CellExtras(added, extra, kept))
+        record = None if self.record is None else self.record.of(failed, width)
+        again.advance(Concentrations(y, y, place), inputs, steps, 0.0, end - begin, CellExtras(added, extra, record))
         self.counts.retried += count
         self.counts.add(steps)
         after, reached = unpack_cells(y, count), unpack_cells(steps.reached, count)
@@ -264,7 +264,7 @@ class Integrated:
     slot      number of the stage among those of chemistry
     first     (pack, width) [s] step to be tried first in each cell, 0 where none was known
     accepted  (pack, width) how many steps counted
-    lengths   the steps that counted, without the states between them; None where that was not asked for
+    lengths   the steps that counted, without the states between them; None where they are not recorded
     """
 
     begin: float

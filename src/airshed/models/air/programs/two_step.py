@@ -71,7 +71,7 @@ class TwoStepRunner(StageRunner):
         columns = self._columns([end for _, end in given], [packed for packed, _ in emissions])
         steps = [self._step(start, end, column) for (start, end), column in zip(given, columns, strict=True)]
         records: list[StageRecord] = [
-            self._record(span, step, jumps=jump is not None and index == 0)
+            MoveRecord((FormulaStep(*span, step, self._shares(*span, jumps=jump is not None and index == 0)),))
             for index, (span, step) in enumerate(zip(given, steps, strict=True))
         ]
 
@@ -124,9 +124,6 @@ class TwoStepRunner(StageRunner):
         if share.max(initial=0.0) > MOST_NEGATIVE:
             self._euler_steps = EULER_STEPS
         return None if self._restarts(step) else (emission, (1.0 + weight) * totals + (-weight) * totals_before)
-
-    def _record(self, span: Span, step: StepForcing, *, jumps: bool) -> MoveRecord:
-        return MoveRecord((FormulaStep(*span, step, self._shares(*span, jumps=jumps)),))
 
     def _shares(self, begin: float, end: float, *, jumps: bool) -> tuple[tuple[float, float], ...]:
         """Return the periods of the sources that contribute to the emission of a step, and the weight of each."""

@@ -112,7 +112,7 @@ class Meanings:
 
 
 def meanings_of(network: ReactionNetwork) -> Meanings:
-    """Return what the species of a mechanism stand for, as far as names, atoms and its family tell."""
+    """Return what the species of a mechanism stand for, as far as it follows from names, atoms and its family."""
     own, loose = _own_map(network.names)
     family, by = recognise(network.names)
     found: dict[str, Meaning] = {}
@@ -126,7 +126,7 @@ def meanings_of(network: ReactionNetwork) -> Meanings:
 
 
 def recognise(names: Iterable[str]) -> tuple[Family | None, tuple[str, ...]]:
-    """Return the family of a mechanism and the names that tell it; None where none or two fit equally well."""
+    """Return the family of a mechanism and the names that identify it; None where none or two fit equally well."""
     known = {name.upper(): name for name in names}
     counted = [(family.marks.intersection(known), family) for family in families()]
     fitting = sorted(
@@ -144,15 +144,15 @@ def recognise(names: Iterable[str]) -> tuple[Family | None, tuple[str, ...]]:
 
 def meanings_elsewhere(name: str) -> str:
     """Return what a name means in the families that know it, in words; empty where none does."""
-    told = []
+    found = []
     for family in families():
         if name.upper() in family.names:
-            told.append(f"{family.names[name.upper()]} in {family.title}")
+            found.append(f"{family.names[name.upper()]} in {family.title}")
         elif name.upper() in family.radicals:
-            told.append(f"a radical in {family.title}")
+            found.append(f"a radical in {family.title}")
         elif name.upper() in family.lumped:
-            told.append(f"a lumped species in {family.title}")
-    return ", ".join(told)
+            found.append(f"a lumped species in {family.title}")
+    return ", ".join(found)
 
 
 def atoms_agree(species: Species, atoms: Mapping[str, int]) -> bool:
@@ -318,19 +318,19 @@ def counted_twice(boundary: BoundaryMap) -> list[str]:
 def _guesses(species_map: SpeciesMap, compounds: Iterable[str]) -> list[str]:
     """Return what guesses decide: which species compounds become, and for how many species the rest."""
     guessed, emitted = species_map.guesses, set(compounds)
-    told = []
+    found = []
     becomes = [
         f"{name} as {' + '.join(species_map.emissions.of(name)) or 'nothing'}"
         for name in guessed.get("emissions", ())
         if name in emitted
     ]
     if becomes:
-        told.append(f"emission of {', '.join(becomes)}")
+        found.append(f"emission of {', '.join(becomes)}")
     for section, text in (("boundary", "clean air"), ("deposition", "deposition")):
         names = guessed.get(section, ())
         if names:
-            told.append(f"{text} of {', '.join(names[:_LISTED])}{_more(len(names))}")
-    return [f"{Path(species_map.source).name} guesses: {'; '.join(told)}"] if told else []
+            found.append(f"{text} of {', '.join(names[:_LISTED])}{_more(len(names))}")
+    return [f"{Path(species_map.source).name} guesses: {'; '.join(found)}"] if found else []
 
 
 def _contradictions(species_map: SpeciesMap, meanings: Meanings, compounds: Iterable[str]) -> list[str]:

@@ -149,8 +149,8 @@ def air_notes(network: ReactionNetwork) -> list[str]:
     air = air_of_file(network)
     notes = []
     if air:
-        told = ", ".join(f"{name} ({density:.4g} molecules/cm3)" for name, density in air.items())
-        notes.append(f"the file's own {told}: rates take the air of each cell instead")
+        given = ", ".join(f"{name} ({density:.4g} molecules/cm3)" for name, density in air.items())
+        notes.append(f"the file's own {given}: rates take the air of each cell instead")
     notes += [f"{name} in the rates is that of the air, not the species {name}" for name in named_as_air(network)]
     notes += code_notes(network)
     mixed = [each.name for each in _in_air(network)]

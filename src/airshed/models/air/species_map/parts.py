@@ -29,7 +29,7 @@ class Compound:
     """A part of what an inventory reports: its share of the mass [kg/kg], and the mass that counts as a mole [kg/mol].
 
     For NOx, reported as NO2, the molar mass is that of NO2 for both compounds.
-    carbon  atoms of carbon in a molecule, None where it is not told
+    carbon  atoms of carbon in a molecule, None where it is unknown
     """
 
     name: str
@@ -43,7 +43,7 @@ class EmissionMap:
     """What each compound that is emitted becomes: moles of species from a mole of it, nothing by intent if empty.
 
     split   pollutant -> its compounds, in place of the inventory's own split
-    carbon  species -> atoms of carbon, where the mechanism does not tell
+    carbon  species -> atoms of carbon, where the mechanism does not give them
     others  whether a compound that is not named becomes nothing
     """
 
@@ -149,7 +149,7 @@ class SpeciesMap:
     caution     what its results must not be taken for; stands in the summary of a run
     rates       parameter that the mechanism leaves open -> formula in the language of rates
     names       name that cases use -> the mechanism's species, empty where it has none
-    guesses     section -> its entries that a template guessed and nobody has confirmed
+    guesses     section -> its entries that a template guessed and that are not confirmed
     """
 
     source: str = ""
