@@ -301,7 +301,7 @@ class Bound:
 
 
 def refuse_idle(where: str, process: Process) -> None:
-    """Raise CaseError for a process that is asked for and acts on nothing; where: its key in the case."""
+    """Raise CaseError for a process that is requested and acts on nothing; where: its key in the case."""
     reason = process.idle_reason()
     if not reason and process.is_on():
         by_species = {name for name, act in process.declaration.acts.items() if act.kind in OF_SPECIES}

@@ -105,12 +105,12 @@ class Process:
         """Do what is to be done once, before anything is compiled."""
 
     def is_on(self) -> bool:
-        """Whether the case asks for the process; by default where a table by species, which it has, is not empty."""
+        """Whether the case requests the process; by default where a table by species, which it has, is not empty."""
         tables = [name for name, each in self.declaration.settings.items() if each.by_species]
         return not tables or any(getattr(self, name) for name in tables)
 
     def idle_reason(self) -> str:
-        """Return why the process acts on nothing although its settings ask for it; empty where it acts, or is off."""
+        """Return why the process acts on nothing although its settings request it; empty where it acts, or is off."""
         return ""
 
     @property
@@ -122,7 +122,7 @@ class Process:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Where it has its data from, by what they are of, such as a species; told in the summary of a run."""
+        """Where it has its data from, by what they are of, such as a species; shown in the summary of a run."""
         return {}
 
     @property

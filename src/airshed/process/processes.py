@@ -121,7 +121,7 @@ class Processes(Sequence[Bound]):
 
     @property
     def weather(self) -> tuple[Weather, ...]:
-        """The fields of the weather that they ask for."""
+        """The fields of the weather that they request."""
         return tuple(each for bound in self for each in bound.own.weather.values())
 
     @property

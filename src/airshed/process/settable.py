@@ -73,7 +73,7 @@ class Settable(Mapping[str, FieldSpec]):
     """Names such as `sea_surface_strength`, of a table by species `washout_coefficients_HNO3`, each with its field.
 
     A number is kept where functions of instants find it, and in ``Processes.changed``, where steps do: what was
-    computed for instants before has to be made anew.
+    computed for instants before has to be computed again.
     """
 
     def __init__(self, processes: Processes) -> None:

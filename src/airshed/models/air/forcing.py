@@ -86,7 +86,7 @@ class StepNeeds:
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
                   linear in between, but processes and open rates follow the sun; None where they do not
     directions    in which transport may go in a step
-    also          times [s] whose weather others ask for, from the hour of one time to that of another
+    also          times [s] whose weather others request, from the hour of one time to that of another
     """
 
     begin: float
@@ -103,7 +103,7 @@ class Forcing:
     open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
     greatest    the greatest of what every rank has found; identity where there is one
 
-    All ranks make a forcing, ask for intervals and let them be read ahead together: that is when input is sent.
+    All ranks make a forcing, request intervals and let them be read ahead together: that is when input is sent.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Forcing:
 
         That is the interval after it, or the one before it where the last call was for a later time. The pool is that
         of the steps: while one thread prepares, the others compute, and no core has two things to do. The interval
-        behind, which only the first step of an interval asks for, is given up. All ranks call this together, with or
+        behind, which only the first step of an interval requests, is given up. All ranks call this together, with or
         without a pool.
         """
         backwards, index = self._intervals.travel(seconds), self.index_at(seconds)
@@ -168,7 +168,7 @@ class Forcing:
 
     def _read(self, begin: float) -> Interval:
         index = self.index_at(begin)
-        if index not in self._taken:  # a step at the beginning of an interval asks for the one before, too
+        if index not in self._taken:  # a step at the beginning of an interval requests the one before, too
             self._take(range(max(index - 1, 0), index + 1))
         return self._build_interval(begin)
 
@@ -202,7 +202,7 @@ class Forcing:
         return self._times[index] if index < len(self._times) else inf
 
     def transport(self, seconds: float, ratio: float = 1.0) -> TransportForcing:
-        """Air fluxes at a time, for a step that is `ratio` times as long as the one before, 0 for one that begins anew.
+        """Air fluxes at a time, for a step that is `ratio` times as long as the one before, 0 for one that restarts.
 
         At an instant between two intervals the vertical flux is (1 - w) times that of the old and w times that of the
         new interval, w = (1 + 2 r) / (1 + 2 r + 3 r^2): 1/2 for equal steps. So weighted, the air that the two-step

@@ -227,7 +227,7 @@ def _of_window(
 
 
 def _with_daily_mixing(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
-    """Steady air with the mixing by the sun that a case asks for, as long as it lasts, a whole day with a spin-up."""
+    """Steady air with the mixing by the sun that a case requests, as long as it lasts, a whole day with a spin-up."""
     settings = case.meteorology
     if settings.daily_mixing.value == 0.0:
         return steady

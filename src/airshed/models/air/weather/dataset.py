@@ -48,7 +48,7 @@ class GriddedDataset:
     """
 
     def __init__(self, dataset: Fields, area: Area, extra: Sequence[WeatherField] = ()) -> None:
-        """``extra`` are fields that processes ask for besides those that every state holds."""
+        """``extra`` are fields that processes request besides those that every state holds."""
         self._area, self._grid = area, area.grid
         self._extra = [each for each in extra if each.cf_name in set(dataset)]
         ranges = {each.cf_name: each.range for each in (*of_use("state", "input"), *self._extra) if each.cf_name}
@@ -193,7 +193,7 @@ class DatasetMeteorology(CheckedSeries):
 
     Before the first and after the last time the nearest one is held. ``land_fraction`` is that of the whole grid; with
     a ``window`` the states are of its columns alone, the same to the bit as those of the whole grid there. ``extra``
-    are fields that processes ask for: a state holds those that the Dataset has.
+    are fields that processes request: a state holds those that the Dataset has.
     raises  DataError where a wind is missing, values are not finite, shapes or areas do not fit, or time is not covered
     """
 

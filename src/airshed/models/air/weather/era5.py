@@ -36,14 +36,14 @@ _WATER = 1000.0
 class Era5Meteorology(CheckedSeries):
     """The atmosphere of ERA5 on the model grid; linear between its times.
 
-    ``dataset`` is that of ``read_era5``, or of ``open_era5``, of which it reads an instant when it is asked for, or
+    ``dataset`` is that of ``read_era5``, or of ``open_era5``, of which it reads an instant when it is requested, or
     what ``open_part`` opened for the same grid, start, length and window. Of an instant that is taken in time (see
     ``Wrapped.take``), a thread has read the data before.
 
     ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
-    last instant is held. ``land_fraction`` (nlat, nlon) of the whole grid tells land from sea; without it the file's
-    ``lsm`` does, and without that all is land. With a ``window`` the states are of its columns alone, the same to the
-    bit as those of the whole grid there. ``extra`` are fields that processes ask for, to be named already where
+    last instant is held. ``land_fraction`` (nlat, nlon) is that of the whole grid's cells; without it the file's
+    ``lsm`` counts, and without that all is land. With a ``window`` the states are of its columns alone, the same to the
+    bit as those of the whole grid there. ``extra`` are fields that processes request, to be named already where
     ``open_part`` opened the data: a state holds those of the cells that the files have.
     raises  DataError where the data does not cover the grid or the time, or lacks what heights need
     """
@@ -71,7 +71,7 @@ class Era5Meteorology(CheckedSeries):
     def take(self, moments: Sequence[float]) -> None:
         """Have the states at some times at hand; see :meth:`airshed.models.air.weather.series.Wrapped.take`.
 
-        Data that tells no depth of the boundary layer needs the heat of all instants before: where the run did not come
+        Data without the depth of the boundary layer needs the heat of all instants before: where the run did not come
         by them, they are read one by one.
         """
         wanted = list(dict.fromkeys(index for moment in moments for index in around(self.times, moment)))

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 
 def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:
-    """Return the large-scale sea-level temperature [K] that the humidity near the ground tells, of all times.
+    """Return the large-scale sea-level temperature [K] that the humidity near the ground implies, of all times.
 
     dataset  ERA5 as ``read_era5`` reads it, around the whole grid; 0 everywhere where it has no humidity or pressure
     sources  the places in the data of the instants that count, each once
@@ -82,7 +82,7 @@ class Era5Head:
     lat, lon  [degrees]  of the points around the whole grid
     levels    numbers of model levels, or pressures [Pa], from the ground up
     names     of the fields of an instant
-    land      [1]  land fraction of the whole grid's cells that the data tells; None where it does not
+    land      [1]  land fraction of the whole grid's cells that the data has; None where it does not
     air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None where the data has a temperature
     extra     fields that processes request and the data has, each with its name there
     sums      accumulated fields that hold growing sums, and when these begin again
@@ -150,7 +150,7 @@ def open_part(
 ) -> Era5Data:  # fmt: skip
     """Return the data of files for this rank's window, opened, to be read instant by instant; all ranks call together.
 
-    extra   fields that processes ask for
+    extra   fields that processes request
     raises  DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
     """
     windows, ranks = reading.windows, reading.ranks
@@ -179,7 +179,7 @@ def open_part(
 def _around(
     dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, extra: Sequence[WeatherField]
 ) -> tuple[xr.Dataset, Era5Head]:
-    """Return the data around the whole grid, not read, and what it tells; without temperature the humidity is read."""
+    """Return the data around the whole grid, not read, and what it holds; without temperature the humidity is read."""
     # Optional fields that nothing requests are not read.
     wanted = {name for each in extra for name in each.era5}
     others = [name for each in of_use("optional") for name in each.era5 if name in dataset and name not in wanted]
@@ -225,7 +225,7 @@ class _SomeAtOnce:
 
     To find the way to a variable's values takes longer than to read those of an instant, whatever the window is: the
     smaller it is, the more instants are read at once: the ones after it, or those before it where the one after it was
-    the last one to be asked for.
+    the last one to be requested.
     """
 
     def __init__(self, read: Callable[[Sequence[int]], list[Fields]], count: int) -> None:
@@ -250,7 +250,7 @@ class _SomeAtOnce:
             several = range(max(index + 1 - self._at_once, 0), index + 1)
         try:
             return dict(zip(several, self._read(several), strict=True))
-        except DataError:  # perhaps of a later one, which is told when it is needed
+        except DataError:  # perhaps of a later one, which is reported when it is needed
             return {index: self._read([index])[0]}
 
 

@@ -119,7 +119,7 @@ def _looked_at(field: xr.Variable, times: NDArray[np.datetime64], places: Sequen
     for place in places:
         try:
             values.append(np.asarray(read([place]), np.float64).reshape(-1))
-        except DataError:  # told when it is needed
+        except DataError:  # reported when it is needed
             continue
         seen.append(place)
     seconds = (times[seen] - np.datetime64(0, "s")) / np.timedelta64(1, "s")
@@ -127,7 +127,7 @@ def _looked_at(field: xr.Variable, times: NDArray[np.datetime64], places: Sequen
 
 
 def _of_field(name: str, values: Array, times: Array, *, forecast: bool) -> Begins | None:
-    """Return when the sums of a field begin again, or None where they are of one hour, or nothing tells."""
+    """Return when the sums of a field begin again, or None where they are of one hour, or the data does not show it."""
     if len(times) < 2:
         return None
     most = float(np.abs(values).max(initial=0.0))

@@ -83,13 +83,13 @@ def _first(field: PlacedField, wrong: NDArray[np.bool_]) -> str:
         return ""
     indices = np.argwhere(wrong)
     places = [
-        f"{dim} {_told(field.coords[dim][index]) if dim in field.coords else int(index)}"
+        f"{dim} {_shown(field.coords[dim][index]) if dim in field.coords else int(index)}"
         for dim, index in zip(field.dims, indices[0], strict=True)
     ]
     return f", first at {', '.join(places)} ({counted(len(indices), 'value')})"
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     return str(value.astype("datetime64[m]")) if isinstance(value, np.datetime64) else f"{float(value):g}"
 
 
@@ -113,15 +113,13 @@ def standard_dims(name: object, field: "xr.DataArray") -> "xr.DataArray":
 
 
 def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
-    """Return the values of a coordinate in degrees or metres, from the unit that it tells; DataError for no places."""
+    """Return the values of a coordinate in degrees or metres, from its unit; DataError for no places."""
     values = np.atleast_1d(coordinate.values)
     if dim.startswith(("lat", "lon")):
         return in_degrees(dim, values, coordinate.attrs, where)
-    heights, told = (
-        numbers(values, f"{where}: its {dim}"),
-        " ".join(str(coordinate.attrs.get(key, "")) for key in ("standard_name", "long_name")),
-    )
-    if "pressure" in told or "sigma" in told or str(coordinate.attrs.get("positive", "up")).lower() == "down":
+    heights = numbers(values, f"{where}: its {dim}")
+    names = " ".join(str(coordinate.attrs.get(key, "")) for key in ("standard_name", "long_name"))
+    if "pressure" in names or "sigma" in names or str(coordinate.attrs.get("positive", "up")).lower() == "down":
         raise DataError(f"{where}: its {dim} is no height above ground; give heights in m, or interpolate onto such")
     if str(coordinate.attrs.get("units", "")).strip().lower() not in _NUMBERED:
         change = conversion(coordinate.attrs, "m", f"{where}: its {dim}")

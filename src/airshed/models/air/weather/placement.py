@@ -21,13 +21,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Area:
-    """The columns of a grid that a meteorology works on, and those that it is asked for.
+    """The columns of a grid that a meteorology works on, and those that are requested of it.
 
     whole   the grid of the case
-    window  of it, the columns that are worked on: one more on each side than are asked for, since the density at a face
+    window  of it, the columns that are worked on: one more on each side than are requested, since the density at a face
             is the mean of the cells on both sides
     grid    the part of the whole in that window
-    asked   the columns that are asked for, by their numbers in that window
+    asked   the columns that are requested, by their numbers in that window
     """
 
     whole: Grid

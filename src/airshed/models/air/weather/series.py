@@ -39,7 +39,7 @@ def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds
 class CheckedSeries:
     """Meteorology at instants, linear in between: what Datasets, functions and files have in common.
 
-    Before the first and after the last instant that one is held. Raises DataError, when an instant is first asked for,
+    Before the first and after the last instant that one is held. Raises DataError, when an instant is first requested,
     where its shapes or values cannot be.
     """
 
@@ -118,7 +118,7 @@ class OneAtATime(Wrapped):
     """A meteorology that several threads may ask: one of them reads ahead while another one writes output."""
 
     def __init__(self, base: Meteorology, inner: Window | None = None) -> None:
-        """``inner`` are the columns asked for, by their numbers in those of ``base``, where that has a margin."""
+        """``inner`` are the columns requested, by their numbers in those of ``base``, where that has a margin."""
         super().__init__(base)
         self._lock, self._inner = Lock(), inner
 
