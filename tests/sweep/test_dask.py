@@ -49,9 +49,9 @@ def test_dask_gives_the_dataset_and_the_failures_of_this_machine(scheduler: str,
 
 
 def test_a_scheduler_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airshed.sweep.dask._TIMEOUT", 0.1)
+    monkeypatch.setattr("airshed.sweep.runner._SCHEDULER_TIMEOUT", 0.1)
     from airshed.core.errors import AirshedError
-    from airshed.sweep.dask import dask_executor
+    from airshed.sweep.runner import dask_executor
 
     with (
         pytest.raises(AirshedError, match=r"there is no Dask scheduler at tcp://127\.0\.0\.1:9 "),

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from airshed.core.errors import CaseError
-from airshed.sweep.uncertainties import Uncertainty, describe, draw, read_uncertainties
+from airshed.sweep.dimensions import Uncertainty, describe, draw, read_uncertainties
 
 TOML = """
 ["emissions.scale.NOx"]

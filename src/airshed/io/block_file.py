@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -36,23 +36,35 @@ class BlockFile:
     def __init__(self, path: Path, ranks: Communicator, block: int = BLOCK) -> None:
         self.path, self.block = path, block
         self._rank, self._size = ranks.rank, ranks.size
-        self._file: _File = _SystemFile(path) if ranks.handle is None else _MpiFile(path)
-        self.has_threads = self._file.has_threads
+        self._number, self.has_threads = -1, True
+        self._file: Any = None  # of MPI, where there are several ranks
+        if ranks.handle is None:
+            with guarded(path):
+                self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        else:
+            from mpi4py import MPI
+
+            self.has_threads = MPI.Query_thread() >= MPI.THREAD_MULTIPLE
+            with mpi_guarded(path):  # errors of one rank are its own, as no call is collective
+                self._file = MPI.File.Open(MPI.COMM_SELF, os.fspath(path), MPI.MODE_CREATE | MPI.MODE_RDWR)
 
     def write(self, blocks: Sequence[int], content: Bytes) -> None:
         """Write bytes into blocks, all full but the last."""
         for place, piece in zip(blocks, self._pieces(content), strict=True):
-            self._file.write(self._at(place), piece)
+            self._write(self._at(place), piece)
 
     def read(self, blocks: Sequence[int], content: Bytes) -> None:
         """Fill an array with what was written into blocks."""
         for place, piece in zip(blocks, self._pieces(content), strict=True):
-            if self._file.read(self._at(place), piece) != piece.size:
+            if self._read(self._at(place), piece) != piece.size:
                 raise OutputError(f"{self.path} is damaged: it ends before what was written")
 
     def close(self) -> None:
         """Close the file and remove its name, unless another rank has done so."""
-        self._file.close()
+        if self._file is None:
+            os.close(self._number)
+        else:
+            self._file.Close()
         with suppress(OSError):
             self.path.unlink()
 
@@ -62,66 +74,27 @@ class BlockFile:
     def _pieces(self, content: Bytes) -> list[Bytes]:
         return [content[first : first + self.block] for first in range(0, content.size, self.block)]
 
-
-class _File(Protocol):
-    has_threads: bool
-
-    def write(self, at: int, content: Bytes) -> None: ...
-
-    def read(self, at: int, content: Bytes) -> int: ...
-
-    def close(self) -> None: ...
-
-
-class _SystemFile:
-    """A file by the calls of the system."""
-
-    has_threads = True
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with guarded(path):
-            self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
-
-    def write(self, at: int, content: Bytes) -> None:
-        with guarded(self._path):
+    def _write(self, at: int, content: Bytes) -> None:
+        if self._file is not None:
+            with mpi_guarded(self.path):
+                self._file.Write_at(at, content)
+            return
+        with guarded(self.path):
             done = 0
             while done < content.size:
                 done += os.pwrite(self._number, content[done:].data, at + done)
 
-    def read(self, at: int, content: Bytes) -> int:
-        with guarded(self._path):
-            done = 0
-            while done < content.size and (more := os.preadv(self._number, [content[done:].data], at + done)):
-                done += more  # one call may return less than there is, at the end alone nothing
-            return done
-
-    def close(self) -> None:
-        os.close(self._number)
-
-
-class _MpiFile:
-    """A file by MPI-IO; errors of one rank are its own, as no call is collective."""
-
-    def __init__(self, path: Path) -> None:
-        from mpi4py import MPI
-
-        self._path = path
-        self.has_threads = MPI.Query_thread() >= MPI.THREAD_MULTIPLE
-        with mpi_guarded(path):
-            self._file: MPI.File = MPI.File.Open(MPI.COMM_SELF, os.fspath(path), MPI.MODE_CREATE | MPI.MODE_RDWR)
-
-    def write(self, at: int, content: Bytes) -> None:
-        with mpi_guarded(self._path):
-            self._file.Write_at(at, content)
-
-    def read(self, at: int, content: Bytes) -> int:
+    def _read(self, at: int, content: Bytes) -> int:
+        """Fill an array from a place in the file on; return the number of bytes that were there."""
+        if self._file is None:
+            with guarded(self.path):
+                done = 0
+                while done < content.size and (more := os.preadv(self._number, [content[done:].data], at + done)):
+                    done += more  # one call may return less than there is, at the end alone nothing
+                return done
         from mpi4py import MPI
 
         status = MPI.Status()
-        with mpi_guarded(self._path):
+        with mpi_guarded(self.path):
             self._file.Read_at(at, content, status)
         return int(status.Get_count(MPI.BYTE))
-
-    def close(self) -> None:
-        self._file.Close()

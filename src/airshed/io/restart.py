@@ -25,8 +25,9 @@ from airshed.io.strategies.choice import AUTO, Strategy, check_there, choose, pr
 from airshed.io.strategies.states import (
     FORMATS,
     GATHER,
+    FolderParts,
+    GatheredParts,
     GatheredStates,
-    Parts,
     found_states,
     open_state,
     remove_state,
@@ -50,7 +51,7 @@ class Restart:
     whole: Mapping[str, Array]
     metadata: Mapping[str, Any]
     skipped: tuple[str, ...]
-    _parts: Parts = field(repr=False)
+    _parts: GatheredParts | FolderParts = field(repr=False)
 
     @property
     def tiled(self) -> tuple[str, ...]:
@@ -174,7 +175,7 @@ def _ends(box: Box) -> str:
     return ", ".join(f"{first} to {last - 1}" for first, last in box.ends)
 
 
-def _check(parts: Parts, channel: Channel) -> None:
+def _check(parts: GatheredParts | FolderParts, channel: Channel) -> None:
     """Read every part once, each by one of the ranks, so that a damaged one is found before anything is taken over."""
     for number in range(channel.rank, len(parts.boxes), channel.size):
         for name in parts.tiled:

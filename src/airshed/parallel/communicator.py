@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -75,88 +75,54 @@ _ABANDONED: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
 """Buffers that MPI may still use after an error interrupted a wait."""
 
 
-class Communicator(Protocol):
-    """A group of ranks, of which this is one."""
+class Communicator:
+    """A group of ranks, of which this is one. This base is one rank by itself: every call is the identity."""
 
-    rank: int
-    size: int
-
-    @property
-    def handle(self) -> "MPI.Intracomm | None":
-        """The MPI communicator itself, for code that calls MPI; None for one rank alone."""
-        ...
+    rank, size = 0, 1
+    handle: "MPI.Intracomm | None" = None
+    """The MPI communicator itself, for code that calls MPI; None for one rank alone."""
 
     def largest(self, values: AnyArray) -> AnyArray:
         """Return the maximum over all ranks, element by element; NaN counts as infinite."""
-        ...
+        return np.where(np.isnan(values), np.inf, values)
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the sums of integers over all ranks, element by element."""
-        ...
-
-    def gather(self, value: Any) -> list[Any] | None:
-        """Gather: return the values of all ranks, by rank, on the first; None on the others."""
-        ...
-
-    def gather_all(self, value: Any) -> list[Any]:
-        """All-gather: return the values of all ranks, by rank."""
-        ...
-
-    def broadcast(self, value: Any) -> Any:
-        """Broadcast: return the value of the first rank."""
-        ...
-
-    def scatter(self, values: Sequence[Any] | None) -> Any:
-        """Scatter: return this rank's one of the values, by rank, of the first rank."""
-        ...
-
-    def barrier(self) -> None:
-        """Return when all ranks have called this."""
-        ...
-
-
-class Alone:
-    """One rank: every call is the identity."""
-
-    rank = 0
-    size = 1
-    handle = None
-
-    def largest(self, values: AnyArray) -> AnyArray:
-        """Return the values, NaN as infinite."""
-        return _comparable(values)
-
-    def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the counts."""
         return counts
 
     def gather(self, value: Any) -> list[Any] | None:
-        """Return the one value."""
+        """Gather: return the values of all ranks, by rank, on the first; None on the others."""
         return [value]
 
     def gather_all(self, value: Any) -> list[Any]:
-        """Return the one value."""
+        """All-gather: return the values of all ranks, by rank."""
         return [value]
 
     def broadcast(self, value: Any) -> Any:
-        """Return the value."""
+        """Broadcast: return the value of the first rank."""
         return value
 
     def scatter(self, values: Sequence[Any] | None) -> Any:
-        """Return the one value."""
+        """Scatter: return this rank's one of the values, by rank, of the first rank."""
         assert values is not None
         return values[0]
 
     def barrier(self) -> None:
-        """Return."""
+        """Return when all ranks have called this."""
 
 
-class MpiRanks:
-    """The ranks of an MPI communicator.
+class Alone(Communicator):
+    """One rank by itself."""
+
+
+class MpiRanks(Communicator):
+    """The ranks of an MPI communicator; see :class:`Communicator` for its calls.
 
     wait            [s] spent so far in maxima and sums, with waiting for the last rank
     fails_together  whether an error of some ranks already ends all, see ``failure``
     """
+
+    handle: "MPI.Intracomm"
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         self.handle, self.wait, self.fails_together = handle, 0.0, False
@@ -169,31 +135,31 @@ class MpiRanks:
         return self.handle.Dup()
 
     def largest(self, values: AnyArray) -> AnyArray:
-        """Return the maximum over all ranks, element by element; NaN counts as infinite."""
-        return self._combined(_comparable(values), np.maximum)
+        """See the base."""
+        return self._combined(super().largest(values), np.maximum)
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the sums of integers over all ranks, element by element."""
+        """See the base."""
         return self._combined(counts, np.add)
 
     def gather(self, value: Any) -> list[Any] | None:
-        """Gather: return the values of all ranks, by rank, on the first; None on the others."""
+        """See the base."""
         return self.handle.gather(value)
 
     def gather_all(self, value: Any) -> list[Any]:
-        """All-gather: return the values of all ranks, by rank."""
+        """See the base."""
         return self.handle.allgather(value)
 
     def broadcast(self, value: Any) -> Any:
-        """Broadcast: return the value of the first rank."""
+        """See the base."""
         return self.handle.bcast(value)
 
     def scatter(self, values: Sequence[Any] | None) -> Any:
-        """Scatter: return this rank's one of the values, by rank, of the first rank."""
+        """See the base."""
         return self.handle.scatter(values)
 
     def barrier(self) -> None:
-        """Return when all ranks have called this."""
+        """See the base."""
         self.handle.Barrier()
 
     def _combined(self, given: AnyArray, combine: np.ufunc) -> AnyArray:
@@ -251,7 +217,3 @@ def _end_all_on_error(handle: "MPI.Intracomm") -> None:
         handle.Abort(1)
 
     sys.excepthook = hook
-
-
-def _comparable(values: AnyArray) -> AnyArray:
-    return np.where(np.isnan(values), np.inf, values)

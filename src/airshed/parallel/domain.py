@@ -35,8 +35,28 @@ def totals(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
     return sums.value(ranks.total(sums.parts(values, greatest)), greatest)
 
 
+class OfRanks:
+    """What has a part on each of some ranks."""
+
+    ranks: Communicator
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other rank."""
+        return self.ranks.size == 1
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is rank 0, which writes messages for all."""
+        return self.ranks.rank == 0
+
+    def greatest(self, value: float) -> float:
+        """Return the maximum over all ranks."""
+        return float(self.ranks.largest(np.array([value]))[0])
+
+
 @dataclass(frozen=True)
-class Subdomain:
+class Subdomain(OfRanks):
     """The ranks of a run and the tile of this one; what it computes over the whole grid is the same on every rank."""
 
     ranks: Communicator
@@ -63,16 +83,6 @@ class Subdomain:
         """The columns of this rank."""
         return self.tile.window
 
-    @property
-    def alone(self) -> bool:
-        """Whether there is no other rank."""
-        return self.ranks.size == 1
-
-    @property
-    def is_root(self) -> bool:
-        """Whether this is rank 0, which writes messages for all."""
-        return self.ranks.rank == 0
-
     def total(self, values: Array, sums: Sums = exact_sum) -> Array:
         """Return the sums over the first axis and all ranks, the same bits for any number of them."""
         return total(values, self.ranks, sums)
@@ -89,10 +99,6 @@ class Subdomain:
     def mean_over_columns(self, field: Array) -> Array:
         """Return the means over (..., lat, lon) of the whole grid: (...)."""
         return self.total_over_columns(field) / (self.decomposition.rows * self.decomposition.columns)
-
-    def greatest(self, value: float) -> float:
-        """Return the maximum over all ranks."""
-        return float(self.ranks.largest(np.array([value]))[0])
 
     def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the field (..., lat, lon) of the whole grid on every rank."""
@@ -136,7 +142,7 @@ class Tiling(Protocol):
 
 
 @dataclass(frozen=True)
-class Domain:
+class Domain(OfRanks):
     """The coordinates of the whole, the ranks that divide it, and the part of this one.
 
     box         the cells of this rank along the divided dimensions, as its fields have them
@@ -171,16 +177,6 @@ class Domain:
         box = Box(((first, last), *others))
         return cls(axes, ranks, box, box)
 
-    @property
-    def alone(self) -> bool:
-        """Whether there is no other rank."""
-        return self.ranks.size == 1
-
-    @property
-    def is_root(self) -> bool:
-        """Whether this is rank 0, which writes messages for all."""
-        return self.ranks.rank == 0
-
     @cached_property
     def cells(self) -> int:
         """The number of cells of the whole."""
@@ -203,10 +199,6 @@ class Domain:
     def total(self, values: Array) -> Array:
         """Return the sums over the first axis and all ranks, the same bits for any number of them."""
         return total(values, self.ranks)
-
-    def greatest(self, value: float) -> float:
-        """Return the maximum over all ranks."""
-        return float(self.ranks.largest(np.array([value]))[0])
 
     def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the whole field, from the parts of all ranks, on every rank."""

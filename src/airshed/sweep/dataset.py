@@ -150,18 +150,9 @@ def _write(plan: Plan, run: xr.Dataset, shared: list[str], member: Member, group
 def _array(plan: Plan, field: xr.DataArray, group: Any) -> Any:
     """Create the array of a field for all members, filled with NaN."""
     dims = [dimension.name for dimension in plan.dimensions]
+    attributes = {str(key): np.asarray(value).tolist() for key, value in field.attrs.items()}
+    dtype = field.dtype if field.dtype.kind == "f" else np.dtype(np.float64)  # a type that has NaN
     return group.create_array(
         str(field.name), shape=(*plan.shape, *field.shape), chunks=(*(1 for _ in dims), *_chunks(field.shape)),
-        dtype=_float(field.dtype), fill_value=np.nan, dimension_names=[*dims, *map(str, field.dims)],
-        attributes={str(key): _plain(value) for key, value in field.attrs.items()},
+        dtype=dtype, fill_value=np.nan, dimension_names=[*dims, *map(str, field.dims)], attributes=attributes,
     )  # fmt: skip
-
-
-def _float(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a floating-point type for the values, which may be NaN."""
-    return kind if kind.kind == "f" else np.dtype(np.float64)
-
-
-def _plain(value: Any) -> Any:
-    """Return an attribute as a value for JSON."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,18 +1,26 @@
 """Start, monitoring and end of the process of one member of a sweep, on this machine or on a Dask worker.
 
-The process is `python -m airshed.sweep.worker`. The end of its standard input stops the run within a few steps, with
+The process is `python -m airshed.sweep.member`. The end of its standard input stops the run within a few steps, with
 valid files, even if this process is killed.
+
+Its task is a line of JSON on standard input. The exit code is 0 for a finished run and 130 for a stopped one; otherwise
+standard output has a line of JSON with the error message.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
+
+from airshed.core.errors import AirshedError
 
 State = Literal["finished", "failed", "stopped"]
 
@@ -74,7 +82,7 @@ def run_member(task: Task) -> Outcome:
 def _start(task: Task, log: IO[bytes]) -> "subprocess.Popen[bytes]":
     """Start the process in a process group of its own, so that Ctrl-C does not signal it directly."""
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "airshed.sweep.worker"],
+        [sys.executable, "-P", "-m", "airshed.sweep.member"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=task.directory, process_group=0,
     )  # fmt: skip
     assert process.stdin is not None
@@ -109,14 +117,82 @@ def _outcome(task: Task, code: int, answer: str, seconds: float) -> Outcome:
         return Outcome(task.number, "stopped", "", seconds)
     if code < 0:
         advice = "; there may not be enough memory" if code == -signal.SIGKILL else ""
-        return Outcome(task.number, "failed", f"it was ended by {_name(-code)}{advice}", seconds)
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+        return Outcome(task.number, "failed", f"it was ended by {name}{advice}", seconds)
     with suppress(ValueError, TypeError, KeyError):
         report: dict[str, Any] = json.loads(answer)
         return Outcome(task.number, "failed", str(report["message"]), seconds)
     return Outcome(task.number, "failed", f"it ended with exit code {code}; see {task.log}", seconds)
 
 
-def _name(number: int) -> str:
-    with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"
+class StopMonitor:
+    """Monitor of standard input on a thread; its end stops the run."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._simulation: Any = None
+        self.ended = False
+
+    def watch(self, file: int) -> None:
+        """Wait for the end of a file, then stop the run; before the run has begun, exit at once."""
+        while os.read(file, 1024):
+            pass
+        with self._lock:
+            self.ended = True
+            if self._simulation is None:
+                os._exit(STOPPED)
+            self._simulation.request_stop()
+
+    def register(self, simulation: Any) -> None:
+        """Set the simulation to stop in place of the process."""
+        with self._lock:
+            self._simulation = simulation
+
+
+def run(task: dict[str, Any], monitor: StopMonitor) -> bool:
+    """Run a member, or only build its model; return whether it is finished."""
+    from airshed import Simulation, load_case
+    from airshed.io.run_state import FinishedRunError
+
+    case = load_case(task["case"], task["overrides"])
+    case = case.allowing_code() if task["allow_code"] else case
+    if task["folder"] is None:
+        Simulation(case).close()
+        return True
+    folder = Path(task["folder"])
+    try:
+        with Simulation(
+            case, output=folder, resume=folder.exists(), accept_changed_inputs=task["accept_changed_inputs"]
+        ) as simulation:
+            monitor.register(simulation)
+            for notice in simulation.notices:
+                print(notice, file=sys.stderr)
+            simulation.run()
+            return simulation.seconds >= simulation.end
+    except FinishedRunError:
+        return True
+
+
+def main() -> int:
+    """Run the task on standard input; return the exit code."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):  # the first line alone, without reading ahead
+        line += byte
+    if not line:
+        return STOPPED
+    monitor = StopMonitor()
+    threading.Thread(target=monitor.watch, args=(0,), daemon=True).start()
+    try:
+        return 0 if run(json.loads(line), monitor) else STOPPED
+    except Exception as error:  # any error becomes the message of this member
+        print(error, file=sys.stderr) if isinstance(error, AirshedError) else traceback.print_exc()
+        message = str(error) or type(error).__name__
+        print(json.dumps({"message": message}), flush=True)
+        return 1
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -82,23 +82,18 @@ class Plan:
     @cached_property
     def members(self) -> tuple[Member, ...]:
         """All members; the last dimension varies fastest."""
-        return tuple(
-            Member(number, index, tuple(self._varied(index)))
-            for number, index in enumerate(product(*(range(size) for size in self.shape)))
-        )
-
-    def _varied(self, index: Sequence[int]) -> list[str]:
-        pairs = zip(self.dimensions, index, strict=True)
-        return [each for dimension, at in pairs for each in dimension.overrides(at)]
+        made = []
+        for number, index in enumerate(product(*(range(size) for size in self.shape))):
+            pairs = zip(self.dimensions, index, strict=True)
+            varied = tuple(each for dimension, at in pairs for each in dimension.overrides(at))
+            made.append(Member(number, index, varied))
+        return tuple(made)
 
     @cached_property
     def cases(self) -> tuple[RunCase, ...]:
         """The checked case of each member; raises CaseError, with the message of `--set`, for a key or value."""
-        return tuple(self._case(member) for member in self.members)
-
-    def _case(self, member: Member) -> RunCase:
-        case = load_case(self.case, [*self.settings, *member.varied])
-        return case.allowing_code() if self.allow_code else case
+        cases = (load_case(self.case, [*self.settings, *member.varied]) for member in self.members)
+        return tuple(case.allowing_code() if self.allow_code else case for case in cases)
 
     def coordinates(self) -> "xr.Dataset":
         """Return a dataset without variables that has the varied settings as coordinates."""
@@ -106,13 +101,16 @@ class Plan:
 
         coords: dict[str, Any] = {}
         for axis, dimension in enumerate(self.dimensions):
-            cases = [self._case_at(axis, at) for at in range(len(dimension.points))]
+            # The case of the member at each index of this dimension, and at index 0 of all others.
+            step = int(np.prod(self.shape[axis + 1 :], dtype=int))
+            cases = [self.cases[at * step] for at in range(len(dimension.points))]
             for column, key in enumerate(dimension.keys):
                 texts = [point[column] for point in dimension.points]
                 values, units = coordinate_values([value_of(case, key) for case in cases], texts)
                 documented = _documented(cases[0], key)
-                if documented is not None and units == "1":
-                    units = _unit(documented)
+                if documented is not None and units == "1":  # of the setting, or in brackets at the end of its text
+                    in_text = _UNIT_IN_TEXT.search(documented.text)
+                    units = in_text[1] if in_text and documented.unit in ("", "1") else documented.unit or "1"
                 text = "" if documented is None else documented.text
                 attributes = {"long_name": text, "units": units, "setting": key}
                 kept = {name: value for name, value in attributes.items() if value}
@@ -121,10 +119,6 @@ class Plan:
                 numbers = np.arange(len(dimension.points))
                 coords[MEMBER] = (MEMBER, numbers, {"standard_name": "realization", "units": "1"})
         return xr.Dataset(coords=coords)
-
-    def _case_at(self, axis: int, at: int) -> RunCase:
-        """Return the case of the member at an index of one dimension, and at index 0 of all others."""
-        return self.cases[at * int(np.prod(self.shape[axis + 1 :], dtype=int))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of sweep.json."""
@@ -206,12 +200,6 @@ def coordinate_values(values: Sequence[Any], texts: Sequence[str]) -> tuple[np.n
     elif all(isinstance(value, datetime) for value in values):
         return np.array([value.replace(tzinfo=None) for value in values], "datetime64[ns]"), ""
     return np.array([text.strip("\"'") for text in texts], dtype=object), ""
-
-
-def _unit(documented: Setting) -> str:
-    """Return the unit of a plain number: of its setting, or in brackets at the end of the documentation."""
-    in_text = _UNIT_IN_TEXT.search(documented.text)
-    return in_text[1] if in_text and documented.unit in ("", "1") else documented.unit or "1"
 
 
 def _documented(case: RunCase, key: str) -> Setting | None:

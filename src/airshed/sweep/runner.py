@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from airshed.core.atomic import guarded
-from airshed.core.errors import CaseError, OutputError
+from airshed.core.errors import AirshedError, CaseError, OutputError
 from airshed.io.folder import RunFolder
 from airshed.io.run_state import SWEEP_DATASET, SWEEP_MEMBERS, SWEEP_PLAN, FinishedRunError
 from airshed.kernels.host import usable_cores
@@ -26,6 +26,41 @@ from airshed.runtime.records import FolderUse, check_folder
 from airshed.sweep.dataset import gather
 from airshed.sweep.member import Outcome, Task, run_member
 from airshed.sweep.plan import TABLE, Member, Plan, check_same
+
+_SCHEDULER_TIMEOUT: Final = 30.0
+"""Seconds to wait for a scheduler."""
+
+
+def _threads(client: Any) -> int:
+    """Return the number of threads of all workers; 0 if the scheduler does not respond."""
+    try:
+        return sum(client.nthreads().values())
+    except Exception:  # a lost scheduler leads to many kinds of errors
+        return 0
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
+    """Yield an executor that runs functions on the workers of a Dask scheduler, and a count of their threads.
+
+    Raises AirshedError without the package `distributed`, and where there is no scheduler at the address.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise AirshedError(
+            "--scheduler needs the package distributed: pip install 'airshed[dask]', on the workers too"
+        ) from error
+    try:
+        client = Client(address, timeout=_SCHEDULER_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise AirshedError(
+            f"there is no Dask scheduler at {address} ({' '.join(str(error).split())}); give the address that it "
+            "prints when it starts, such as tcp://10.0.0.1:8786"
+        ) from error
+    with client:
+        yield client.get_executor(pure=False, retries=0), lambda: _threads(client)
+
 
 _STOP: Final = ".stop"
 """File that stops all members when it appears, also on other machines."""
@@ -210,7 +245,7 @@ class Sweep:
     def _executor(self) -> Iterator[tuple[Executor, Callable[[], int]]]:
         """Yield the executor, and a function that returns the number of members it runs at once."""
         if self.options.scheduler is not None:
-            from airshed.sweep.dask import dask_executor
+            from airshed.sweep.runner import dask_executor
 
             with dask_executor(self.options.scheduler) as made:
                 yield made

@@ -21,8 +21,10 @@ for transport in (MpiRanks(handle), SharedMemory(handle)):
     for sources, targets in GROUPS.values():
         planes = Distribution.spread(shape, sources, axes=(0, 1), dtype=">f8")
         columns = Distribution.spread(shape, targets, axes=(2, 3), dtype="f8", order=(2, 3, 1, 0))
-        cyclic = Distribution.cyclic(shape, targets, axis=3, block=3, dtype="f4", order=(3, 0, 1, 2))
-        for target in (columns, cyclic):
+        turns = np.arange(shape[3]) // 3 % len(targets)
+        parts = {each: [*map(slice, shape[:3]), np.flatnonzero(turns == n).tolist()] for n, each in enumerate(targets)}
+        in_turn = Distribution(shape, parts, "f4", (3, 0, 1, 2))
+        for target in (columns, in_turn):
             for plan in list(possible_plans(planes, target))[:: int(sys.argv[1])]:
                 with Redistribution(transport, plan) as there:
                     local = planes.take(whole, rank) if rank in planes.ranks else None

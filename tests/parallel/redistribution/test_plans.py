@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_refused(threads):
 
 
 def test_a_message_is_what_two_parts_share():
-    source = Distribution.cyclic((10,), [0, 1], axis=0, block=2)
+    source = Distribution((10,), {0: [[0, 1, 4, 5, 8, 9]], 1: [[2, 3, 6, 7]]})
     target = Distribution.spread((10,), [0, 1], axes=(0,))
     hop = make_plan(source, target).hops[0]
     assert hop.messages == (

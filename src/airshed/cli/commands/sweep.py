@@ -87,8 +87,7 @@ def _dimensions(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the dimensions of a sweep, and their source for the plan; raises CaseError."""
     from airshed.core.errors import CaseError
-    from airshed.sweep.dimensions import varied
-    from airshed.sweep.uncertainties import describe, draw, read_uncertainties
+    from airshed.sweep.dimensions import describe, draw, read_uncertainties, varied
 
     dimensions = tuple(varied(text) for text in vary)
     if (ensemble is None) != (uncertainties is None):

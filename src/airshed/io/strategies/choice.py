@@ -23,7 +23,7 @@ from airshed.core.text import suggestion
 from airshed.grid.box import Box
 from airshed.io.channel import Channel
 from airshed.io.libraries import FILES
-from airshed.io.strategies.states import StateStore
+from airshed.io.strategies.states import GatheredStates, PartStates
 from airshed.io.strategies.store import TAKEN, Place, Store
 
 STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
@@ -118,7 +118,7 @@ def probe_output(place: Place, stores: Mapping[str, Callable[[Place], Store]], n
     store.finish(complete=True)
 
 
-def probe_restart(store: StateStore, held: Box, ranks: int) -> None:
+def probe_restart(store: GatheredStates | PartStates, held: Box, ranks: int) -> None:
     """Write a small restart."""
     depth = max(_PROBE // (8 * ranks * held.cells), 1)
     tiled = {"probe": np.random.default_rng(1).random((*held.shape, depth))}

@@ -10,11 +10,10 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from math import prod
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import netCDF4
 import numpy as np
@@ -60,28 +59,20 @@ class Shapes:
         return self.values(number, name) * np.dtype(self.types[name]).itemsize
 
 
-class Tiles(Protocol):
-    """A format of parts. Writing ends alike on all ranks, with everything on the disk."""
+class ArchivedTiles:
+    """A NumPy archive for each rank.
+
+    As in all formats, writing ends alike on all ranks, with everything on the disk; reading raises OutputError or
+    OSError for what cannot be read.
+    """
 
     def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
         """Write this rank's part."""
-        ...
-
-    def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; raises OutputError or OSError where it cannot be read."""
-        ...
-
-
-class ArchivedTiles:
-    """A NumPy archive for each rank."""
-
-    def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part; see :class:`Tiles`."""
         with channel.together(), write_whole(self._path(folder, channel.rank)) as part:
             save_arrays(part, arrays, {})
 
     def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; see :class:`Tiles`."""
+        """Return a part of an array."""
         return load_array(self._path(folder, number), name)
 
     def _path(self, folder: Path, number: int) -> Path:
@@ -95,7 +86,7 @@ class CollectiveTiles:
     """One file of plain numbers, part after part and array after array, written by collective MPI-IO."""
 
     def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part; see :class:`Tiles`."""
+        """Write this rank's part."""
         path, at = folder / _BINARY, self._offset(shapes, channel.rank)
         content = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
         part = np.concatenate(content) if content else np.empty(0, np.uint8)
@@ -116,7 +107,7 @@ class CollectiveTiles:
                 file.Close()
 
     def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; see :class:`Tiles`."""
+        """Return a part of an array."""
         names = list(shapes.types)
         before = sum(shapes.bytes(number, each) for each in names[: names.index(name)])
         with (folder / _BINARY).open("rb") as file:
@@ -135,7 +126,7 @@ class ZarrTiles:
     """A Zarr group for each rank, its arrays uncompressed with a checksum."""
 
     def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part; see :class:`Tiles`."""
+        """Write this rank's part."""
         import zarr
 
         with channel.together(), guarded(folder):
@@ -148,7 +139,7 @@ class ZarrTiles:
                 sync(each)
 
     def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; see :class:`Tiles`."""
+        """Return a part of an array."""
         import zarr
 
         return np.asarray(zarr.open_array(folder / f"part-{number:05d}.zarr" / name, mode="r", zarr_format=3)[...])
@@ -164,7 +155,7 @@ class LibraryTiles:
         self._name = name
 
     def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part; see :class:`Tiles`."""
+        """Write this rank's part."""
         with channel.together(), guarded(folder / _LIBRARY_TILES):
             file = open_parallel(self._name, folder / _LIBRARY_TILES, channel)
             ends = {name: [shapes.values(part, name) for part in range(len(shapes.boxes))] for name in arrays}
@@ -177,7 +168,7 @@ class LibraryTiles:
             file.close()
 
     def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; see :class:`Tiles`."""
+        """Return a part of an array."""
         start = sum(shapes.values(part, name) for part in range(number))
         with hdf5(), netCDF4.Dataset(folder / _LIBRARY_TILES) as file:
             file.set_auto_maskandscale(False)
@@ -188,6 +179,7 @@ class LibraryTiles:
 GATHER: Final = "gather"
 _ARCHIVE: Final = ".npz"
 _PARTS: Final = ".parts"
+Tiles = ArchivedTiles | CollectiveTiles | LibraryTiles | ZarrTiles
 FORMATS: Final[Mapping[str, Tiles]] = {
     "files": ArchivedTiles(),
     "mpiio": CollectiveTiles(),
@@ -199,38 +191,7 @@ _TILES: Final = "tiles"
 _SHARED: Final = "shared.npz"
 
 
-class Parts(Protocol):
-    """A restart as it lies on the disk: tiled arrays in parts, and what all ranks share.
-
-    tiled    the names of the tiled arrays
-    boxes  what each part holds
-    """
-
-    tiled: tuple[str, ...]
-    boxes: tuple[Box, ...]
-
-    def load(self, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; raises OutputError when it is damaged."""
-        ...
-
-    def rows(self, number: int, name: str, first: int, last: int) -> NDArray[Any]:
-        """Return rows first <= n < last of a part that was found to be whole; raises OutputError."""
-        ...
-
-    def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return the arrays that all ranks share, and the metadata; raises OutputError when they are damaged."""
-        ...
-
-
-class StateStore(Protocol):
-    """Writes restarts. Every rank makes the same calls in the same order; all end alike on all ranks."""
-
-    def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
-        """Write a restart, whole or not at all; see :meth:`airshed.io.restart.RestartStore.save`."""
-        ...
-
-
-def state_store(name: str, folder: Path, channel: Channel, held: Box) -> StateStore:
+def state_store(name: str, folder: Path, channel: Channel, held: Box) -> "GatheredStates | PartStates":
     """Return what writes restarts by a strategy; ``held`` is what this rank has of the first axes of tiled arrays."""
     boxes = tuple(channel.gather_all(held))
     return GatheredStates(folder, channel, boxes) if name == GATHER else PartStates(name, folder, channel, boxes)
@@ -246,7 +207,7 @@ def found_states(folder: Path) -> list[Path]:
     return [path for _, _, path in sorted(found)]
 
 
-def open_state(path: Path) -> Parts:
+def open_state(path: Path) -> "GatheredParts | FolderParts":
     """Return a restart to read from; raises OutputError when it is damaged."""
     with reading(path):
         return GatheredParts(path) if path.suffix == _ARCHIVE else FolderParts(path)
@@ -261,7 +222,7 @@ def remove_state(path: Path) -> None:
 
 
 class GatheredStates:
-    """Restarts that the root of the ranks writes."""
+    """Restarts that the root of the ranks writes. Every rank makes the same calls in the same order."""
 
     def __init__(self, folder: Path, channel: Channel, held: tuple[Box, ...]) -> None:
         self._folder, self._channel = folder, channel
@@ -282,10 +243,15 @@ class GatheredStates:
         part = part_path(path)
         with guarded(path, part):
             save_arrays(part, {**tiled, **whole}, {**metadata, **self._tiles(tiled)})
-        return partial(_publish, part, path)
+
+        def publish_file() -> None:
+            with guarded(path, part):
+                publish(part, path)
+
+        return publish_file
 
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
-        """Collect the state on the root and write it; see :class:`StateStore`."""
+        """Collect the state on the root and write it, whole or not at all; see ``io.restart.RestartStore.save``."""
         gathered = self._gather.move(tiled)
         with self._channel.together():
             for arrays in gathered:
@@ -296,11 +262,6 @@ class GatheredStates:
         return {_TILES: {"names": list(arrays), "boxes": [self._whole.numbers]}} if arrays else {}
 
 
-def _publish(part: Path, path: Path) -> None:
-    with guarded(path, part):
-        publish(part, path)
-
-
 class PartStates:
     """Restarts of which each rank writes its own part, in a folder that gets its name once all of them are there."""
 
@@ -308,7 +269,7 @@ class PartStates:
         self._name, self._folder, self._channel, self._held = name, folder, channel, held
 
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
-        """Write this rank's part of the state; see :class:`StateStore`."""
+        """Write this rank's part of the state; the restart is whole or not there."""
         path = self._folder / f"{seconds!r}{_PARTS}"
         divided = len(self._held[0].ends)
         shapes = Shapes(
@@ -333,7 +294,10 @@ class PartStates:
 
 
 class GatheredParts:
-    """A restart of one part, in one archive with what is shared."""
+    """A restart of one part, in one archive with what is shared.
+
+    tiled  names of the tiled arrays;  boxes  cells that each part holds. All reading raises OutputError for damage.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -342,15 +306,15 @@ class GatheredParts:
         self.boxes = tuple(Box.of_numbers(*numbers) for numbers in tiles["boxes"])
 
     def load(self, number: int, name: str) -> NDArray[Any]:
-        """Return an array; see :class:`Parts`."""
+        """Return a part of an array."""
         return load_array(self._path, name)
 
     def rows(self, number: int, name: str, first: int, last: int) -> NDArray[Any]:
-        """Return rows, and read no others: any rank needs a few of this one part; see :class:`Parts`."""
+        """Return rows first <= n < last, and read no others: any rank needs a few of this one part."""
         return load_rows(self._path, name, first, last)
 
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return the rest; see :class:`Parts`."""
+        """Return the arrays that all ranks share, and the metadata."""
         arrays, metadata = load_arrays(self._path, without=self.tiled)
         metadata.pop(_TILES, None)
         return arrays, metadata
@@ -368,7 +332,7 @@ class FolderParts:
         self.tiled, self.boxes = tuple(tiles["types"]), self._shapes.boxes
 
     def load(self, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array; see :class:`Parts`."""
+        """Return a part of an array, whose checksum is verified."""
         with reading(self._folder):
             array = self._format.read(self._folder, self._shapes, number, name)
             if _checksum(array) != self._checksums[number][self.tiled.index(name)]:
@@ -376,11 +340,11 @@ class FolderParts:
             return array
 
     def rows(self, number: int, name: str, first: int, last: int) -> NDArray[Any]:
-        """Return rows; see :class:`Parts`."""
+        """Return rows first <= n < last of a part."""
         return self.load(number, name)[first:last]
 
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return the rest; see :class:`Parts`."""
+        """Return the arrays that all ranks share, and the metadata."""
         arrays, metadata = load_arrays(self._folder / _SHARED)
         metadata.pop(_TILES)
         return arrays, metadata

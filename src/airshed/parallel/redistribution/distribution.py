@@ -149,25 +149,6 @@ class Distribution:
         parts: dict[int, Sequence[Selection]] = dict(zip(ranks, product(*sides), strict=True))
         return cls(tuple(shape), parts, dtype, tuple(order))
 
-    @classmethod
-    def cyclic(
-        cls,
-        shape: Sequence[int],
-        ranks: Sequence[int],
-        axis: int,
-        block: int = 1,
-        dtype: npt.DTypeLike = np.float64,
-        order: Sequence[int] = (),
-    ) -> Self:
-        """Return blocks of one axis, distributed cyclically over the ranks."""
-        owner = np.arange(shape[axis]) // block % len(ranks)
-        whole: list[Selection] = [slice(length) for length in shape]
-        parts: dict[int, Sequence[Selection]] = {
-            rank: (*whole[:axis], np.flatnonzero(owner == number).tolist(), *whole[axis + 1 :])
-            for number, rank in enumerate(ranks)
-        }
-        return cls(tuple(shape), parts, dtype, tuple(order))
-
     @property
     def ranks(self) -> tuple[int, ...]:
         """The ranks of the group, ascending; some may hold nothing."""
@@ -231,15 +212,13 @@ class Distribution:
     def _part(self, rank: int, part: Sequence[Any]) -> Part:
         if len(part) != len(self.shape):
             raise RedistributionError(f"rank {rank} has a part of {len(part)} axes of an array of {len(self.shape)}")
+        # A part of another distribution has runs already.
         return tuple(
-            checked(selection, length) if _is_runs(selection) else runs_of(selection, length)
+            checked(selection, length)
+            if isinstance(selection, tuple) and all(isinstance(run, tuple) for run in selection)
+            else runs_of(selection, length)
             for selection, length in zip(part, self.shape, strict=True)
         )
-
-
-def _is_runs(selection: Any) -> bool:
-    """Whether a part of another distribution was given, which has runs already."""
-    return isinstance(selection, tuple) and all(isinstance(run, tuple) for run in selection)
 
 
 def _check_each_once(shape: tuple[int, ...], parts: Mapping[int, Part]) -> None:

@@ -5,7 +5,7 @@ A hop packs, sends, receives in the order of arrival and unpacks; its buffers ar
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +23,28 @@ AnyArray = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
 
-class Messenger(Protocol):
-    """A transport of bytes between ranks."""
+class Transport:
+    """A transport of arrays between ranks: messages by `exchange`, or a way of its own by `hop`."""
 
+    name: str
     rank: int
+    size: int
+    one_sided = False
+    """Whether a rank writes into another's memory without its help."""
+
+    def hop(self, hop: Hop) -> Any:
+        """Return this rank's part of a hop, such as `MessageHop`; all ranks make the same hops in the same order."""
+        return MessageHop(self, hop)
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
         """Receive into buffers while sending others; yield the numbers of the receives as they arrive.
 
         When the iteration ends, all receives have been filled and all that was sent may be overwritten.
         """
-        ...
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Free its resources; all ranks call this."""
 
 
 class Packing:
@@ -105,7 +116,7 @@ def lies_in_one_piece(message: Message, hop: Hop, held: Distribution, rank: int)
 class MessageHop:
     """One rank's part of a hop; calling it with the rank's array returns the rank's array after the hop."""
 
-    def __init__(self, messenger: Messenger, hop: Hop) -> None:
+    def __init__(self, messenger: Transport, hop: Hop) -> None:
         rank = messenger.rank
         self._messenger = messenger
         self._sends = [(each.receiver, Packing(each, hop, hop.source, rank)) for each in hop.sends(rank)]
@@ -153,19 +164,15 @@ def converted_copy(target: AnyArray, source: AnyArray) -> None:
         ) from None
 
 
-class MpiMessages:
+class MpiMessages(Transport):
     """The ranks of an MPI communicator; both groups of a redistribution belong to it."""
 
-    name, one_sided = "MPI", False
+    name = "MPI"
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         barrier(handle)  # ranks sleep in it; in Dup they poll
         self.handle = handle.Dup()  # keeps messages of other users apart
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
-
-    def hop(self, hop: Hop) -> MessageHop:
-        """Return this rank's part of a hop."""
-        return MessageHop(self, hop)
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
         """Receive into buffers while sending others; yield the numbers of the receives as they arrive."""
@@ -180,50 +187,16 @@ class MpiMessages:
         self.handle.Free()
 
 
-class OwnMessages:
+class OwnMessages(Transport):
     """One rank alone, which sends nothing."""
 
-    name, one_sided, rank, size = "alone", False, 0, 1
-
-    def hop(self, hop: Hop) -> MessageHop:
-        """Return the rank's part of a hop: copies."""
-        return MessageHop(self, hop)
+    name, rank, size = "alone", 0, 1
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
         """Let the copies be done."""
         for _ in sends:
             raise AssertionError("one rank alone sends nothing")
         yield from ()
-
-    def close(self) -> None:
-        """Nothing to free."""
-
-
-class HopExecutor(Protocol):
-    """One rank's part of a hop."""
-
-    def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
-        """Return the rank's array after the hop."""
-        ...
-
-    def close(self) -> None:
-        """Free the resources of the hop."""
-        ...
-
-
-@runtime_checkable
-class Transport(Protocol):
-    """A transport of arrays between ranks."""
-
-    name: str
-    rank: int
-    size: int
-    one_sided: bool
-    """Whether a rank writes into another's memory without its help."""
-
-    def hop(self, hop: Hop) -> HopExecutor:
-        """Return this rank's part of a hop; all ranks make the same hops in the same order."""
-        ...
 
 
 class Redistribution:
@@ -259,7 +232,7 @@ class Redistribution:
         began = time.perf_counter()
         for hop in self._hops[:-1]:
             source = hop(source)
-        target = self._hops[-1](source, out)
+        target: AnyArray | None = self._hops[-1](source, out)
         self.seconds = time.perf_counter() - began
         return target
 

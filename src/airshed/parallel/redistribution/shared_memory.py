@@ -11,13 +11,13 @@ import numpy as np
 from airshed.core.errors import RedistributionError
 from airshed.parallel.communicator import barrier
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.redistribution.redistribution import AnyArray, converted_copy
+from airshed.parallel.redistribution.redistribution import AnyArray, Transport, converted_copy
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-class SharedMemory:
+class SharedMemory(Transport):
     """The ranks of a communicator on one node.
 
     Raises RedistributionError where they are on several.

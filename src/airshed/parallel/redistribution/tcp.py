@@ -26,7 +26,7 @@ from zmq.utils.monitor import recv_monitor_message
 from airshed.core.errors import LinkError
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.redistribution.redistribution import Bytes, MessageHop, MpiMessages, OwnMessages
+from airshed.parallel.redistribution.redistribution import Bytes, MessageHop, MpiMessages, OwnMessages, Transport
 
 SHORTEST_TOKEN: Final = 32
 _BEAT: Final = 1.0
@@ -241,7 +241,7 @@ class Line:
     patience: float = 3600.0
 
 
-class TwoJobs:
+class TwoJobs(Transport):
     """The ranks of two jobs: those of the first are numbered from 0, those of the second from the first's size on.
 
     job    0 for the first, whose ranks listen; 1 for the second, whose ranks connect
@@ -254,7 +254,7 @@ class TwoJobs:
     Raises LinkError if the other job does not come, has another token or another plan, or leaves.
     """
 
-    name, one_sided = "TCP", False
+    name = "TCP"
 
     def __init__(
         self, job: int, sizes: tuple[int, int], token: str, ranks: Communicator | None = None, line: Line | None = None
