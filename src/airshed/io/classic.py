@@ -58,7 +58,8 @@ class ClassicFormat:
 
     def start(self, count: int, description: Description | None = None) -> bytes:
         """Return all bytes before the first record, for so many records; another description may have other texts."""
-        header = self._header(count, self._begins(), description)
+        begins = self._fixed | {name: self.records + at for name, at in self.within.items()}
+        header = self._header(count, begins, description)
         content = bytearray(self.records)
         content[: len(header)] = header
         for variable in self._description.variables:
@@ -70,9 +71,6 @@ class ClassicFormat:
     def size(self, count: int) -> int:
         """Return the bytes of a file with so many records."""
         return self.records + count * self.record
-
-    def _begins(self) -> dict[str, int]:
-        return self._fixed | {name: self.records + at for name, at in self.within.items()}
 
     def _bytes(self, variable: Variable) -> int:
         return int(prod(self._description.shape(variable))) * _SIZES[variable.dtype]

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from xarray.core import indexing
 
-from airshed.core.data import Conversion, conversion, kind, numbers
+from airshed.core.data import conversion, kind, numbers
 from airshed.core.errors import DataError
 from airshed.grid.places import check_places, in_degrees
 from airshed.io.era5_fields import (
@@ -280,29 +280,20 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
     if name == "z" and "level" not in names:
         name = "zs"
     axes = {standard: names[standard] for standard in _ORDER if standard in names}
-    places = {standard: _order(coordinates[standard], rising=standard != "level") for standard in axes}
+    order = {standard: np.argsort(coordinates[standard], kind="stable") for standard in axes}
+    places = {standard: each[::-1] if standard == "level" else each for standard, each in order.items()}
+    ours = FIELDS["z" if name == "zs" else name].unit
+    unit = conversion(stored.attrs, ours, f"{path}: variable {original}", also=ALSO.get(name))
     in_order = {standard: coordinates[standard][places[standard]] for standard in axes}
     return StoredField(
         path, original, name, values_of(stored), stored.dtype, _names(stored), _names(field.variable), axes, places,
-        in_order, level_kind, _unit(path, original, name, stored), path.stat().st_size,
+        in_order, level_kind, unit, path.stat().st_size,
     )  # fmt: skip
-
-
-def _unit(path: Path, original: str, name: str, field: xr.Variable) -> Conversion:
-    """Return the conversion from the unit in the file to that of ERA5."""
-    unit = FIELDS["z" if name == "zs" else name].unit
-    return conversion(field.attrs, unit, f"{path}: variable {original}", also=ALSO.get(name))
 
 
 def _names(field: xr.Variable) -> tuple[str, ...]:
     """Return the names of a variable's dimensions."""
     return tuple(map(str, field.dims))
-
-
-def _order(values: NDArray[Any], *, rising: bool) -> NDArray[np.intp]:
-    """Return the places of a coordinate's values in rising, or falling, order."""
-    order = np.argsort(values, kind="stable")
-    return order if rising else order[::-1]
 
 
 def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[str, NDArray[Any]]:

@@ -74,8 +74,10 @@ def check_usable(
         earlier = _earlier_run(path) if path.exists() else None
     if earlier is not None and resume:
         check_resumable(path, earlier, case_toml, may_differ, inputs)
-    elif earlier is not None and not overwrite and _is_of_use(path, earlier):
-        check_replaceable(path, earlier, case_toml, may_differ, inputs)
+    elif earlier is not None and not overwrite:
+        left = any(results(path, name) for name in earlier.outputs) or any((path / RESTARTS).glob("[!.]*"))
+        if left:
+            check_replaceable(path, earlier, case_toml, may_differ, inputs)
 
 
 class RunFolder:
@@ -109,7 +111,8 @@ class RunFolder:
         self.path, self.channel = path, Channel(self._ranks)
         self._lock: int | None = None
         self._inputs, self._may_differ = inputs, may_differ
-        self._state = RunState(__version__, "running", _now(), case_hash(case_toml), case_toml)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._state = RunState(__version__, "running", now, case_hash(case_toml), case_toml)
         self.earlier, self.changed = self.channel.on_root(lambda: self._take(resume=resume, overwrite=overwrite))
         self.writer = BackgroundWriter(bandwidth=bandwidth)
         self._open = True
@@ -168,7 +171,8 @@ class RunFolder:
         The job ends alike on all ranks, see :meth:`Channel.settle`; an error of an earlier one is raised on all of
         them at the same call.
         """
-        self._settle_failed()
+        if any(self._ranks.gather_all(self.writer.failed)):
+            self.wait()
         if asynchronous and self.channel.has_threads:
             self.writer.enqueue(job, size)  # an error since then is raised at the next call, on all ranks
         else:
@@ -207,15 +211,11 @@ class RunFolder:
         if self._open:
             self._open = False
             self.writer.close(None if self.channel.handle is None else self.channel.abandoned.set)
-            self._remove_parts()
+            if self._lock is not None and self.writer.failed:
+                with suppress(OSError):  # what was being written, such as a restart on a full disk
+                    remove_parts(self.path)
             self.channel.close()
             self._unlock()
-
-    def _remove_parts(self) -> None:
-        """Remove what was being written when a job failed, such as a restart on a full disk, while the lock is held."""
-        if self._lock is not None and self.writer.failed:
-            with suppress(OSError):
-                remove_parts(self.path)
 
     def abandon(self) -> None:
         """End the thread and unlock the folder on this rank alone, without waiting for others; see :meth:`close`."""
@@ -262,11 +262,6 @@ class RunFolder:
             os.close(self._lock)
             self._lock = None
 
-    def _settle_failed(self) -> None:
-        """Raise the error of an earlier job on all ranks, as soon as one of them knows of it."""
-        if any(self._ranks.gather_all(self.writer.failed)):
-            self.wait()
-
     def _prepare(self, earlier: RunState | None, *, resumed: bool) -> None:
         remove_parts(self.path)
         if not resumed:
@@ -277,8 +272,11 @@ class RunFolder:
         evaluations = [path.parent for path in self.path.glob(EVALUATED)]
         for path in (*outputs, *evaluations, *(self.path / name for name in SUMMARIES)):
             if path.exists():
-                (self.path / _PREVIOUS).mkdir(exist_ok=True)
-                _set_aside(path, self.path / _PREVIOUS / path.name)
+                aside = self.path / _PREVIOUS / path.name
+                aside.parent.mkdir(exist_ok=True)
+                if aside.is_dir():
+                    shutil.rmtree(aside)
+                os.replace(path, aside)
         self._set_pictures_aside()
 
     def _set_pictures_aside(self) -> None:
@@ -302,12 +300,6 @@ def _write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def _set_aside(path: Path, aside: Path) -> None:
-    if aside.is_dir():
-        shutil.rmtree(aside)
-    os.replace(path, aside)
-
-
 def _earlier_run(path: Path) -> RunState | None:
     earlier = read_state(path)
     foreign = [p.name for p in path.iterdir() if p.name != _LOCK_FILE and not is_part(p)]
@@ -316,11 +308,6 @@ def _earlier_run(path: Path) -> RunState | None:
             f"{path} holds other files ({min(foreign)}) and is no run of Airshed; choose a new or empty folder"
         )
     return earlier
-
-
-def _is_of_use(path: Path, earlier: RunState) -> bool:
-    """Return whether a run has left results, or a state from which it can be resumed."""
-    return any(results(path, name) for name in earlier.outputs) or any((path / RESTARTS).glob("[!.]*"))
 
 
 def _lock(path: Path, taken: str) -> int:
@@ -336,16 +323,13 @@ def _lock(path: Path, taken: str) -> int:
     return descriptor
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def drawn(folder: Path) -> list[Path]:
     """Return the pictures in a run folder that Airshed drew; other files are left out."""
-    return [path for path in sorted((folder / PICTURES).glob("*")) if path.is_file() and _is_drawn(path)]
-
-
-def _is_drawn(path: Path) -> bool:
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    return any(head.startswith(kind) and mark in head for kind, mark in _MARKS)
+    found = []
+    for path in sorted((folder / PICTURES).glob("*")):
+        if path.is_file():
+            with path.open("rb") as file:
+                head = file.read(_HEAD)
+            if any(head.startswith(kind) and mark in head for kind, mark in _MARKS):
+                found.append(path)
+    return found

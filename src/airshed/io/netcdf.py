@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
+_SCALING = frozenset({"scale_factor", "add_offset"})
 
 
 def load_netcdf(path: Path) -> "xr.Dataset":
@@ -60,13 +61,12 @@ def open_netcdf(path: Path) -> "xr.Dataset":
     except DataError:
         dataset.close()
         raise
-    return _with_real_scales(path, dataset) if any(map(_needs_real_scale, dataset.variables.values())) else dataset
-
-
-def _needs_real_scale(variable: "xr.Variable") -> bool:
-    """Whether xarray would make integers of a variable that has a mark for missing values, which is none of them."""
-    has_mark = any(mark in variable.encoding for mark in ("_FillValue", "missing_value"))
-    return has_mark and variable.dtype.kind in "iu" and {"scale_factor", "add_offset"} & set(variable.encoding) != set()
+    for variable in dataset.variables.values():
+        # xarray would make integers of a variable that has a mark for missing values, which is none of them
+        packing = set(variable.encoding)
+        if variable.dtype.kind in "iu" and packing & {"_FillValue", "missing_value"} and packing & _SCALING:
+            return _with_real_scales(path, dataset)
+    return dataset
 
 
 def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
@@ -77,7 +77,7 @@ def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
     with reading(path):
         raw = xr.open_dataset(path, engine="netcdf4", decode_cf=False, cache=False)
         for variable in raw.variables.values():
-            for key in {"scale_factor", "add_offset"} & set(variable.attrs):
+            for key in _SCALING & set(variable.attrs):
                 variable.attrs[key] = np.float64(variable.attrs[key])
         decoded = xr.decode_cf(raw, decode_timedelta=False)
     decoded.set_close(raw.close)
@@ -148,7 +148,7 @@ def _guess(start: bytes) -> str:
 def _check_packing(path: Path, dataset: "xr.Dataset") -> None:
     """Raise DataError where a number by which values are unpacked is none; xarray would stumble over it later."""
     for name, variable in dataset.variables.items():
-        for key in ("scale_factor", "add_offset"):
+        for key in sorted(_SCALING, reverse=True):
             given = variable.encoding.get(key, 1.0)
             number = np.asarray(given)
             if number.size != 1 or number.dtype.kind not in "fiu" or not np.isfinite(number).all():

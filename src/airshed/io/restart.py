@@ -19,7 +19,6 @@ from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import reading
-from airshed.io.channel import Channel
 from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.strategies.choice import AUTO, Strategy, check_there, choose, probe_restart
 from airshed.io.strategies.states import (
@@ -68,7 +67,8 @@ class Restart:
         result: Array | None = None
         pieces = [(held, held.common(box)) for held in self._parts.boxes]
         if not covers([piece for _, piece in pieces if piece is not None], box):
-            raise OutputError(f"the restart at {self.seconds:g} s does not hold all of {_ends(box)}")
+            ends = ", ".join(f"{first} to {last - 1}" for first, last in box.ends)
+            raise OutputError(f"the restart at {self.seconds:g} s does not hold all of {ends}")
         for number, (held, piece) in enumerate(pieces):
             if piece is None:
                 continue
@@ -142,7 +142,10 @@ class RestartStore:
             try:
                 with channel.together():
                     parts = open_state(path)
-                    _check(parts, channel)
+                    # Each part is read by one of the ranks, so that a damaged one is found before anything is used.
+                    for number in range(channel.rank, len(parts.boxes), channel.size):
+                        for name in parts.tiled:
+                            parts.load(number, name)
                 with channel.together(), reading(path):
                     whole, metadata = parts.shared()
                     seconds = float(metadata["seconds"])
@@ -169,14 +172,3 @@ class RestartStore:
 
 def _copied(arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {name: np.array(array) for name, array in arrays.items()}
-
-
-def _ends(box: Box) -> str:
-    return ", ".join(f"{first} to {last - 1}" for first, last in box.ends)
-
-
-def _check(parts: GatheredParts | FolderParts, channel: Channel) -> None:
-    """Read every part once, each by one of the ranks, so that a damaged one is found before anything is taken over."""
-    for number in range(channel.rank, len(parts.boxes), channel.size):
-        for name in parts.tiled:
-            parts.load(number, name)

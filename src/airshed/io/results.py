@@ -220,7 +220,7 @@ def _description(dataset: xr.Dataset) -> cf.Description:
     used = dict.fromkeys(str(dim) for name in fields for dim in dataset[name].dims[1:])
     others = [str(dim) for dim in dataset.sizes if dim not in ("time", "bnds", *used)]
     axes = [*others, *used]  # what no field has stands before what all have
-    places = [name for axis in axes for name in (axis, _bounds(axis)) if name in dataset.variables]
+    places = [name for axis in axes for name in (axis, f"{axis}_bnds") if name in dataset.variables]
     places += sorted(str(name) for name in dataset.variables if name not in (*clock, *fields, *places))
     variables = [_variable(dataset[name], growing=True) for name in clock]
     variables += [_variable(dataset[name], growing=False) for name in places]
@@ -234,10 +234,6 @@ def _fields(dataset: xr.Dataset) -> list[str]:
     """Return the names of the variables that records bring, but the times."""
     variables = dataset.variables.items()
     return [str(name) for name, each in variables if "time" in each.dims and name not in cf.CLOCK]
-
-
-def _bounds(axis: str) -> str:
-    return f"{axis}_bnds"
 
 
 def _variable(array: Any, *, growing: bool) -> cf.Variable:

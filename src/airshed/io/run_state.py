@@ -48,7 +48,11 @@ class Inputs:
     def marks(self) -> dict[str, Mark]:
         """Return the mark of each file by its name."""
         names = {_name_of(path, self.base): path for path in self.files}
-        return dict(sorted(_marks(names)))
+        found, left = {}, WHOLE
+        for size, name in sorted((path.stat().st_size, name) for name, path in names.items()):  # the smallest first
+            left -= size
+            found[name] = _mark(names[name], whole=left >= 0)
+        return dict(sorted(found.items()))
 
     def changed(self, before: Marks) -> list[str]:
         """Return what has changed of files that an earlier run has read, before this one reads any.
@@ -56,8 +60,13 @@ class Inputs:
         A file that is missing is left to :meth:`differences`: where it must be there, its reader says so.
         """
         paths = {name: _path_of(name, self.base) for name in before}
-        there = [name for name, path in paths.items() if path.is_file()]
-        return [f"{name} has changed" for name in there if not _fits(paths[name], before[name])]
+        there = {name: path for name, path in paths.items() if path.is_file()}
+        return [
+            f"{name} has changed"
+            for name, path in there.items()
+            if path.stat().st_size != before[name]["bytes"]  # then it is not read
+            or _mark(path, whole="modified" not in before[name]) != before[name]
+        ]
 
     def differences(self, before: Marks) -> list[str]:
         """Return all that differs between the files that an earlier run has read and those that this one has read."""
@@ -106,14 +115,6 @@ def _path_of(name: str, base: Path) -> Path:
         return base / name
 
 
-def _marks(names: Mapping[str, Path]) -> Iterator[tuple[str, Mark]]:
-    """Yield the marks of files, the smallest first."""
-    left = WHOLE
-    for size, name in sorted((path.stat().st_size, name) for name, path in names.items()):
-        left -= size
-        yield name, _mark(names[name], whole=left >= 0)
-
-
 def _mark(path: Path, *, whole: bool) -> Mark:
     status = path.stat()
     with path.open("rb") as file:
@@ -124,13 +125,6 @@ def _mark(path: Path, *, whole: bool) -> Mark:
             file.seek((status.st_size - _SAMPLE) * number // (_SAMPLES - 1))
             found.update(file.read(_SAMPLE))
     return {"bytes": status.st_size, "modified": status.st_mtime_ns, "sha256": found.hexdigest()}
-
-
-def _fits(path: Path, mark: Mark) -> bool:
-    """Return whether a file has a mark; one of another size is not read."""
-    if path.stat().st_size != mark["bytes"]:
-        return False
-    return _mark(path, whole="modified" not in mark) == mark
 
 
 STATE_FILE: Final = "run.json"

@@ -200,9 +200,7 @@ class Balance:
         all_of([*returning, *arriving])
         self.wait += away + time.perf_counter() - middle
         self._work[kind] = np.array(columns.made[_WORK], np.float64), done
-        self._count(columns, len(columns) - edges[0], done)
-
-    def _count(self, columns: Columns, moved: int, done: float) -> None:
+        moved = len(columns) - edges[0]
         self.record.own += done
         self.record.moved += moved
         self.record.bytes += moved * columns.column_bytes

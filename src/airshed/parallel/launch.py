@@ -165,18 +165,16 @@ def _passing_signals(process: "subprocess.Popen[bytes]", facts: Facts) -> Iterat
         else:
             Thread(target=_kill, args=(process, facts), daemon=True).start()
 
-    numbers = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_heard(number)]
+    numbers = [  # nohup turns SIGHUP off
+        number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    ]  # fmt: skip
     before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _is_heard(number: signal.Signals) -> bool:
-    """Return whether a signal has an effect; nohup turns SIGHUP off."""
-    return signal.getsignal(number) is not signal.SIG_IGN
 
 
 def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:

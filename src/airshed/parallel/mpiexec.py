@@ -76,7 +76,8 @@ def find_mpiexec() -> Mpiexec:
             raise AirshedError(f"{PROGRAM}={named} is no program; set it to the mpiexec to take, or unset it")
         return Mpiexec.at(found)
     wanted: Family = "openmpi" if os.environ.get(LIBRARY, "").lower().startswith("openmpi") else "mpich"
-    for path in _openmpi_places() if wanted == "openmpi" else _mpich_places():
+    of_openmpi = [path for path in map(shutil.which, _OPENMPI_NAMES) if path]
+    for path in of_openmpi if wanted == "openmpi" else _mpich_places():
         if _family(path) == wanted:
             return Mpiexec(path, wanted)
     packages = "apt install openmpi-bin" if wanted == "openmpi" else "pip install mpich"
@@ -89,10 +90,6 @@ def _mpich_places() -> list[str]:
     places = [str(path) for path in beside if path.is_file()]
     on_path = shutil.which("mpiexec")
     return list(dict.fromkeys([*places, *([on_path] if on_path else [])]))
-
-
-def _openmpi_places() -> list[str]:
-    return [path for path in map(shutil.which, _OPENMPI_NAMES) if path]
 
 
 @lru_cache

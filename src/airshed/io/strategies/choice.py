@@ -96,7 +96,12 @@ def choose(channel: Channel, folder: Path, names: Iterable[str], probe: Callable
         return Choice(available[0], {})
     measured = {name: _measured(channel, folder / ".probe.part", partial(probe, name)) for name in available}
     fastest = min(available, key=lambda name: measured[name])
-    channel.on_root(partial(_keep, taken, fastest))
+
+    def note() -> None:
+        with write_whole(taken) as part:
+            part.write_text(fastest, encoding="utf-8")
+
+    channel.on_root(note)
     return Choice(fastest, measured)
 
 
@@ -135,11 +140,6 @@ def _measured(channel: Channel, folder: Path, probe: Callable[[Path], None]) -> 
     spent = max(channel.gather_all(time.perf_counter() - began))
     _afresh(folder, channel)
     return spent
-
-
-def _keep(path: Path, name: str) -> None:
-    with write_whole(path) as part:
-        part.write_text(name, encoding="utf-8")
 
 
 def _afresh(folder: Path, channel: Channel, *, make: bool = False) -> None:

@@ -68,8 +68,9 @@ class FileInPlace(ABC):
         self._put(index, seconds, block)
         self._count = max(self._count, index + 1)
         with self._channel.together():
-            if self._channel.is_root:
-                self._store(self._count)
+            if self._channel.is_root:  # the file counts the record
+                at, content = self._format.count_bytes(self._count)
+                self._write_at(at, np.frombuffer(content, np.uint8))
 
     def read(self, index: int, box: Box) -> tuple[float, Block]:
         """Return a part of a record; see :class:`Store`."""
@@ -144,11 +145,6 @@ class FileInPlace(ABC):
     def _first_bytes(self) -> bytes:
         with self._path.open("rb") as file:
             return file.read(64)
-
-    def _store(self, count: int) -> None:
-        """Let the file count so many records."""
-        at, content = self._format.count_bytes(count)
-        self._write_at(at, np.frombuffer(content, np.uint8))
 
     def _content(self, seconds: float, block: Block) -> Bytes:
         """Return this rank's bytes of a record in the order of the file, until the next call; the root's has the time.

@@ -6,7 +6,6 @@ netcdf4  a file for each record, and one of all of them at the end: a netCDF-4 f
 The libraries, and how they are found, are in :mod:`airshed.io.libraries`.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from airshed.core.atomic import guarded, part_path, publish
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import reading
-from airshed.io.cf import Description
 from airshed.io.channel import Channel
 from airshed.io.hdf5 import hdf5
 from airshed.io.libraries import FILES, ParallelFile, Variable
@@ -106,7 +104,8 @@ class ParallelRecords:
         """Return a new file with its coordinates, which the root writes."""
         description = self._place.layout.describe(complete=complete)
         file = open_parallel("netcdf4", path, self._channel)
-        file.define(description.dims, _variables(description), description.attributes)
+        variables = {each.name: Variable(each.dims, each.dtype, each.attributes) for each in description.variables}
+        file.define(description.dims, variables, description.attributes)
         for variable in description.variables:
             if variable.data is not None:
                 sizes = variable.data.shape if self._channel.is_root else (0,) * variable.data.ndim
@@ -145,13 +144,5 @@ def write_record(file: ParallelFile, index: int, seconds: float, block: Block, p
         count = (1, *instants.shape) if root else (0,) * (1 + instants.ndim)
         file.write(name, (index, *(0 for _ in instants.shape)), count, instants if root else np.empty(0))
     for name, values in block.items():
-        start, count = _block(index, values.shape, place.box)
-        file.write(name, start, count, values)
-
-
-def _block(index: int, shape: Sequence[int], box: Box) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return (index, *(0 for _ in box.undivided(tuple(shape))), *box.first), (1, *shape)
-
-
-def _variables(description: Description) -> dict[str, Variable]:
-    return {each.name: Variable(each.dims, each.dtype, each.attributes) for each in description.variables}
+        start = (index, *(0 for _ in place.box.undivided(values.shape)), *place.box.first)
+        file.write(name, start, (1, *values.shape), values)

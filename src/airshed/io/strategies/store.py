@@ -240,13 +240,9 @@ def found_records(folder: Path) -> dict[int, list[tuple[Path, Box | None]]]:
     found: dict[int, list[tuple[Path, Box | None]]] = {}
     for path in sorted(folder.glob(f"[!.]*{RECORD}")):
         number, _, place = path.name.removesuffix(RECORD).partition(".")
-        found.setdefault(int(number), []).append((path, _box_of(place) if place else None))
+        box = Box.of_numbers(*(() if place == _UNDIVIDED else map(int, place.split("-")))) if place else None
+        found.setdefault(int(number), []).append((path, box))
     return found
-
-
-def _box_of(place: str) -> Box:
-    """Return the box in the name of a part."""
-    return Box.of_numbers(*(() if place == _UNDIVIDED else map(int, place.split("-"))))
 
 
 def count_records(folder: Path) -> int:

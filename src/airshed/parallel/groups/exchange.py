@@ -190,7 +190,10 @@ class Allgather:
             return []
         if self.ranks.handle is None:
             return [self._of_all([part], part, wanted) for part, wanted in fields]
-        own = np.concatenate([_first(part, self._shape(self._own, part)) for part, _ in fields])
+        shapes = [self._shape(self._own, part) for part, _ in fields]
+        own = np.concatenate(
+            [part[: shape[0], : shape[1]].ravel() for (part, _), shape in zip(fields, shapes, strict=True)]
+        )
         sizes = np.array([[prod(self._shape(tile, part)) for part, _ in fields] for tile in self._tiles])
         received = np.empty(int(sizes.sum()), own.dtype)
         all_of([self.ranks.handle.Iallgatherv(own, [received, sizes.sum(axis=1)])])
@@ -233,11 +236,6 @@ def allgather_cuts(ranks: int, rows: int, columns: int, width: int) -> tuple[int
         if all(fits(rows, columns, width, after - before) for before, after in pairwise(cuts)):
             return cuts
     return tuple(range(ranks + 1))
-
-
-def _first(part: AnyArray, shape: tuple[int, ...]) -> AnyArray:
-    """The first rows and blocks of a field, flat."""
-    return part[: shape[0], : shape[1]].ravel()
 
 
 def _part(group: Communicator, number: int) -> Communicator:

@@ -11,7 +11,7 @@ a plan in memory, element by element, and checks that each element moves exactly
 executors: parts are index arrays there, and runs and boxes here.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
@@ -164,7 +164,7 @@ def _funnels(source: Distribution, target: Distribution, lanes: int) -> list[Dis
     fewest = min(len(source.ranks), len(target.ranks))
     if not 1 <= lanes <= fewest:
         raise RedistributionError(f"a funnel of {lanes} lanes needs as many ranks on both sides; there are {fewest}")
-    wire = _hop_format(source, target)
+    wire = Hop(source, target, ()).wire
 
     def slabs(ranks: tuple[int, ...], axis: int) -> Distribution:
         return Distribution.spread(source.shape, ranks[:lanes], (axis,), wire, source.order)
@@ -173,19 +173,12 @@ def _funnels(source: Distribution, target: Distribution, lanes: int) -> list[Dis
         at_senders, at_receivers = slabs(source.ranks, axis), slabs(target.ranks, axis)
         return len(_hop(source, at_senders).messages) + len(_hop(at_receivers, target).messages)
 
-    axis = _least(messages, [axis for axis, length in enumerate(source.shape) if length >= lanes])
-    stops = [slabs(source.ranks, axis), slabs(target.ranks, axis)]
-    return stops if stops[0].ranks != stops[1].ranks else stops[:1]
-
-
-def _hop_format(source: Distribution, target: Distribution) -> np.dtype[Any]:
-    return Hop(source, target, ()).wire
-
-
-def _least(cost: Callable[[int], int], axes: list[int]) -> int:
+    axes = [axis for axis, length in enumerate(source.shape) if length >= lanes]
     if not axes:
         raise RedistributionError("no axis is long enough for so many lanes; take fewer")
-    return min(axes, key=cost)
+    axis = min(axes, key=messages)
+    stops = [slabs(source.ranks, axis), slabs(target.ranks, axis)]
+    return stops if stops[0].ranks != stops[1].ranks else stops[:1]
 
 
 Parts = dict[int, npt.NDArray[Any]]

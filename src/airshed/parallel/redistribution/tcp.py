@@ -299,9 +299,16 @@ class TwoJobs(Transport):
         yield from (near[number] for number in self._near.exchange(here, near_sends()))
         waiting = set(far)
         while waiting:
-            self._wait(waiting)
-            for peer in self._sockets.arrived(sorted(waiting)):
-                self._fill(receives[far[peer]][1], peer)
+            peers = sorted(waiting)
+            if not self._sockets.wait(lambda: bool(self._sockets.arrived(peers)), peers, self._line.patience):  # noqa: B023
+                raise self._lost(peers, "send")
+            for peer in self._sockets.arrived(peers):
+                buffer, arrived = receives[far[peer]][1], np.frombuffer(self._sockets.take(peer), np.uint8)
+                if arrived.shape != buffer.shape:
+                    raise LinkError(
+                        f"rank {peer} of the other job sent {arrived.size} bytes where {buffer.size} were to come"
+                    )
+                np.copyto(buffer, arrived)
                 waiting.discard(peer)
                 yield far[peer]
         if not self._sockets.wait(lambda: all(each.done for each in leaving.values()), leaving, self._line.patience):
@@ -379,17 +386,6 @@ class TwoJobs(Transport):
             return LinkError(f"nobody listens at {where} for {seconds}; start the other job, or name its host and port")
         return LinkError(f"the job at {where} did not answer in {seconds}; is it one of Airshed's?")
 
-    def _wait(self, waiting: set[int]) -> None:
-        peers = sorted(waiting)
-        if not self._sockets.wait(lambda: bool(self._sockets.arrived(peers)), peers, self._line.patience):
-            raise self._lost(peers, "send")
-
     def _lost(self, peers: list[int], what: str) -> LinkError:
         how = "has gone" if self._sockets.gone.intersection(peers) else f"was silent for {self._line.patience:g} s"
         return LinkError(f"the other job {how}: its ranks {peers} were to {what}; see its own messages")
-
-    def _fill(self, buffer: Bytes, peer: int) -> None:
-        arrived = np.frombuffer(self._sockets.take(peer), np.uint8)
-        if arrived.shape != buffer.shape:
-            raise LinkError(f"rank {peer} of the other job sent {arrived.size} bytes where {buffer.size} were to come")
-        np.copyto(buffer, arrived)
