@@ -13,20 +13,17 @@ import pytest
 from tests.started import python
 
 from airshed.parallel.redistribution import Plan, Redistribution
-from airshed.parallel.redistribution.redistribution import MessageHop
+from airshed.parallel.redistribution.redistribution import Transport
 
 
-class ThreadMessages:
+class ThreadMessages(Transport):
     """Messages through queues: what leaves is copied, as a buffer may be overwritten."""
 
-    name, one_sided = "threads", False
+    name = "threads"
 
     def __init__(self, rank: int, boxes: dict[tuple[int, int], Queue]) -> None:
         self.rank, self.boxes = rank, boxes
         self.size = 1 + max(one for one, _ in boxes)
-
-    def hop(self, hop):
-        return MessageHop(self, hop)
 
     def exchange(self, receives, sends):
         for receiver, buffer in sends:
