@@ -25,7 +25,7 @@ from airshed.inverse.fourdvar import lbfgs
 from airshed.inverse.receptors.point_gradient import PointChanges, PointOptions, point_gradient, point_tangent
 from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point_receptor, ratio_of_units
 from airshed.kernels.cells.formulas import Rows
-from airshed.kernels.cells.formulas_reference import ReferenceCells
+from airshed.kernels.cells.reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
 from airshed.models.pasture.point import StationModel, as_declared, point_case
 from airshed.models.points import derivatives

@@ -10,7 +10,7 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.formula import log
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
-from airshed.kernels.column.operators_reference import Reading, explicit_tendency
+from airshed.kernels.column.reference import Reading, explicit_tendency
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Operator, OperatorField, members, of_some_species
 from airshed.kernels.operators import check as check_declared

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.column.operators_reference import Reading
-from airshed.kernels.column.reference import Column, Implicit, acting, gauss_seidel, rate_constants, solve_columns
+from airshed.kernels.column.reference import (
+    Column,
+    Implicit,
+    Reading,
+    acting,
+    gauss_seidel,
+    rate_constants,
+    solve_columns,
+)
 from airshed.kernels.transport.reference import (
     ALPHA,
     BETA,

@@ -20,10 +20,9 @@ from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism, c
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpp import Written, header
 from airshed.kernels.host import address
-from airshed.kernels.step import adjoint as emit
-from airshed.kernels.step.adjoint import _Writer
+from airshed.kernels.step import emit
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
-from airshed.kernels.step.emit import Source
+from airshed.kernels.step.emit import Source, _Writer
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, random_trial, reference_step, with_boundary
 from airshed.kernels.transport import reference as transport
 from airshed.mechanism.load import load_mechanism

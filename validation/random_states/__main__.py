@@ -13,7 +13,7 @@ import numpy as np
 from airshed.core.atomic import write_whole
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.lists import Integrated, integrate_cells
+from airshed.kernels.cells.data import Integrated, integrate_cells
 
 from .reference import solve
 from .states import States, random_states

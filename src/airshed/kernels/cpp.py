@@ -1,10 +1,13 @@
-"""Fills the frames of generated code, which are in this folder with the hand-written headers.
+"""The writer of C++: expressions and statements from formulas, and frames that they are put into.
+
+Frames (``.jinja``) and hand-written headers lie beside the kernels that they belong to.
 
 Code consists of numbers and of text of the generator. Names from a mechanism reach it only in comments, through
 :func:`comment`; a frame refuses any other value that could end a line.
 """
 
 import re
+from dataclasses import replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -13,6 +16,9 @@ from typing import Any, Final
 from jinja2 import Environment, StrictUndefined, Template
 
 from airshed.core.errors import KernelError
+from airshed.formula import cpp
+from airshed.formula.dialect import DOUBLES, PACKS
+from airshed.formula.tree import Expression
 from airshed.mechanism.network import Reaction
 
 _FOLDER: Final = Path(__file__).parent
@@ -20,6 +26,16 @@ _FOLDER: Final = Path(__file__).parent
 _STRANGE: Final = re.compile(r"[^ -\[\]-~]|\?(?=\?)")
 """Characters that no comment has: all but printable ASCII; backslashes, which continue a line; ??, as trigraphs can
 write one."""
+
+CELLS: Final = replace(
+    PACKS,
+    name="code of cells",
+    functions={**PACKS.functions, "min": "least({0}, {1})", "max": "greatest({0}, {1})"},
+)
+"""Formulas of cells: what is not a number stays so in the least and the greatest of two, as in NumPy."""
+
+RATES: Final = replace(DOUBLES, name="the rate of an operator", type="dvalue", choice="select({0}, {1}, {2})")
+"""Rates of operators, whose values may carry changes."""
 
 _LINE: Final = re.compile(r"[ -~]*")
 
@@ -87,3 +103,8 @@ class Coefficients:
             self._places[value] = len(self.values)
             self.values.append(value)
         return f"c[{self._places[value]}]"
+
+
+def inline(expression: Expression, coefficients: Coefficients) -> str:
+    """Return a formula of packs as C++, its numbers from a table."""
+    return cpp.inline(expression, str, replace(PACKS, number=coefficients))

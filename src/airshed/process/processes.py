@@ -10,7 +10,7 @@ import numpy.typing as npt
 from airshed.core.errors import DataError
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
-from airshed.kernels.column.operators_reference import Reading, rates
+from airshed.kernels.column.reference import Reading, operator_rates
 from airshed.kernels.operators import EXPLICIT, Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
@@ -46,7 +46,7 @@ def check_rates(bound: Bound, fields: Mapping[str, Array], state: Any, seconds: 
     numbers |= {name: bound.numbers[name.removeprefix(f"{bound.key}_")].ravel() for name in numbers}
     for operator in operators:
         with np.errstate(all="ignore"):
-            found = [np.asarray(each) for each in rates(operator, Reading(fields, numbers, air))]
+            found = [np.asarray(each) for each in operator_rates(operator, Reading(fields, numbers, air))]
         for rate in found:
             wrong = rate[~(rate >= 0.0) | ~np.isfinite(rate)]
             if wrong.size:

@@ -20,8 +20,7 @@ from airshed.kernels.cells import (
     stack_inputs,
     unpack_cells,
 )
-from airshed.kernels.cells.data import CellExtras, Concentrations
-from airshed.kernels.cells.lists import Integrated, integrate_cells, series
+from airshed.kernels.cells.data import CellExtras, Concentrations, Integrated, integrate_cells, series
 from airshed.kernels.host import aligned_zeros
 from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork

@@ -9,8 +9,7 @@ import pytest
 
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, CellSteps, Place, Tableau, Tolerances, pack_cells, stack_inputs
-from airshed.kernels.cells.data import Concentrations
-from airshed.kernels.cells.lists import Integrated, integrate_cells, series
+from airshed.kernels.cells.data import Concentrations, Integrated, integrate_cells, series
 from airshed.kernels.cells.reference import Cell, StepControl, integrate
 from airshed.kernels.schedule import noon
 from airshed.mechanism import load_mechanism

@@ -9,7 +9,7 @@ import pytest
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, positivity, stack_inputs
 from airshed.kernels.cells import reference as rosenbrock
-from airshed.kernels.cells.lists import Integrated, integrate_cells
+from airshed.kernels.cells.data import Integrated, integrate_cells
 from airshed.kernels.cells.positivity import overdrawn
 from airshed.kernels.cells.reference import Cell, Step, StepControl, integrate
 from airshed.kernels.schedule import noon

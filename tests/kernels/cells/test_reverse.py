@@ -21,7 +21,7 @@ from airshed.kernels.cells import (
     Tolerances,
     positivity,
 )
-from airshed.kernels.cells.adjoint import ReverseWriter, emit_reverse
+from airshed.kernels.cells.derivatives import ReverseWriter, emit_reverse
 from airshed.kernels.cells.emit import ChemistrySource
 
 from ..planted import DECLARATION, acting, without

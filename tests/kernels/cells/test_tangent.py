@@ -12,8 +12,8 @@ from airshed.core.errors import KernelError
 from airshed.formula.tree import Binary, Symbol
 from airshed.kernels.backends.cpu.cells import CellTangent, compile_tangent
 from airshed.kernels.cells import METHODS, AcceptedSteps, Sources, Tableau, Tolerances, pack_cells, unpack_cells
+from airshed.kernels.cells.derivatives import TangentWriter, emit_tangent
 from airshed.kernels.cells.emit import ChemistrySource
-from airshed.kernels.cells.tangent import TangentWriter, emit_tangent
 
 from ..planted import DECLARATION, acting
 from .reversal import EXACT, SINGLE, TINY, Array, Chemistry, Trial, adjoints, inputs_of, recorded, taken, trial

@@ -7,18 +7,16 @@ to be read: each statement has a comment with its reaction or species.
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from airshed.formula import cpp
-from airshed.formula.dialect import PACKS
 from airshed.formula.factoring import LONGEST_SUM, product, total
 from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbol
 from airshed.kernels import abi
 from airshed.kernels.cells.positivity import HELD, REFLECTED, overdrawn
 from airshed.kernels.cells.sparsity import Elimination, eliminate, pattern_of
-from airshed.kernels.cpp import Coefficients, Written, comment, described, header, render
+from airshed.kernels.cpp import Coefficients, Written, comment, described, header, inline, render
 from airshed.kernels.host import vector_doubles
 from airshed.kernels.layout import Shape
 from airshed.kernels.rates import rate_code
@@ -114,7 +112,7 @@ class _Writer:
 
     def text(self, expression: Expression) -> str:
         """Return a formula as C++, its numbers from the table."""
-        return code(expression, self.coefficients)
+        return inline(expression, self.coefficients)
 
     def _product(self, number: int, factors: Sequence[int], times: int = 1) -> Expression:
         """Return times k_r y_1 y_2 ..: as cheap to compute as to load where it is needed."""
@@ -198,11 +196,6 @@ class _Writer:
 
     def _solved(self, row: int, column: int) -> Expression:
         return Binary("*", element("a", self.elimination.entry[row, column]), element("x", column))
-
-
-def code(expression: Expression, coefficients: Coefficients) -> str:
-    """Return a formula as C++, its numbers from the table."""
-    return cpp.inline(expression, str, replace(PACKS, number=coefficients))
 
 
 def element(array: str, number: int) -> Symbol:

@@ -1,4 +1,6 @@
-"""A Rosenbrock method in plain NumPy: one cell, a dense matrix, the formulas of ``kernels.cells.tableau``.
+"""A Rosenbrock method and formulas of cells in plain NumPy.
+
+Chemistry: one cell, a dense matrix, the formulas of ``kernels.cells.tableau``.
 
 The choice of steps is that of ``cells/rosenbrock.hpp``, so that both take the same steps. With E the root mean square
 of the error over absolute + relative max(y, y new), a step h of a method of order p is accepted when E <= 1, and
@@ -9,18 +11,22 @@ E is infinite where elimination, in the compiled code's order, meets a pivot bel
 done in one step, or in two equal ones. Concentrations below zero: see ``kernels.cells.positivity``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.formula import evaluate_all
+from airshed.formula.trace import Traced
 from airshed.kernels.cells import Tolerances
 from airshed.kernels.cells.data import MOST_STEPS
+from airshed.kernels.cells.formulas import DTYPES, Rows
 from airshed.kernels.cells.positivity import HELD, above_zero, is_overdrawn
 from airshed.kernels.cells.sparsity import eliminate, pattern_of
 from airshed.kernels.cells.tableau import Tableau
+from airshed.kernels.host import AnyArray
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, tendency
 
@@ -210,3 +216,41 @@ def _has_negative_pivot(matrix: Array) -> bool:
         below = slice(pivot + 1, None)
         left[below, below] -= np.outer(left[below, pivot], left[pivot, below] / left[pivot, pivot])
     return False
+
+
+class ReferenceCells:
+    """Formulas of cells, see :class:`airshed.kernels.cells.formulas.CellFormulas`, whose arguments it takes."""
+
+    def __init__(
+        self, traced: Traced, precision: str = "double", *, names: Sequence[str] = (), steady: Collection[str] = (),
+        threads: int = 1,
+    ) -> None:  # fmt: skip
+        self.traced, self.names, self.dtype = traced, tuple(names), DTYPES[precision]
+        self._of_steps = set(traced.inputs).difference(steady, names)
+
+    def advance(
+        self, values: Mapping[str, Any], steps: int, out: Sequence[AnyArray | None] | None = None,
+        *, each: Mapping[str, AnyArray | Rows] | None = None,
+    ) -> list[AnyArray]:  # fmt: skip
+        """Return the values after some steps."""
+        current = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
+        rows = {name: current[name] for name in self._of_steps if current[name].ndim}
+        shape = np.broadcast_shapes(
+            *(array.shape[1:] if name in rows else array.shape for name, array in current.items())
+        )
+        found: dict[str, AnyArray] = {}
+        for step in range(steps):
+            now = {**current, **found, **{name: array[step] for name, array in rows.items()}}
+            made = evaluate_all(self.traced.outputs, now, dtype=self.dtype)
+            found = dict(zip(self.names, (np.broadcast_to(one, shape) for one in made), strict=True))
+            for name, record in (each or {}).items():
+                array, row = (record.values, record.of[step]) if isinstance(record, Rows) else (record, step)
+                if row >= 0:
+                    array[row] = found[name]
+        results = [np.empty(shape, self.dtype) if array is None else array for array in out or [None] * len(self.names)]
+        for array, one in zip(results, found.values(), strict=True):
+            array[...] = one
+        return results
+
+    def close(self) -> None:
+        """Do nothing: there are no threads."""

@@ -1,18 +1,27 @@
 """Writes a mechanism as C++: rate functions, photolysis functions and one sweep over its species.
 
 The text is meant to be read: production and loss of a species follow a comment with their reactions.
+
+The adjoint of the sweeps is written from the same network and schedule.
+Production P and loss L of a species are sums of products, so their derivatives are sums of products, too, and the same
+factoring writes them. What a species saw of another one is its value after the sweep (``y1``) if that one is solved
+before it, else its value after the sweep before (``y0``).
+
+With p the adjoint of P and l that of L, a product  c k y_1 y_2  in P gives  p c k y_2  to y_1 and  p c k y_1  to y_2,
+and  p c k y_1 y_2  to a factor on the rate of its reaction. What products share beside mixing ratios is made once for
+each set of them (``r0 = p (c k + ...)``).
 """
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from airshed.formula import cpp
-from airshed.formula.dialect import PACKS
-from airshed.formula.factoring import factored
+from airshed.formula.factoring import Key, factored
 from airshed.formula.tree import Expression, Symbol, operations
 from airshed.kernels import abi
-from airshed.kernels.column.operator_code import operators_code
-from airshed.kernels.cpp import Coefficients, Written, described, header, render
+from airshed.kernels.column.operator_code import adjoint_members, operator_adjoints, operators_code
+from airshed.kernels.cpp import Coefficients, Written, described, header, inline, render
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Member
 from airshed.kernels.rates import BOLTZMANN_CM, REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
@@ -95,7 +104,7 @@ def _groups(
                 for terms in (network.production_terms, network.loss_terms)
             ]
             count += sum(map(operations, sums))
-            production, loss = (sum_code(each, coefficients) for each in sums)
+            production, loss = (inline(each, coefficients) for each in sums)
             comments = _comments(network, species)
             lifetime = schedule.lifetimes[species]
             members.append(SpeciesCode(species, network.names[species], lifetime, comments, production, loss))
@@ -111,7 +120,7 @@ def _imbalance(
         Term(each.change, each.reaction, network.reactant_indices[each.reaction])
         for each in imbalances(network, element)
     ]
-    text = sum_code(factored(table.products(terms), operand), coefficients) if terms else None
+    text = inline(factored(table.products(terms), operand), coefficients) if terms else None
     return {"number": number, "element": element, "text": text}
 
 
@@ -127,11 +136,6 @@ def operand(factor: Factor) -> Symbol:
     return Symbol(_PLACES[kind].format(number))
 
 
-def sum_code(sum_of_products: Expression, coefficients: Coefficients) -> str:
-    """Return a sum as C++, its numbers from a table."""
-    return cpp.inline(sum_of_products, str, replace(PACKS, number=coefficients))
-
-
 def _comments(network: ReactionNetwork, species: int) -> tuple[str, ...]:
     signed = (("+", network.production_terms[species]), ("-", network.loss_terms[species]))
     return tuple(
@@ -139,3 +143,181 @@ def _comments(network: ReactionNetwork, species: int) -> tuple[str, ...]:
         for sign, terms in signed
         for term in terms
     )
+
+
+_SEEN_PLACES: Final = {
+    "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "r": "r{}", "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]",
+    "bar": "{}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReverseSpecies:
+    """One species in reverse: its production and loss by what they saw, and statements.
+
+    speeds   that name what several products share
+    giving   that add to adjoints of what production and loss were made of
+    summing  that add to those of factors on the rates of reactions
+    """
+
+    number: int
+    name: str
+    production: str
+    loss: str
+    speeds: tuple[str, ...]
+    giving: tuple[str, ...]
+    summing: tuple[str, ...]
+
+
+def emit_reverse(
+    network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, forward: Source, *, frozen: bool
+) -> Source:
+    """Return the translation unit of a step in reverse: the forward code, and its adjoint after it.
+
+    frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
+    """
+    writer = AdjointWriter(network, schedule, forward.table)
+    groups = [[writer.species(number) for number in group] for group in schedule.groups]
+    operators = operators_code(shape.operators, len(network.species), shape.own_terms)
+    text = render(
+        "step/adjoint.cpp.jinja",
+        network=network,
+        groups=groups,
+        group_of=[str(writer.group_of[number]) for number in range(len(network.species))],
+        production_takes=[str(int(writer.production_takes(number))) for number in range(len(network.species))],
+        coefficients=writer.coefficients,
+        frozen=frozen,
+        operators=operators,
+        structures=Written(abi.declarations(abi.STEP_ADJOINT, Reverse=adjoint_members(operators.members))),
+        operators_of_sweeps=Written(render("column/operators_of_sweeps_adjoint.cpp.jinja", operators=operators)),
+        operators_text=Written(
+            render("column/operators_adjoint.cpp.jinja", operators=operators, adjoints=operator_adjoints(operators))
+        ),
+        branches=header("transport/branches.hpp"),
+        faces=header("transport/adjoint.hpp"),
+        column=header("column/adjoint.hpp"),
+        sweeps=header("column/sweeps_adjoint.hpp"),
+        rows=header("backends/cpu/rows.hpp"),
+        step=header("step/adjoint.hpp"),
+    )
+    return Source(f"{forward.text}\n{text}", forward.table, writer.operations)
+
+
+@dataclass(frozen=True)
+class _Speed:
+    """Products of the same mixing ratios: the adjoint before them, the mixing ratios, and rates by reaction."""
+
+    bar: str
+    factors: tuple[tuple[str, int], ...]
+    rates: dict[int, dict[Key, float]]
+
+    @property
+    def rate(self) -> dict[Key, float]:
+        """The sum of all rates."""
+        total: dict[Key, float] = {}
+        for rates in self.rates.values():
+            for key, value in rates.items():
+                total[key] = total.get(key, 0.0) + value
+        return total
+
+
+class AdjointWriter:
+    """Writes sums of products, and counts the operations of what gives back in one cell and sweep."""
+
+    def __init__(self, network: ReactionNetwork, schedule: Schedule, table: RateTable) -> None:
+        self._network, self._table = network, table
+        self.group_of = {number: place for place, group in enumerate(schedule.groups) for number in group}
+        self.coefficients = Coefficients()
+        self.operations = 0
+
+    def species(self, number: int) -> ReverseSpecies:
+        """Return the code of one species."""
+        network = self._network
+        production, loss = (
+            self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
+        )
+        speeds = self._speeds(number)
+        named, giving, summing = self._named(speeds), self._giving(number, speeds), self._to_reactions(speeds)
+        return ReverseSpecies(
+            number, network.names[number], production, loss, tuple(named), tuple(giving), tuple(summing)
+        )
+
+    def production_takes(self, number: int) -> bool:
+        """Whether a product of a species' production is negative, so that its solution may be."""
+        products = self._table.products(self._network.production_terms[number])
+        return any(value < 0.0 for value in products.values())
+
+    def _products(self, number: int, terms: Sequence[Sequence[Term]]) -> dict[Key, float]:
+        """Production or loss of a species as products of what it saw."""
+        return {
+            tuple(sorted(self._seen(number, factor[1]) if factor[0] == "y" else factor for factor in key)): value
+            for key, value in self._table.products(terms[number]).items()
+        }
+
+    def _seen(self, number: int, other: int) -> tuple[str, int]:
+        return "y1" if self.group_of[other] < self.group_of[number] else "y0", other
+
+    def _terms(self, number: int) -> Iterator[tuple[str, Term]]:
+        yield from (("p", term) for term in self._network.production_terms[number])
+        yield from (("l", term) for term in self._network.loss_terms[number])
+
+    def _rate(self, term: Term) -> tuple[list[tuple[str, int]], float]:
+        """The symbols of a term's rate constant, and its number."""
+        rate = self._table.rates[term.reaction]
+        symbols = [("n", 0)] * rate.air_power
+        symbols += [("k", place) for place in rate.functions] + [("j", place) for place in rate.photolyses]
+        return symbols, term.coefficient * rate.coefficient
+
+    def _speeds(self, number: int) -> list[_Speed]:
+        """The products of a species' production and loss, those of the same mixing ratios together."""
+        found: dict[tuple[str, tuple[tuple[str, int], ...]], _Speed] = {}
+        for bar, term in self._terms(number):
+            symbols, value = self._rate(term)
+            if ("n", 0) in symbols:  # p n and l n are made once
+                symbols.remove(("n", 0))
+                bar += "n"
+            factors = tuple(sorted(self._seen(number, factor) for factor in term.factors))
+            speed = found.setdefault((bar, factors), _Speed(bar, factors, {}))
+            rates = speed.rates.setdefault(term.reaction, {})
+            rates[tuple(sorted(symbols))] = rates.get(tuple(sorted(symbols)), 0.0) + value
+        return list(found.values())
+
+    def _named(self, speeds: Sequence[_Speed]) -> Iterator[str]:
+        """Statements that name each speed without its mixing ratios."""
+        for place, speed in enumerate(speeds):
+            yield f"const pack r{place} = {speed.bar} * ({self._sum(speed.rate, of_adjoint=True)});"
+            self.operations += 1
+
+    def _giving(self, number: int, speeds: Sequence[_Speed]) -> Iterator[str]:
+        """Statements that add to the adjoints of all that a species' production and loss were made of."""
+        given: defaultdict[int, dict[Key, float]] = defaultdict(dict)
+        for place, speed in enumerate(speeds):
+            for at, (_, other) in enumerate(speed.factors):
+                key = (("r", place), *speed.factors[:at], *speed.factors[at + 1 :])
+                given[other][key] = given[other].get(key, 0.0) + 1.0
+        for other, products in given.items():
+            yield f"bar[{other} * NZ + z] += {self._sum(products, of_adjoint=True)};"
+            self.operations += 1
+
+    def _to_reactions(self, speeds: Sequence[_Speed]) -> Iterator[str]:
+        """Statements that add to what factors on the rates of reactions are worth."""
+        found: defaultdict[int, dict[Key, float]] = defaultdict(dict)
+        for place, speed in enumerate(speeds):
+            for reaction, rates in speed.rates.items():
+                if len(speed.rates) == 1:
+                    found[reaction][("r", place), *speed.factors] = 1.0
+                else:
+                    bar = ("bar", speed.bar)
+                    found[reaction] |= {tuple(sorted([*key, bar, *speed.factors])): rates[key] for key in rates}
+        for reaction, products in found.items():
+            yield f"reactions[{reaction}] += {self._sum(products)};"
+
+    def _sum(self, products: dict[Key, float], *, of_adjoint: bool = False) -> str:
+        formula: Expression = factored(products, _seen_operand)
+        self.operations += operations(formula) if of_adjoint else 0
+        return inline(formula, self.coefficients)
+
+
+def _seen_operand(factor: tuple[str, int | str]) -> Symbol:
+    kind, number = factor
+    return Symbol(_SEEN_PLACES[kind].format(number))

@@ -12,8 +12,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from airshed.kernels.column.operators_reference import Reading, air_of_cells, explicit_tendency
-from airshed.kernels.column.reference import Column, Implicit, acting, gauss_seidel, not_below_zero, rate_constants
+from airshed.kernels.column.reference import (
+    Column,
+    Implicit,
+    Reading,
+    acting,
+    air_of_cells,
+    explicit_tendency,
+    gauss_seidel,
+    not_below_zero,
+    rate_constants,
+)
 from airshed.kernels.operators import Operator
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues, air_tendency, transport
 from airshed.mechanism.network import ReactionNetwork

@@ -16,7 +16,7 @@ from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.files import resource
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.lists import Integrated, integrate_cells
+from airshed.kernels.cells.data import Integrated, integrate_cells
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.structure import atom_counts, follow
 from airshed.verify.chemistry.emep import published

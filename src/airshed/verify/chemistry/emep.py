@@ -20,7 +20,7 @@ from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Sources, Tableau, Tolerances
-from airshed.kernels.cells.lists import integrate_cells, series
+from airshed.kernels.cells.data import integrate_cells, series
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.lists import initial, integrate_cells
+from airshed.kernels.cells.data import initial, integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure

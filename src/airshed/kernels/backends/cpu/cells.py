@@ -14,7 +14,6 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.toolchain import CompiledKernel, compile_and_load, timed
-from airshed.kernels.cells.adjoint import emit_reverse
 from airshed.kernels.cells.data import (
     AIR_INPUTS,
     MOST_STEPS,
@@ -30,9 +29,9 @@ from airshed.kernels.cells.data import (
     Tolerances,
     list_of_cells,
 )
+from airshed.kernels.cells.derivatives import emit_reverse, emit_tangent
 from airshed.kernels.cells.emit import ChemistryShape, ChemistrySource, emit_chemistry
 from airshed.kernels.cells.tableau import Tableau
-from airshed.kernels.cells.tangent import emit_tangent
 from airshed.kernels.host import ALIGNMENT, AnyArray, address, aligned_zeros, vector_doubles
 from airshed.mechanism.network import ReactionNetwork
 

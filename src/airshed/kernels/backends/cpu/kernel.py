@@ -21,7 +21,6 @@ from airshed.kernels.host import AnyArray, address, vector_doubles
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import ADVECTION, Operator, acting, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.step.adjoint import emit_reverse
 from airshed.kernels.step.data import (
     NO_OTHERS,
     Directions,
@@ -32,7 +31,7 @@ from airshed.kernels.step.data import (
     StepConstants,
     Swap,
 )
-from airshed.kernels.step.emit import Source, emit
+from airshed.kernels.step.emit import Source, emit, emit_reverse
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:

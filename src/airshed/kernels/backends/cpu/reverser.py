@@ -13,7 +13,7 @@ from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.kernel import ReverseKernel
 from airshed.kernels.boundary import PackedBoundary, empty_edges, empty_sides, fetch, sides_of
-from airshed.kernels.column.operator_adjoints import adjoint_members
+from airshed.kernels.column.operator_code import adjoint_members
 from airshed.kernels.host import AnyArray, address, aligned_empty, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Member, members

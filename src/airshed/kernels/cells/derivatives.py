@@ -1,10 +1,15 @@
-"""Writes the adjoint of a mechanism's dy/dt and of its Jacobian as C++, from the same network.
+"""Writes the adjoint and the tangent of a mechanism's dy/dt and of its Jacobian as C++, from the same network.
 
 The rate of a reaction is v = k y_1 y_2 .., a product; so are its derivatives. With w = k times the sum over species i
 of net(i) bar_i, where bar is the adjoint of dy/dt, or of the product of the Jacobian with some z,
 
     of dy/dt:   bar_y_j += w d(y_1 y_2 ..)/dy_j,                            bar_k k += w y_1 y_2 ..
     of J z:     bar_y_l += w sum_j z_j d2(y_1 y_2 ..)/dy_j dy_l,            bar_k k += w sum_j z_j d(y_1 y_2 ..)/dy_j
+
+With changes dk of k and dy of y, the tangent adds to the change of species i
+
+    of dy/dt:   net(i) (k sum_j d(y_1 y_2 ..)/dy_j dy_j + dk y_1 y_2 ..)
+    of J z:     net(i) (k sum_j sum_l z_j d2(y_1 y_2 ..)/dy_j dy_l dy_l + dk sum_j z_j d(y_1 y_2 ..)/dy_j)
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,13 +24,12 @@ from airshed.kernels.cells.emit import (
     ChemistrySource,
     Statements,
     balanced,
-    code,
     element,
     in_chunks,
     signed_sum,
 )
 from airshed.kernels.cells.sparsity import Elimination
-from airshed.kernels.cpp import Coefficients, Written, described, header, render
+from airshed.kernels.cpp import Coefficients, Written, described, header, inline, render
 from airshed.mechanism.network import ReactionNetwork
 
 _ARGUMENTS: Final = {
@@ -155,7 +159,7 @@ class ReverseWriter:
         yield f"bar_k[{number}] += w * ({self._text(total(worth))});"
 
     def _text(self, expression: Expression) -> str:
-        return code(expression, self.coefficients)
+        return inline(expression, self.coefficients)
 
 
 def slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
@@ -170,3 +174,72 @@ def times(count: int, factors: Sequence[int], *more: Expression) -> Expression:
     """Return times y_1 y_2 .. more; 1 for no factor at all."""
     front = [Number(count)] if count > 1 or not (factors or more) else []
     return product([*front, *(element("y", species) for species in factors), *more])
+
+
+_TANGENT_ARGUMENTS: Final = {
+    "tendency_along": ("k", "y", "dk", "dy", "x"),
+    "product_along": ("k", "y", "z", "dk", "dy", "x"),
+}
+"""The generated functions and what they are given, of which they add to what comes last."""
+
+
+def emit_tangent(network: ReactionNetwork, forward: ChemistrySource) -> ChemistrySource:
+    """Return the translation unit of steps with changes: the code of the solver, and its tangent after it."""
+    writer = TangentWriter(network, forward)
+    statements = {"tendency_along": writer.tendency(), "product_along": writer.product()}
+    functions = [Function(name, _TANGENT_ARGUMENTS[name], in_chunks(each)) for name, each in statements.items()]
+    text = render(
+        "cells/tangent.cpp.jinja", functions=functions, coefficients=writer.coefficients,
+        body=header("cells/tangent.hpp"), structures=Written(abi.declarations(abi.CELLS_TANGENT)),
+    )  # fmt: skip
+    return ChemistrySource(f"{forward.text}\n{text}", forward.elimination, forward.operations, forward.unrolled)
+
+
+class TangentWriter:
+    """The statements of the tangent that follow from the stoichiometry and from the order of elimination."""
+
+    def __init__(self, network: ReactionNetwork, forward: ChemistrySource) -> None:
+        self.network, self._place = network, forward.elimination.place
+        self.coefficients = Coefficients()
+
+    def tendency(self) -> Statements:
+        """The tangent of dy/dt, reaction by reaction."""
+        return [self._block(number, *self.of_tendency(number)) for number in self._active()]
+
+    def product(self) -> Statements:
+        """The tangent of the Jacobian times a z that has no change, reaction by reaction."""
+        active = (number for number in self._active() if self.network.reactant_indices[number])
+        return [self._block(number, *self.of_product(number)) for number in active]
+
+    def of_tendency(self, number: int) -> tuple[list[Expression], list[Expression]]:
+        """Return what multiplies a reaction's rate constant, and what multiplies the change of that."""
+        reactants = self._reactants(number)
+        by_species = [times(count, others, element("dy", species)) for species, count, others in slopes(reactants)]
+        return by_species, [times(1, reactants)]
+
+    def of_product(self, number: int) -> tuple[list[Expression], list[Expression]]:
+        """Return the same for the slopes of a reaction's rate along z."""
+        by_species, along = [], []
+        for species, count, others in slopes(self._reactants(number)):
+            z = element("z", species)
+            along.append(times(count, others, z))
+            for other, again, rest in slopes(others):
+                by_species.append(times(count * again, rest, z, element("dy", other)))
+        return by_species, along
+
+    def _active(self) -> Iterator[int]:
+        """Yield the reactions that change something."""
+        return (number for number, net in enumerate(self.network.net_stoichiometry) if net)
+
+    def _reactants(self, number: int) -> tuple[int, ...]:
+        return tuple(self._place[species] for species in self.network.reactant_indices[number])
+
+    def _block(self, number: int, by_species: Sequence[Expression], by_rate: Sequence[Expression]) -> str:
+        speed: Expression = Binary("*", element("dk", number), total(by_rate))
+        if by_species:
+            speed = Binary("+", Binary("*", element("k", number), balanced(by_species)), speed)
+        lines = [f"const pack w = {inline(speed, self.coefficients)};"]
+        for species, coefficient in self.network.net_stoichiometry[number]:
+            scale = inline(Number(coefficient), self.coefficients)
+            lines.append(f"x[{self._place[species]}] += {scale} * w;")
+        return f"{{ {' '.join(lines)} }}   // {described(self.network.reactions[number])}"
