@@ -22,7 +22,7 @@ from airshed.kernels.cpp import Written, header
 from airshed.kernels.host import address
 from airshed.kernels.step import emit
 from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
-from airshed.kernels.step.emit import Source, _Writer
+from airshed.kernels.step.emit import AdjointWriter, Source
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, random_trial, reference_step, with_boundary
 from airshed.kernels.transport import reference as transport
 from airshed.mechanism.load import load_mechanism
@@ -347,9 +347,9 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
     """The negative control: each species in turn forgets one of what its production and loss were made of."""
     kernel, places = compiled("toy", 2), dict[tuple[int, str], int]()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=3, sweeps=2)
-    giving = _Writer._giving
+    giving = AdjointWriter._giving
 
-    def switched(self: _Writer, number: int, speeds: Any) -> Iterator[str]:
+    def switched(self: AdjointWriter, number: int, speeds: Any) -> Iterator[str]:
         for line in giving(self, number, speeds):
             of_bar = line.startswith("bar")
             yield without(places.setdefault((number, line), len(places)), line) if of_bar else line
@@ -358,7 +358,7 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
         source = emit.emit_reverse(*given, **named)
         return replace(source, text=f"{DECLARATION}{source.text}")
 
-    monkeypatch.setattr(_Writer, "_giving", switched)
+    monkeypatch.setattr(AdjointWriter, "_giving", switched)
     monkeypatch.setattr(pipeline, "emit_reverse", declaring)
     functions = compile_reverse(kernel).functions
     assert worst(kernel, trial, 3) < EXACT
