@@ -18,7 +18,7 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air.light import declination, equation_of_time
 from airshed.models.box.conditions import SECONDS_PER_DEGREE, BoxConditions, Location
-from airshed.models.box.names import RANGES, SUN, GivenNames
+from airshed.models.box.names import RANGES, SUN, NamedValues
 from airshed.models.box.processes import BoxProcesses, Moment
 from airshed.models.box.states import CellStates, set_sums
 from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv, Knots, read_knots
@@ -39,8 +39,8 @@ _PARAMETER: Final = 0.0, 1e60
 _ABOVE_ZERO: Final = ("T", "p", "M", "sec_zenith")
 
 
-class BoxForcing(GivenNames):
-    """Evaluates the conditions of boxes, all times at once; see :class:`airshed.models.box.names.GivenNames`."""
+class BoxForcing(NamedValues):
+    """Evaluates the conditions of boxes, all times at once; see :class:`airshed.models.box.names.NamedValues`."""
 
     def __init__(
         self, conditions: BoxConditions, network: ReactionNetwork, states: CellStates | None = None,

@@ -65,7 +65,7 @@ _GIVE: Final = {
 """What a conditions file gives for a name."""
 
 
-class GivenNames:
+class NamedValues:
     """Values, formulas and columns by their names in formulas, checked against the mechanism.
 
     network    the mechanism, without the formulas of rates that the conditions give instead

@@ -130,7 +130,7 @@ def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
 
 
 @dataclass(frozen=True)
-class GivenIn:
+class ValueIn:
     """Annotates a field that holds a constant, a formula or a column in one of ``units``."""
 
     units: tuple[str, ...]
@@ -147,13 +147,13 @@ class GivenIn:
         return core_schema.no_info_plain_validator_function(self)
 
 
-Temperature = Annotated[Value, GivenIn(("K",))]
-Pressure = Annotated[Value, GivenIn(("Pa",))]
-Factor = Annotated[Value, GivenIn(("1",))]
-Concentration = Annotated[Value, GivenIn((CONCENTRATION, "mol/mol"))]
-Rate = Annotated[Value, GivenIn(RATE_UNITS)]
-Source = Annotated[Value, GivenIn((f"{CONCENTRATION}/s",))]
-LossRate = Annotated[Value, GivenIn(("1/s",))]
+Temperature = Annotated[Value, ValueIn(("K",))]
+Pressure = Annotated[Value, ValueIn(("Pa",))]
+Factor = Annotated[Value, ValueIn(("1",))]
+Concentration = Annotated[Value, ValueIn((CONCENTRATION, "mol/mol"))]
+Rate = Annotated[Value, ValueIn(RATE_UNITS)]
+Source = Annotated[Value, ValueIn((f"{CONCENTRATION}/s",))]
+LossRate = Annotated[Value, ValueIn(("1/s",))]
 
 
 def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) -> tuple[Array, str]:

@@ -40,7 +40,7 @@ from airshed.grid.land import LandGrid
 from airshed.models.pasture.inputs import land
 from airshed.models.pasture.inputs.block import DAILY, PACKINGS, AnyArray, Numbers, WeatherSource
 from airshed.models.pasture.inputs.contents import Inputs
-from airshed.models.pasture.inputs.store import Written
+from airshed.models.pasture.inputs.store import StoreSize
 from airshed.models.pasture.weather.calendar import Calendar
 from airshed.models.pasture.weather.checks import Finding, check, without_missing
 from airshed.models.pasture.weather.met import read_met
@@ -74,7 +74,7 @@ class Recipe(Section):
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class StationInputs:
     """Inputs that were made of stations, and what was found wrong with these."""
 
     inputs: Inputs
@@ -120,7 +120,7 @@ def _span(years: str) -> dict[str, str]:
     return {"first": f"{first}-01-01", "last": f"{last}-12-31"}
 
 
-def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> Prepared:
+def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> StationInputs:
     """Return inputs made of the stations in a folder.
 
     recipe  unless that of the folder's `stations.toml`, or the default where there is none
@@ -141,7 +141,7 @@ def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> Prepared:
         grid, calendar, land.NAMES, **land.synthetic_land(grid, recipe.seed), attributes=_attributes(recipe, stations),
         source=weather, where=str(folder),
     )  # fmt: skip
-    return Prepared(inputs, tuple(stations), tuple(findings))
+    return StationInputs(inputs, tuple(stations), tuple(findings))
 
 
 def _attributes(recipe: Recipe, stations: list[Station]) -> dict[str, str]:
@@ -332,7 +332,7 @@ def common_calendar(stations: Sequence[Station], names: Sequence[str] = land.NAM
     return Calendar.between(max(first), min(last))
 
 
-def report(prepared: Prepared, written: Written | None) -> Report:
+def report(prepared: StationInputs, written: StoreSize | None) -> Report:
     """Return stations and findings; with what was written, if it was."""
     inputs = prepared.inputs
     facts: dict[str, str | int | float] = {

@@ -177,7 +177,7 @@ def _codecs(dtype: np.dtype[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Written:
+class StoreSize:
     """A store that was written: its bytes, and those of its weather before compression."""
 
     path: Path
@@ -188,7 +188,7 @@ class Written:
 def save(
     inputs: Inputs, path: Path, *, layout: Layout = "land", replace: bool = False,
     progress: Callable[[float], None] = lambda share: None,
-) -> Written:  # fmt: skip
+) -> StoreSize:  # fmt: skip
     """Write inputs to a store, whole or not at all, a year at a time; `progress` receives the share that is done.
 
     Raises OutputError for what the system refuses, DataError for weather that cannot be made or stored.
@@ -205,7 +205,7 @@ def save(
     size = sum(int(entry["bytes"]) for entry in check_folder(path)["files"].values())
     numbers = {name: calendar.days if name in DAILY else calendar.weeks for name in inputs.names}
     each = prod(_cells_shape(inputs.grid, layout))
-    return Written(path, size, sum(np.dtype(PACKINGS[name].dtype).itemsize * n * each for name, n in numbers.items()))
+    return StoreSize(path, size, sum(np.dtype(PACKINGS[name].dtype).itemsize * n * each for name, n in numbers.items()))
 
 
 class StoredWeather(WeatherSource):

@@ -1,1 +1,1 @@
-"""What happens in a day of soil and pasture: one file for each group of equations, in the order of the day."""
+"""The processes of a day of soil and pasture, in files by groups of equations; their `order` is that of the day."""
