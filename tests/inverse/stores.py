@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
-from airshed.inverse.checkpoints.stores import FileStore, MemoryStore, rank_folder
+from airshed.inverse.checkpoints.stores import FileStore, GroupStore, MemoryStore, SharedStore, rank_folder
 from airshed.io.block_file import BlockFile
 from airshed.parallel.communicator import Alone
 

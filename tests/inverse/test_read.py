@@ -101,7 +101,7 @@ def test_a_slope_that_is_left_out_is_noticed(tmp_path: Path, monkeypatch: pytest
     """The negative control: fields of instants that do not change with a number."""
     asked: dict[str, Any] = {**RECEPTOR, "species": "HNO3"}
     assert float(sensitivity(particles(tmp_path), asked).number.sel(name="particles_diameters_HNO3")) != 0.0
-    monkeypatch.setattr("airshed.inverse.reverse.field_adjoints.field_derivatives", lambda bound, *_: dict.fromkeys(
+    monkeypatch.setattr("airshed.inverse.backward.field_derivatives", lambda bound, *_: dict.fromkeys(
         (each.name for each in bound.fields), np.zeros(())))  # fmt: skip
     found = sensitivity(particles(tmp_path), asked)
     assert float(found.number.sel(name="particles_diameters_HNO3")) == 0.0

@@ -16,7 +16,7 @@ from airshed.inverse import (
     tangent,
 )
 from airshed.inverse.reverse.direction import products
-from airshed.inverse.verify.branches import AHEAD, BEHIND, EXTREMUM, SMOOTH, Crossings, along, branch, upward
+from airshed.inverse.verify.derivative_tests import AHEAD, BEHIND, EXTREMUM, SMOOTH, Crossings, along, branch, upward
 from airshed.inverse.verify.recording import random_direction
 from airshed.kernels.transport.reference import ALPHA, BETA, face_value
 

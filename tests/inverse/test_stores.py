@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from airshed.core.errors import NumericalError, OutputError
-from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
-from airshed.inverse.checkpoints.stores import LARGE, FileStore, MemoryStore
+from airshed.inverse.checkpoints.stores import LARGE, FileStore, GroupStore, MemoryStore, SharedStore
 from airshed.inverse.checkpoints.trajectory import make_stores, restored, rounded
 from airshed.io import archive
 from airshed.io.block_file import BlockFile

@@ -30,8 +30,17 @@ from airshed.inverse.checkpoints.actions import (
 )
 from airshed.inverse.checkpoints.commits import AnyCommits, Part
 from airshed.inverse.checkpoints.plans import Budget
-from airshed.inverse.checkpoints.shared_stores import GroupStore, SharedStore
-from airshed.inverse.checkpoints.stores import Arrays, FileStore, MemoryStore, Store, aligned, rank_folder, size_of
+from airshed.inverse.checkpoints.stores import (
+    Arrays,
+    FileStore,
+    GroupStore,
+    MemoryStore,
+    SharedStore,
+    Store,
+    aligned,
+    rank_folder,
+    size_of,
+)
 from airshed.inverse.reverse.derivatives import derivatives_of, observing
 from airshed.inverse.reverse.runners import ReverseStep
 from airshed.io.block_file import BlockFile
