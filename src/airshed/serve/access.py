@@ -136,7 +136,7 @@ class Lease:
             return self.state_for(client)
 
     def give_up(self, client: Client) -> types.Control:
-        """Give control up, to the one who asked for it if anybody did."""
+        """Give control up, to the client that requests it if there is one."""
         with self._lock:
             holder = self.held_by()
             if holder is not None and holder.identity == client.identity:

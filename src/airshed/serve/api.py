@@ -159,7 +159,7 @@ def _control(routes: APIRouter, requests: Requests) -> None:
 
     @routes.post("/control")
     async def ask(session: str, wanted: types.AskControl, asker: Asker) -> types.Control:
-        """Take control if nobody has it, or ask for it."""
+        """Take control if it is free, or request it."""
         control = requests.session(session).lease.ask(asker, ask=wanted.ask)
         requests.publish_control(session)
         return control

@@ -33,7 +33,7 @@ async def selection(
     range: Annotated[str | None, Query(max_length=100)] = None,
     compress: bool = False,
 ) -> Selection:
-    """Return what of a field is asked for."""
+    """Return the requested part of a field, and its encoding."""
     box: Any = None if window is None else tuple(int(each) for each in window.split(","))
     return Selection(level, box, stride, encoding, _range(range), compress)
 

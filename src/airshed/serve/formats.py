@@ -1,23 +1,20 @@
-"""The present state as an xarray Dataset, and as a netCDF file that any program reads."""
+"""The present state as an xarray Dataset, as a netCDF file, and as a Zarr v3 store with one chunk for each array."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from airshed.core.text import printable
 from airshed.core.version import __version__
 from airshed.serve import types
 from airshed.serve.published import Copy, Session
+from airshed.serve.requests import NotThereError, Requests
 
 if TYPE_CHECKING:
     import xarray as xr
-
-import json
-
-import numpy.typing as npt
-
-from airshed.serve.requests import NotThereError, Requests
 
 _CF = {
     "lat": {"standard_name": "latitude", "axis": "Y"},

@@ -195,7 +195,7 @@ class Connection:
         sessions, wanted = self.requests.engine.sessions, each.wanted
         session, other = sessions.get(wanted.session), sessions.get(wanted.less or "")
         if session is None or (wanted.less and other is None):
-            return each.sent < 0  # that is told
+            return each.sent < 0  # the client gets an error
         if self._has_failed(wanted):
             return False  # an event tells; it has fields again when it is restored
         behind = session.state.version + (0 if other is None else other.state.version) - each.sent

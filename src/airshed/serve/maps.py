@@ -1,4 +1,4 @@
-"""Coasts, borders and cities of a session's map, for clients that fetch nothing from elsewhere."""
+"""Maps of a session: pictures, and coasts, borders and cities for clients that fetch nothing from elsewhere."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.plot.geography import Area, cities, coasts_and_borders
-from airshed.plot.state import Cells, Words, draw_state
 from airshed.serve import types
 from airshed.serve.frames import encode, frame
 from airshed.serve.published import Copy, Session
@@ -69,6 +68,8 @@ def cities_of(session: Session) -> list[types.City]:
 
 def picture_of(session: Session, copy: Copy, level: int, other: str | None) -> bytes:
     """Return a level of a field as PNG; raises NotThereError where it has no map."""
+    from airshed.plot.state import Cells, Words, draw_state
+
     grid, variable = session.shape.grid, copy.variable
     if grid.kind == "plain" or len(variable.shape) < 2:
         raise NotThereError(f"{variable.name} has no map; ask for its data")

@@ -171,7 +171,7 @@ class Session:
     """The published state of a session.
 
     state    replaced as a whole by the model's thread at the end of steps
-    history  what happened to it besides commands that its results must say
+    history  events other than commands, for the history of its results
     """
 
     shape: Shape

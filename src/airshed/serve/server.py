@@ -97,7 +97,7 @@ class Address:
 class Server:
     """A server of sessions; made on rank 0.
 
-    token   what clients must know; made anew unless given
+    token   secret of the clients; random unless given
     folder  that keeps the states of sessions, each in a folder of its name; None keeps them in memory alone
     """
 

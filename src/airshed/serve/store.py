@@ -321,7 +321,7 @@ class SessionFolders:
             )
 
     def others(self, main: RunCase) -> Iterator[SessionOrigin | str]:
-        """Yield the sessions besides the main one that have a state here, or why one cannot come back.
+        """Yield the sessions other than the main one that have a state here, or why one cannot come back.
 
         Code that a case brings runs if that of the main one may.
         """

@@ -1,73 +1,72 @@
-"""What server and clients say to each other: every document, command and message, as one set of types.
+"""Types of every document, command and message of the server and its clients.
 
 OpenAPI and the types of the browser are made from these. Times are seconds since the start of the case; `time` is UTC
 in ISO 8601.
 
-    base      what all of them are made of
-    sessions  the server, its sessions, who controls them
-    model     what a session's model is
-    commands  what a client may command, and what that gave
-    live      frames, and the messages of the WebSocket
+    documents  values, the server, its sessions, who controls them, the model of a session
+    commands   commands of clients and their results, frames, messages of the WebSocket
 """
 
-from airshed.serve.types.base import (
-    PROTOCOL,
-    Document,
-    Encoding,
-    Index,
-    Name,
-    Number,
-    Patch,
-    Problem,
-    Value,
-    Window,
-    first_wrong,
-)
 from airshed.serve.types.commands import (
     Branch,
+    Budgets,
+    ClientMessage,
     Command,
+    Commanding,
+    Event,
     Forget,
+    FrameHeader,
+    Hello,
     LogEntry,
     Paint,
     Pause,
     Release,
     Replay,
     ReplayResult,
+    Reply,
     Restart,
     Restore,
     Result,
     Run,
+    ServerMessage,
     Set,
     Snapshot,
     SnapshotInfo,
     Step,
-)
-from airshed.serve.types.live import (
-    Budgets,
-    ClientMessage,
-    Commanding,
-    Event,
-    FrameHeader,
-    Hello,
-    Reply,
-    ServerMessage,
     Subscribe,
     SubscribeBudgets,
     Subscription,
     Unsubscribe,
     UnsubscribeBudgets,
 )
-from airshed.serve.types.model import (
+from airshed.serve.types.documents import (
+    PROTOCOL,
+    AskControl,
+    CaseEntry,
     City,
+    Control,
     Coordinate,
+    Document,
+    Encoding,
     GridInfo,
+    Index,
     ModelInfo,
+    Name,
+    Number,
+    OpenSession,
+    Patch,
+    Problem,
+    ServerInfo,
+    SessionState,
+    Status,
     Summary,
     SummaryTable,
     Timing,
+    Value,
     Variable,
+    Window,
+    first_wrong,
 )
-from airshed.serve.types.sessions import AskControl, CaseEntry, Control, OpenSession, ServerInfo, SessionState, Status
 
 __all__ = [
     "PROTOCOL", "AskControl", "Branch", "Budgets", "CaseEntry", "City", "ClientMessage", "Command", "Commanding",

@@ -1,11 +1,21 @@
-"""What a client may command, the log of it, and what it gave."""
+"""Commands, their log and results, frames of data, and the messages of the WebSocket."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from airshed.serve.types.base import Document, Index, Name, Number, Patch, Window
-from airshed.serve.types.sessions import SessionState
+from airshed.serve.types.documents import (
+    Document,
+    Encoding,
+    Index,
+    Name,
+    Number,
+    Patch,
+    Problem,
+    SessionState,
+    Summary,
+    Window,
+)
 
 
 class Step(Document):
@@ -161,3 +171,132 @@ class Result(Document):
     snapshot: SnapshotInfo | None = None
     branch: SessionState | None = None
     replay: ReplayResult | None = None
+
+
+class FrameHeader(Document):
+    """The header of a binary frame, see docs/serve.md."""
+
+    variable: str
+    unit: str
+    dims: list[str]
+    shape: list[int]
+    dtype: Literal["<f4", "|u1"]
+    encoding: Encoding
+    range: tuple[float, float] | None
+    missing: Literal["NaN"] | int
+    compression: Literal["gzip"] | None
+    length: int
+    session: str
+    version: int
+    step: int
+    seconds: float
+    time: str
+    level: int | None
+    window: Window | None
+    stride: int
+    less: str | None = None
+    subscription: str | None = None
+    dropped: int = 0
+
+
+class Subscription(Document):
+    """Data that are to come again and again.
+
+    id      under which its frames come; an earlier one of the same id is replaced
+    every   versions from one frame to the next;  hz: frames a second at most
+    since   the version that the client has already, after a reconnection
+    less    another session, whose values are taken off: the difference comes whenever either changes
+    """
+
+    id: Name
+    session: Name = "main"
+    variable: Name
+    level: Index | None = None
+    window: Window | None = None
+    stride: Annotated[int, Field(ge=1, le=10_000)] = 1
+    encoding: Encoding = "float32"
+    range: tuple[Number, Number] | None = None
+    compress: bool = False
+    every: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    hz: Annotated[float, Field(gt=0, le=60)] = 20.0
+    since: int | None = None
+    less: Name | None = None
+
+
+class Hello(Document):
+    """The first message of a client on the WebSocket."""
+
+    token: Annotated[str, Field(max_length=200)]
+    client: Annotated[str, Field(max_length=100)] = ""
+    author: Annotated[str, Field(max_length=100)] = "anonymous"
+
+
+class Subscribe(Document):
+    """Client: begin a subscription."""
+
+    subscribe: Subscription
+
+
+class Unsubscribe(Document):
+    """Client: end a subscription."""
+
+    unsubscribe: Name
+
+
+class Budgets(Document):
+    """Summaries of a session that are to come: at most one in `every` seconds, where the state is another one."""
+
+    session: Name = "main"
+    every: Annotated[float, Field(ge=0.1, le=86_400)] = 2.0
+
+
+class SubscribeBudgets(Document):
+    """Client: begin to get summaries of a session; an earlier one of the same session is replaced."""
+
+    subscribe_budgets: Budgets
+
+
+class UnsubscribeBudgets(Document):
+    """Client: get no more summaries of a session."""
+
+    unsubscribe_budgets: Name
+
+
+class Commanding(Document):
+    """Client: a command to a session; `id` comes back with the reply."""
+
+    command: Command
+    session: Name = "main"
+    id: int
+
+
+ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | Commanding
+
+
+class Reply(Document):
+    """Server: what became of a command or a subscription."""
+
+    reply: int | str
+    ok: bool
+    result: Result | None = None
+    problem: Problem | None = None
+
+
+class Event(Document):
+    """Server: something happened. hello | state | log | budget | control | opened | closed | problem.
+
+    `state` comes with hello (once for each session), state, opened and control; `entry` with log; `summary` with
+    budget.
+    """
+
+    event: Literal["hello", "state", "log", "budget", "control", "opened", "closed", "problem"]
+    session: str | None = None
+    state: SessionState | None = None
+    entry: LogEntry | None = None
+    summary: Summary | None = None
+    problem: Problem | None = None
+    client: str | None = None
+    protocol: int | None = None
+
+
+ServerMessage = Reply | Event

@@ -1,0 +1,261 @@
+"""Documents: values, sessions, cases, control, and the model of a session.
+
+A change that an old client would not understand raises `PROTOCOL`.
+"""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+PROTOCOL: Final = 2
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Encoding = Literal["float32", "byte"]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Index = Annotated[int, Field(ge=0, le=2**31)]
+Window = tuple[Index, Index, Index, Index]
+"""First row, end of rows, first column, end of columns; ends are not part of it."""
+
+_LONGEST_TEXT, _LARGEST, _DEEPEST = 200, 2**53, 8
+
+
+def _check_value(value: Any, depth: int = 0) -> Any:
+    """Return a value of a patch; raises the validator's error for one that no setting has."""
+    match value:
+        case str() if len(value) <= _LONGEST_TEXT:
+            return value
+        case bool() | int() | float() if abs(value) <= _LARGEST or (isinstance(value, float) and isfinite(value)):
+            return value
+        case list() if depth < _DEEPEST:
+            return [_check_value(each, depth + 1) for each in value]
+        case dict() if depth < _DEEPEST and all(isinstance(key, str) for key in value):
+            return {_check_value(key): _check_value(each, depth + 1) for key, each in value.items()}
+    raise PydanticCustomError("value", "a value is a number, a text of 200 letters, true or false, a list or a table")
+
+
+Value = Annotated[
+    Any, PlainValidator(_check_value),
+    WithJsonSchema({"type": ["boolean", "number", "string", "array", "object"], "maxLength": _LONGEST_TEXT}),
+]  # fmt: skip
+"""What a field or a setting can be set to, as JSON has it."""
+
+Patch = Annotated[dict[Name, Value], Field(max_length=1000)]
+"""Values by the path of a setting or the name of a field."""
+
+_SHOULD: Final = "Input should be "
+
+
+class Document(BaseModel):
+    """What a client sends or gets; closed to keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Problem(Document):
+    """What went wrong, and what to do about it."""
+
+    error: str
+    message: str
+
+
+def first_wrong(errors: Sequence[ErrorDetails]) -> tuple[tuple[int | str, ...], str]:
+    """Return the place of the first error and what it says; where several types are allowed, all that they say."""
+    first = errors[0]
+    place = first["loc"]
+    same = [each for each in errors if each["input"] is first["input"] and each["loc"][:-1] == place[:-1]]
+    if len(same) == 1 or first["type"] == "missing":  # several that are missing have one input: what lacks them
+        return place, first["msg"]
+    said = dict.fromkeys(each["msg"].partition(",")[0] for each in same)
+    return place[:-1], _SHOULD + ", or ".join(each.removeprefix(_SHOULD) for each in said)
+
+
+Status = Literal["paused", "running", "ended", "failed"]
+
+
+class SessionState(Document):
+    """Where a session stands. `version` grows with every change of the state; data carry it too.
+
+    target      the time [s] that it runs to; null when paused
+    controller  who may command; null if anybody may
+    asking      who asks to take over
+    replayed    the step that a replay has reached; null where none is under way
+    """
+
+    session: str
+    title: str
+    model: str
+    case: str
+    status: Status
+    step: int
+    seconds: float
+    time: str
+    begin: float
+    end: float
+    target: float | None = None
+    version: int = 0
+    steps_per_second: float | None = None
+    log_entries: int = 0
+    controller: str | None = None
+    asking: str | None = None
+    parent: str | None = None
+    error: str | None = None
+    replayed: int | None = None
+
+
+class ServerInfo(Document):
+    """The server and its sessions."""
+
+    protocol: int = PROTOCOL
+    version: str
+    sessions: list[SessionState]
+    limits: dict[str, float]
+
+
+class CaseEntry(Document):
+    """A case of the catalogue."""
+
+    name: str
+    title: str
+    description: str
+    model: str
+
+
+class OpenSession(Document):
+    """A session to open: a case of the catalogue by its name, or the text of a case file; and changed settings."""
+
+    case: Name | None = None
+    toml: Annotated[str, Field(max_length=200_000)] | None = None
+    changes: Patch = {}
+
+
+class AskControl(Document):
+    """Ask for control, which others then have not; `ask` tells a present controller of it."""
+
+    ask: bool = False
+
+
+class Control(Document):
+    """Who controls: `yours` says whether it is you; the lease ends `expires` seconds from now unless renewed."""
+
+    controller: str | None
+    yours: bool
+    expires: float | None = None
+    asking: str | None = None
+
+
+class Variable(Document):
+    """A field of the model.
+
+    dims      as data have them: ("level", "lat", "lon"), ("lat", "lon"), ("cell",), or () for a number
+    valid     the least and the greatest value that mean anything
+    when      it can be set, of a settable one: what is set while a step is made waits for its end
+    value     of a settable number: what it is now
+    group     of a settable number: the process that it belongs to; else what kind of field it is
+    """
+
+    name: str
+    unit: str
+    text: str
+    dims: list[str]
+    shape: list[int]
+    dtype: Literal["float32"] = "float32"
+    fill: Literal["NaN"] = "NaN"
+    valid: tuple[float | None, float | None] | None = None
+    standard_name: str | None = None
+    molar_mass: float | None = None
+    settable: bool = False
+    when: Literal["at the end of a step"] | None = None
+    paintable: bool = False
+    value: float | None = None
+    group: str = ""
+
+
+class Coordinate(Document):
+    """Places along a dimension, or of each packed cell; bounds are [low, high] of each."""
+
+    name: str
+    dim: str
+    unit: str
+    text: str
+    values: list[float]
+    bounds: list[tuple[float, float]] | None = None
+
+
+class GridInfo(Document):
+    """Where cells lie.
+
+    kind    "lonlat": fields end in (lat, lon). "packed": cells of a map of which only some are computed; data come as
+            that map, (lat, lon), with missing values elsewhere. "plain": no map
+    rows, columns   of the map, from south to north and from west to east
+    """
+
+    kind: Literal["lonlat", "packed", "plain"]
+    rows: int = 0
+    columns: int = 0
+    coordinates: list[Coordinate]
+    levels: list[float] = []
+
+
+class City(Document):
+    """A city within the map."""
+
+    name: str
+    lon: float
+    lat: float
+    population: int
+
+
+class Timing(Document):
+    """Wall time [s] of a part of all steps so far."""
+
+    part: str
+    seconds: float
+
+
+class ModelInfo(Document):
+    """The model of a session: variables, grid, clock, processes, settings, capabilities.
+
+    settings  JSON Schema of the case: `x-effect` says what a change does ("in place", "rebuild"), absent where the
+              setting is fixed or without effect; `x-unit`, `x-range` and, of tables, `x-keys` describe its values
+    values    the settings of now, as nested tables
+    shown     variables that a client shows first, as far as the model has them
+    air       the variable with the amount of air [mol m-3], by which mixing ratios become masses
+    """
+
+    protocol: int = PROTOCOL
+    version: str
+    state: SessionState
+    start: str
+    variables: list[Variable]
+    grid: GridInfo
+    species: list[str] = []
+    processes: list[str] = []
+    notices: list[str] = []
+    timing: list[Timing] = []
+    ranks: int = 1
+    settings: dict[str, Any]
+    values: dict[str, Any]
+    shown: list[str] = []
+    air: str | None = None
+    capabilities: list[str]
+    attributes: dict[str, str] = {}
+
+
+class SummaryTable(Document):
+    """A table of a summary; a column's unit is part of its name."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str | float | bool | None]]
+    note: str = ""
+
+
+class Summary(Document):
+    """What happened so far, as at the end of a run: budgets, extremes, input, where the time went."""
+
+    state: SessionState
+    facts: dict[str, str | float | bool | None]
+    tables: list[SummaryTable]
