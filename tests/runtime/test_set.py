@@ -27,11 +27,11 @@ def test_a_field_is_set_in_place_and_a_setting_rebuilds_the_model(simulation: ai
     simulation.set({"TRACER2": 2e-9})
     assert simulation.model is model
     assert np.allclose(simulation.values("TRACER2"), 2e-9)
-    simulation.set({"emissions.point.0.rate": "3 mol/s", "transport.diffusion": False, "TRACER2": "5 ppb"})
+    simulation.set({"emissions.point.0.rate": "3 mol/s", "time.courant": 0.3, "TRACER2": "5 ppb"})
     assert simulation.model is not model
     assert np.array_equal(simulation.values("TRACER"), before)
     assert np.allclose(simulation.values("TRACER2"), 5e-9)
-    assert (simulation.case.emissions.point[0].rate.text, simulation.case.transport.diffusion) == ("3 mol/s", False)
+    assert (simulation.case.emissions.point[0].rate.text, simulation.case.time.courant) == ("3 mol/s", 0.3)
     assert simulation.step().step == 2
     assert simulation.effect("TRACER2") == "in place"
     assert simulation.effect("emissions.point.0.rate") == "rebuild"
@@ -43,7 +43,7 @@ def test_a_field_is_set_in_place_and_a_setting_rebuilds_the_model(simulation: ai
     [
         ({"TRACER2": 3e-9, "TRACER": -1.0}, "TRACER cannot be -1.0"),
         ({"TRACER2": 3e-9, "transport.diffusion": "maybe"}, "transport.diffusion must be true or false"),
-        ({"transport.diffusion": False, "TRACER": -1.0}, "TRACER cannot be -1.0"),
+        ({"emissions.point.0.rate": "2 mol/s", "TRACER": -1.0}, "TRACER cannot be -1.0"),
         ({"TRACER2": 3e-9, "grid.spacing": "1 deg"}, "grid.spacing cannot change while the model runs"),
         ({"TRACER2": 3e-9, "air_density": 1.0}, "air_density cannot be set while the model runs"),
     ],
