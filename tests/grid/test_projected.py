@@ -14,6 +14,7 @@ from tests.laws.derivatives import TYPICAL
 
 import airshed
 from airshed.bmi.grids import grid_of
+from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.grid import Grid, GridMapping, LonLat, Metrics
 from airshed.grid.coverage import box_shares, outline_shares
@@ -151,6 +152,13 @@ def test_regridding_onto_cells_of_any_outline_agrees_with_the_separable_way() ->
     # a source with axes of its own: the same cells by another way
     back = Regridder(lon + 360.0, lat, Grid.lonlat(*faces), RotatedPole(0.0, 0.0, 0.0))(amount)
     assert back.sum() == pytest.approx(expected.sum(), rel=1e-3)
+
+
+def test_a_cell_around_a_pole_is_refused() -> None:
+    faces = 0.3 * (np.arange(6) - 2.5)
+    polar = Grid.mapped(RotatedPole(0.0, 90.0, 0.0), faces, faces, [0.0, 20.0])
+    with pytest.raises(CaseError, match="contains a pole"):
+        Regridder(np.arange(0.0, 361.0), np.arange(80.0, 91.0), polar)
 
 
 def test_sources_stations_and_receptors_find_their_cells() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.constants import EARTH_RADIUS
+from airshed.core.errors import CaseError
 from airshed.grid.grid import Grid
 from airshed.grid.mapping import GridMapping, LonLat
 
@@ -127,6 +128,10 @@ def _quadrilaterals(x: Array, y: Array, period: float) -> Array:
     corners = [np.stack([part[:-1, :-1], part[:-1, 1:], part[1:, 1:], part[1:, :-1]], axis=-1) for part in (x, y)]
     cells = np.stack(corners, axis=-1).reshape(-1, 4, 2)
     if np.isfinite(period):
+        steps = np.roll(cells[:, :, 0], -1, axis=1) - cells[:, :, 0]
+        around = ((steps + 0.5 * period) % period - 0.5 * period).sum(axis=1)
+        if np.any(np.abs(around) > 0.5 * period):
+            raise CaseError("a cell of the grid contains a pole, onto which nothing can be regridded; move the grid")
         first = cells[:, :1, 0]
         cells[:, :, 0] = first + (cells[:, :, 0] - first + 0.5 * period) % period - 0.5 * period
     return cells
