@@ -22,7 +22,7 @@ TRESPASSES = {
     "models/air/bad.py": "import lark\nimport pint\nimport mpi4py\nimport airshed.kernels.backends.cpu.stepper\n",
     "core/worse.py": "import validation.fuzz\n",
     "grid/bad.py": "import netCDF4\nimport matplotlib.pyplot\n",
-    "inverse/bad.py": "import torch\n",
+    "inverse/bad.py": "import torch\nimport airshed.parallel.redistribution.tcp\n",
     "models/air/species_map/bad.py": "import airshed.models.air.processes\n",
     "models/points/bad.py": "import airshed.models.pasture\n",
 }
