@@ -15,7 +15,7 @@ import airshed
 ROOT = Path(airshed.__file__).parent
 READERS = (
     "core", "formula", "fields", "grid", "mechanism", "process", "io", "case", "observations", "air", "assimilate",
-    "pasture", "points", "runtime", "serve", "adjoint/stores", "evaluate", "sweep",
+    "pasture", "points", "runtime", "serve", "inverse/checkpoints", "evaluate", "sweep",
 )  # fmt: skip
 SEARCHING = {"search", "finditer", "findall", "sub", "split"}
 MOST = 2.6
