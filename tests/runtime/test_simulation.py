@@ -287,7 +287,7 @@ def test_a_turning_wind_brings_everything_back_after_its_period_at_any_latitude(
         grid = {"area": {"lon": [0, 10], "lat": [south, south + 10.0]}, "spacing": "0.25 deg", "layers": ["1000 m"]}
         case = make(grid=grid, time={"length": "24 h"}, meteorology={"kind": "uniform", "rotation": "24 h"})
         each = case.make_grid()
-        state = puff(each.lon, each.lat, at=(6.5, south + 5.0), width=0.8)
+        state = puff(each.x, each.y, at=(6.5, south + 5.0), width=0.8)
         end = ended(case, None, state)["TRACER"][0]
         assert float(np.abs(end - state["TRACER"]).sum() / state["TRACER"].sum()) < 0.2
 

@@ -234,6 +234,11 @@ def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, allowed:
             what = f"the coordinate {dim} of the meteorology's {name}"
             if not np.all(np.isfinite(numbers(field[dim].values, what))):
                 raise DataError(f"{what} holds NaN or infinite values; give it as finite numbers")
+    for dim in map(str, field.dims):
+        if dim[0] in "xy" and dim.removesuffix("_face") not in grid.dims:
+            raise DataError(
+                f"the meteorology's {name} has a dimension {dim!r}; use time, level, lat, lon, lat_face or lon_face"
+            )
     field = _near_the_grid(in_unit_of_the_model(name, standard_dims(name, field), allowed[2]), grid)
     for dim, faces in zip((f"{each}_face" for each in grid.dims), (grid.y_faces, grid.x_faces), strict=True):
         if dim in field.dims and dim in field.coords and field.sizes[dim] == faces.size:
