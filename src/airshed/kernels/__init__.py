@@ -1,6 +1,7 @@
-"""Generated SIMD code and its slow reference implementation; knows terms and layouts, no chemistry names.
+"""Generated SIMD code, its derivatives and its references in NumPy; knows terms and layouts, no chemistry names.
 
-Reading order: ``backend`` and ``cell_backend`` (what a model asks), ``layout`` (arrays in memory), ``step`` (what all
-backends share: what a step is given, in which order species are solved, rate constants, operators), ``cpu`` (one
-backend: C++ text, compiler, calls on threads), ``chemistry`` (cells by themselves), ``reference`` (the same in NumPy).
+Reading order: ``backend`` (the seam: what other packages use), ``layout`` and ``step.data`` (arrays in memory, inputs of
+a step), ``operators``, ``rates`` and ``schedule`` (what code is generated from), ``abi`` (structures that Python and C++
+share), ``cpp`` (the writer of C++), ``transport``, ``column``, ``cells`` (each with its adjoint and its reference),
+``step`` (transport and column as one pass), ``backends/cpu`` (compiler, cache, threads, calls).
 """
