@@ -1,1 +1,1 @@
-"""The case file of any model: how it is read, checked and shown, and the settings that each of them has."""
+"""The case file of any model: reading, validation, display, patches, and the settings that all models share."""

@@ -1,1 +1,1 @@
-"""The command line. Commands are thin: they read options, call the library, and show what it returns."""
+"""The command line. Commands read options, call the library, and show its results."""

@@ -1,1 +1,1 @@
-"""What every layer shares: constants, errors, units, shipped resources."""
+"""Shared by all packages: constants, errors, units, settings, shipped files."""

@@ -1,1 +1,1 @@
-"""Files: readers of forcing, output of results, restarts. Knows fields and grids, not physics."""
+"""Files: readers of forcing, output of results, restarts. Fields on grids, no physics."""

@@ -1,4 +1,4 @@
-"""Generated SIMD code, its derivatives and its references in NumPy; knows terms and layouts, no chemistry names.
+"""Generated SIMD code, its derivatives and NumPy references, independent of the names of species.
 
 Reading order: ``backend`` (the seam: what other packages use), ``layout`` and ``step.data`` (arrays in memory, inputs
 of a step), ``operators``, ``rates`` and ``schedule`` (what code is generated from), ``abi`` (structures that Python and

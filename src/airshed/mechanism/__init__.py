@@ -1,4 +1,4 @@
-"""Reaction files become a :class:`ReactionNetwork`: data only, which knows no kernels."""
+"""Reading and writing of reaction files as a :class:`ReactionNetwork`, which is data only."""
 
 from airshed.mechanism.load import inspect_mechanism, load_mechanism, shipped_mechanisms
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species, Term, rates, tendency

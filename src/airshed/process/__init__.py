@@ -1,9 +1,9 @@
-"""What a process is: its declaration, the kinds of what it does, and how it is found.
+"""Process declarations, operator kinds, and the discovery of processes.
 
-``declaration``, ``kinds`` and ``updates`` are what a process's file uses, ``context`` is what it is given of the case;
-``discovery`` finds it. ``bound`` and ``processes`` make of it what kernels and forcing request, ``points`` the step of
-a model of points, ``cell_updates`` a stage of cells of the air, ``settable`` the numbers that can be set. ``vertical``
-has the vertical air flux, Courant numbers, weights on unequal layers and turbulent exchange.
+A process's file uses ``declaration``, ``kinds`` and ``updates``; ``context`` is the part of the case that it receives;
+``discovery`` finds it. ``bound`` and ``processes`` convert declarations to operators and forcing inputs, ``points`` to
+the step of a model of points, ``cell_updates`` to a stage of cells of the air; ``settable`` lists numbers that can be
+set. ``vertical``: vertical air flux, Courant numbers, weights on unequal layers, turbulent exchange.
 """
 
 from airshed.process.declaration import Process

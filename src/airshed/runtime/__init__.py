@@ -1,1 +1,1 @@
-"""Runs models: the clock, the simulation, and what it leaves on disk."""
+"""Runs models: the clock, the simulation, and its files."""

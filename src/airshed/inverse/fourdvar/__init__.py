@@ -1,4 +1,4 @@
-"""4D-Var: emission factors and initial states by which a model is nearest to observations of a window.
+"""4D-Var: estimate the emission factors and initial state that best fit the observations of a window.
 
 :mod:`airshed.inverse.fourdvar.cost` has the protocol of a model; docs/assimilation.md describes the cost function.
 """

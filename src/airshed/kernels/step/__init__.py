@@ -1,1 +1,1 @@
-"""What all backends share of a step: what it is given and holds, and what its code is made from."""
+"""Backend-independent parts of a step: inputs, state, and the generation of its code."""

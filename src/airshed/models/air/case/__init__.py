@@ -1,4 +1,4 @@
-"""The case file of the air-quality model: its settings, and how they are read, checked and shown."""
+"""The case file of the air-quality model: its sections, validation and display."""
 
 from airshed.models.air.case.case import Case
 from airshed.models.air.case.estimate import case_notices, idle_settings

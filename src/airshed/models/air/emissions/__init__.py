@@ -1,4 +1,4 @@
-"""Emission: the inventory of national totals, prescribed fields, single sources, and what they have in common."""
+"""Emission: the inventory of national totals, prescribed fields, single sources, and their shared parts."""
 
 from airshed.models.air.emissions.builder import build_inventory
 from airshed.models.air.emissions.gridded import GriddedEmissions
