@@ -44,7 +44,7 @@ def part_of(trial: Trial, window: Window) -> Trial:
     def cut_column(column: Column) -> Column:
         return replace(cut(column), fields=cut_arrays(column.fields, {}))
 
-    shapes = {"west faces": "lon", "south faces": "lat"}
+    shapes = {"west faces": "x", "south faces": "y"}
     own = {field.name: shapes.get(field.shape) for each in trial.box.operators for field in each.fields}
     faces = {name: way for name, way in own.items() if way is not None}
     around = FaceCells(*trial.fields.air.shape[1:])

@@ -16,7 +16,7 @@ from airshed.case.toml import write_toml
 from airshed.cli.program import app
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.files import resource
-from airshed.io.folder import RunFolder
+from airshed.io import folder
 from airshed.io.strategies.checked import Checked
 
 OFTEN = {"every": "10 min"}
@@ -180,7 +180,7 @@ def test_a_full_disk_leaves_no_parts(tmp_path: Path, strategy: str, monkeypatch:
 
 def test_without_the_removal_a_part_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control."""
-    monkeypatch.setattr(RunFolder, "_remove_parts", lambda folder: None)
+    monkeypatch.setattr(folder, "remove_parts", lambda path: None)
     with pytest.raises(AssertionError):
         test_a_full_disk_leaves_no_parts(tmp_path, "zarr:async", monkeypatch)
 

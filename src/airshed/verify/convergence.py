@@ -92,7 +92,7 @@ def make_problem() -> Problem:
     q = around[:, :, None, None] + slope[:, :, None, None] * np.arange(1.0, _COLUMNS + 1.0)
     air, none = np.full(shape, _AIR), np.zeros(shape)
     box = Box(
-        network, (0, 1), BoundaryValues(around, around[:, -1]), np.full((_LEVELS, 1), 1.0 / _AIR),
+        network, (0, 1), BoundaryValues(around, around[:, -1]), np.full(shape, 1.0 / _AIR),
         np.full((_LEVELS, 4), 0.25), np.full(_LEVELS, 100.0), (0,), (), 12, 0.21, 0.78, operators, ("deposited",), {},
     )  # fmt: skip
     chemistry = ReferenceChemistry(network, METHODS["rodas4"], Tolerances(1e-8, 0.1), [np.inf] * 8)
