@@ -194,7 +194,7 @@ KERNEL(prepare, 128)(const Step s) {
     int column, z;
     cell_at(s, i, column, z);
     const real per_air = real(s.g) / s.air_next[i];
-    const double relative = double(s.air_next[i]) * s.density_factor[z * s.ny + column / s.nx], density = relative * REFERENCE_DENSITY;
+    const double relative = double(s.air_next[i]) * s.density_factor[i], density = relative * REFERENCE_DENSITY;
     const double temperature = s.temperature[i], secant = s.secant[column], light = s.light[column];
     const double inverse_temperature = 1.0 / temperature, pressure = density * temperature * 1.380649e-17;
     const double oxygen = s.oxygen * density, nitrogen = s.nitrogen * density, water = double(s.water[i]) * density;

@@ -105,8 +105,6 @@ class State:
         across, pack = self.across, self.layout.pack
         if across == 1 or name in ("outside", "top", "vertical"):
             return self.device.upload(pack(name, array))
-        if name == "density_factor":
-            return self.device.upload(pack(name, np.tile(array, (1, across))))
         nx, ny = self.small
         inside = array[..., :ny, :nx]
         if array.ndim < 4:

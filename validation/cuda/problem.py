@@ -75,7 +75,8 @@ class Inputs:
             "flux_z": between(*given.air_fluxes, given.weight_z).upward,
             "outside": box.boundary.sides, "top": box.boundary.top, "vertical": box.vertical_weights,
             "temperature": column.temperature, "water": column.water, "secant": column.secant, "light": column.light,
-            "density_factor": box.density_factor, "exchange": column.fields["mixing"],
+            "density_factor": np.broadcast_to(box.density_factor, fields.air.shape),
+            "exchange": column.fields["mixing"],
         }  # fmt: skip
         rows, columns = fields.air.shape[1:]
         numbers = {**vars(given.weights), "oxygen": box.oxygen, "nitrogen": box.nitrogen, "nx": columns, "ny": rows}
@@ -84,7 +85,7 @@ class Inputs:
 
 OF_CELLS: Final = frozenset([
     "q", "other", "tendency", "rhs", "air", "air_other", "air_tendency", "air_next", "flux_x", "flux_y", "flux_z",
-    "weights", "temperature", "water", "exchange", "density", "above", "below", "rate",
+    "weights", "temperature", "water", "density_factor", "exchange", "density", "above", "below", "rate",
 ])  # fmt: skip
 """Arrays with levels, lat and lon as their last axes."""
 
