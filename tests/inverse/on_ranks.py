@@ -52,8 +52,8 @@ AT_REAL = {"species": "O3", "lon": [5, 7], "lat": [49.2, 51.2], "time": "20 min"
 LITTLE = 'adjoint.memory="1 MiB"'
 """Stands for three restarts and four levels, so that steps are repeated, whatever a rank's tile and its packs."""
 
-ONCE, AGAIN = 'adjoint.plan="auto"', 'inverse.plan="multistage"'
-"""Each step is made once; and all are repeated, as their number is to be known before."""
+ONCE, AGAIN = 'adjoint.plan="auto"', 'adjoint.plan="two-level"'
+"""Each step is made once; and each is repeated from a restart."""
 SHARED = 'adjoint={plan="all",store="mpiio",disk="1 GB"}'
 GROUPS = 'adjoint={plan="all",store="zarr",disk="1 GB"}'
 """Each step is made once, and levels are in one file of all ranks, and in Zarr groups."""
