@@ -114,15 +114,16 @@ def changed(tree: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
     return result
 
 
-def check_refusal(error: AirshedError, key: str) -> None:
-    """Assert that a message is short and printable, and names the setting or its table."""
+def check_refusal(error: AirshedError, key: str, value: Any = None) -> None:
+    """Assert that a message is short and printable, and names the setting, its table, or the text that it was given."""
     lines = str(error).split("\n")
     faults = re.match(r"(?:.*: )?(\d+) faults", lines[0])
     assert len(lines) <= 3 + (int(faults[1]) if faults else 0), error
     assert all(line.isprintable() for line in lines), error
     assert all(len(line) <= 600 for line in lines), error
     last = key.rpartition(".")[2].replace("_", " ")
-    assert any(part in str(error) for part in (key, key.split(".")[0], last, last.rstrip("s"))), error
+    names = (key, key.split(".")[0], last, last.rstrip("s"), *([value[:20]] if isinstance(value, str) and value else []))
+    assert any(part in str(error) for part in names), error
 
 
 @contextmanager
@@ -207,7 +208,7 @@ def test_any_accepted_value_runs_or_is_refused(data: st.DataObject, tmp_path: Pa
                 simulation.run(until="10 min")
                 assert np.isfinite(simulation["TRACER"].values).all()
         except AirshedError as error:
-            check_refusal(error, key)
+            check_refusal(error, key, value)
 
 
 def test_refusals_that_help_nobody_are_found() -> None:
