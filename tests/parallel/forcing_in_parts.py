@@ -161,7 +161,7 @@ def look(name, case, ranks):
     found["same"] = hours(moved, alone, ranks, range(4))
     if name == "four":  # the negative controls
         found["an hour later"] = hours(moved, alone, ranks, range(4, 6), HOUR)
-        scheme = deposition(moved).scheme_of_velocities
+        scheme = deposition(moved).of_species
         velocities = scheme.velocities
         if ranks.rank == 1:
             scheme.velocities = lambda *given: np.nextafter(velocities(*given), 1.0)
