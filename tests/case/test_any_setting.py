@@ -122,7 +122,8 @@ def check_refusal(error: AirshedError, key: str, value: Any = None) -> None:
     assert all(line.isprintable() for line in lines), error
     assert all(len(line) <= 600 for line in lines), error
     last = key.rpartition(".")[2].replace("_", " ")
-    names = (key, key.split(".")[0], last, last.rstrip("s"), *([value[:20]] if isinstance(value, str) and value else []))
+    given = [value[:20]] if isinstance(value, str) and value else []
+    names = (key, key.split(".")[0], last, last.rstrip("s"), *given)
     assert any(part in str(error) for part in names), error
 
 
