@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from airshed import __version__
 from airshed.cli import progress
+from airshed.cli.errors import Guarded
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, shown
@@ -286,3 +287,24 @@ def test_a_note_is_as_wide_as_the_console_not_as_its_table(capsys: pytest.Captur
     note = "a sentence that is much longer than so small a table is wide"
     show(Report("r", [Table("t", ("a",), [[1]], note=note)]))
     assert note in capsys.readouterr().out.splitlines()
+
+
+class Interrupted:
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_a_class_is_made_is_no_traceback() -> None:
+    program = typer.Typer(cls=Guarded)
+
+    @program.command()
+    def interrupted() -> None:
+        type("Late", (), {"value": Interrupted()})
+
+    @program.command()
+    def defective() -> None:
+        raise RuntimeError("a defect")
+
+    stopped = CliRunner().invoke(program, ["interrupted"])
+    assert (stopped.exit_code, stopped.output) == (130, "airshed: stopped\n")
+    assert isinstance(CliRunner().invoke(program, ["defective"]).exception, RuntimeError)

@@ -4,7 +4,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -321,7 +320,6 @@ def test_ctrl_c_while_preparing_is_no_traceback(pristine: Path, tmp_path: Path) 
     )  # fmt: skip
     while not (tmp_path / "run").exists():
         assert process.poll() is None
-    time.sleep(0.1)  # the lock of the folder is being taken
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "airshed: stopped\n")

@@ -54,7 +54,7 @@ def test_a_blank_in_an_empty_cell_is_no_other_input(tmp_path: Path, number: int,
 @pytest.mark.parametrize(
     "indices",
     [
-        pytest.param((0, 2, 3, 4), id="without compiling"),
+        pytest.param((0, 2, 3, 4, 11, 13), id="without compiling"),
         pytest.param(range(42), id="42", marks=[pytest.mark.thorough, pytest.mark.compiles]),
     ],
 )

@@ -61,6 +61,7 @@ class Guarded(TyperGroup):
             code = INTERRUPTED
         except typer.TyperException as error:
             code = refuse_arguments(error)
+        exec("")  # else CPython ends by SIGINT where Ctrl-C came in an `exec`, as of a dataclass, though it was handled
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -71,8 +72,10 @@ class Guarded(TyperGroup):
                 with _one_of_several():
                     return super().invoke(ctx)
             return super().invoke(ctx)
-        except (AirshedError, OSError, MemoryError, KeyboardInterrupt) as error:
-            last = _last_words(error)
+        except (AirshedError, OSError, MemoryError, KeyboardInterrupt, RuntimeError) as error:
+            # Ctrl-C in the making of a class, such as a dataclass that is imported, is a RuntimeError for Python 3.11
+            interrupt = error.__cause__ if isinstance(error, RuntimeError) else None
+            last = _last_words(interrupt if isinstance(interrupt, KeyboardInterrupt) else error)
             if last is None:
                 raise
         say(last[0], err=True)
