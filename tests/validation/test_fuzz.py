@@ -54,7 +54,7 @@ def test_a_blank_in_an_empty_cell_is_no_other_input(tmp_path: Path, number: int,
 @pytest.mark.parametrize(
     "indices",
     [
-        pytest.param((0, 2, 3, 4, 11, 13), id="without compiling"),
+        pytest.param((25, 26, 27, 28, 29, 30, 38), id="without compiling"),
         pytest.param(range(42), id="42", marks=[pytest.mark.thorough, pytest.mark.compiles]),
     ],
 )
@@ -62,10 +62,7 @@ def test_mutations_show_no_fault(tmp_path: Path, indices: Iterable[int]) -> None
     with Pool(tmp_path) as pool:
         replies = [{"seed": SEED, "index": index, "area": area_of(index), **pool.ask(SEED, index)} for index in indices]
     assert not [reply for reply in replies if reply["outcome"] in FAULTS], groups_text(replies)
-    expected = (
-        {"accepted", "refused"} if len(replies) > 7 else {"refused"}
-    )  # few trials compile nothing and are accepted
-    assert {reply["outcome"] for reply in replies} >= expected
+    assert {reply["outcome"] for reply in replies} == {"accepted", "refused"}
     assert table_text(replies).splitlines()[-1].startswith("| all | ")
 
 
