@@ -14,7 +14,7 @@ from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import Level, Share, Side, StepConstants, StepForcing
+from airshed.kernels.step.data import Level, Side, StepConstants, StepForcing
 from airshed.kernels.step.trial import Trial, forcing, make_stepper
 from airshed.parallel.decomposition import OPPOSITE, Decomposition, Tile
 from airshed.program.weights import StageWeights
@@ -120,7 +120,7 @@ def taken_back(
         reverser.x[...] = seed[place]
         for n in reversed(range(len(steps))):
             before = steps[n - 1] if n else aligned(passed.first[place])
-            reverser.reverse(steps[n], levels[n : n + 3], before, [Share(0.7, sources)])
+            reverser.reverse(steps[n], levels[n : n + 3], before, [(0.7, sources)])
         reverser.finish(levels[1])
         return found_of(reverser) | {"sources": sources}
 

@@ -12,7 +12,7 @@ from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import members
-from airshed.kernels.step.data import Level, Share, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.data import Level, StepChanges, StepConstants, StepForcing
 from airshed.kernels.step.reference import Fields, Stepped
 from airshed.kernels.step.trial import Trial, forcing, make_stepper, reference_step
 
@@ -189,7 +189,7 @@ def adjoints(kernel: StepKernel, trial: Trial, costs: Arrays) -> Arrays:
     for name, target in found.items():
         target[...] = layout.pack(costs[name], padding="constant")
     sources = layout.zeros(len(kernel.network.species), trial.columns[0].emission.shape[1])
-    reverser.reverse(step, levels, before["tendency"], [Share(1.0, sources)])
+    reverser.reverse(step, levels, before["tendency"], [(1.0, sources)])
     reverser.finish(levels[1])
     reverser.close()
     stepper.close()

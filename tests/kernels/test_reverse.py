@@ -21,7 +21,7 @@ from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cpp import Written, header
 from airshed.kernels.host import address
 from airshed.kernels.step import emit
-from airshed.kernels.step.data import Level, Share, StepConstants, StepForcing
+from airshed.kernels.step.data import Level, StepConstants, StepForcing
 from airshed.kernels.step.emit import AdjointWriter, Source
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, random_trial, reference_step, with_boundary
 from airshed.kernels.transport import reference as transport
@@ -93,7 +93,7 @@ def adjoints(
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")
         transport, column = forcing(trial, layout)
         step = StepForcing(trial.weights, transport, column)
-        reverser.reverse(step, levels, layout.pack(fields.tendency), [Share(1.0, sources)])
+        reverser.reverse(step, levels, layout.pack(fields.tendency), [(1.0, sources)])
         reverser.finish(levels[1])
         asked = {"reactions": reverser.reactions.sum(axis=(0, 1))} if reactions else {}
         if reverser.read is not None:

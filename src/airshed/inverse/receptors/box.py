@@ -21,7 +21,7 @@ from airshed.core.text import listed, suggestion
 from airshed.core.units import quantity
 from airshed.kernels.cells import pack_cells, unpack_cells
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step.data import Level, Share
+from airshed.kernels.step.data import Level
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.forcing import UNNEEDED
@@ -200,7 +200,7 @@ class GaussSeidelAdjoint:
         """Take the adjoint over a step, of which `given` is the record."""
         forcing, levels = self._cells.forcing_of(given, self._newest)
         sources = self._layout.zeros(self._species, 1)
-        self._reverser.reverse(forcing, levels, self._nothing, [Share(1.0, sources)])
+        self._reverser.reverse(forcing, levels, self._nothing, [(1.0, sources)])
         if self._emitted and forcing.column is not None:
             emission = self._layout.unpack(forcing.column.emission)
             self._emission += (self._layout.unpack(sources)[self._emitted] * emission)[:, 0, 0]

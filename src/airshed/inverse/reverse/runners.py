@@ -24,7 +24,7 @@ from airshed.kernels.cells import AIR_INPUTS, AcceptedSteps
 from airshed.kernels.host import AnyArray, aligned_copy, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import members
-from airshed.kernels.step.data import Level, ReadAdjoints, Share, State, StateAndChanges, StepForcing
+from airshed.kernels.step.data import Level, ReadAdjoints, State, StateAndChanges, StepForcing
 from airshed.mechanism.expressions import Parameter
 from airshed.models.air.programs.cell_chemistry import Air, CellChemistry, integrate_again
 from airshed.models.air.programs.records import CellsRecord, FormulaStep, MoveRecord, StepRecord
@@ -191,7 +191,7 @@ class FormulaAdjoint:
         earlier = [self._zero if given.before is None else given.before, *(each.forcing for each in given.steps)]
         for index in reversed(range(len(given.steps))):
             step = given.steps[index]
-            shares = [Share(share, self.sources[begin]) for begin, share in step.emission]
+            shares = [(share, self.sources[begin]) for begin, share in step.emission]
             self.reverser.reverse(step.forcing, given.levels[index : index + 3], earlier[index], shares)
         if given.before is None:
             self.reverser.finish(given.levels[1])

@@ -169,16 +169,8 @@ class Level:
     air: AnyArray
 
 
-@dataclass(frozen=True)
-class Share:
-    """What the sources of a period are worth to a cost, as a step in reverse adds to it.
-
-    share    of the period's rates in the emission of the step
-    adjoint  [s/mol], [lat][block][species][level][W], of the lowest levels
-    """
-
-    share: float
-    adjoint: AnyArray
+Share = tuple[float, AnyArray]
+"""Share of a period's sources in the emission of a step, and their adjoint [s/mol], [lat][block][species][level][W]."""
 
 
 @dataclass(frozen=True)

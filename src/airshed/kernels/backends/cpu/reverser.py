@@ -353,11 +353,10 @@ class Reverser:
     def _place_sources(self, sources: Sequence[Share]) -> None:
         call = self._call
         for place in range(2):
-            each = sources[place] if place < len(sources) else None
-            call.sources[place] = None if each is None else address(each.adjoint)
-            call.shares[place] = 0.0 if each is None else each.share
-            if each is not None:
-                call.source_levels = each.adjoint.shape[-2]
+            call.sources[place], call.shares[place] = None, 0.0
+            if place < len(sources):
+                share, adjoint = sources[place]
+                call.sources[place], call.shares[place], call.source_levels = address(adjoint), share, adjoint.shape[-2]
 
     def _place_read(self, step: StepForcing | None) -> None:
         if self.read is not None:

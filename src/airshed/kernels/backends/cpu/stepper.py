@@ -10,13 +10,12 @@ import numpy.typing as npt
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.kernel import StepKernel
-from airshed.kernels.backends.cpu.work_sharing import Open, WorkSharing, cut
+from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import (
     HORIZONTAL_TERMS,
     NO_OTHERS,
-    SIDES,
     ColumnForcing,
     OtherRanks,
     Side,
@@ -59,7 +58,7 @@ class Stepper:
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         sides: Collection[Side] = () if self.neighbours is None else self.neighbours.sides
         self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
-        pieces = cut(layout.rows, layout.blocks, self.threads, Open(**{side: side in sides for side in SIDES}))
+        pieces = cut(layout.rows, layout.blocks, self.threads, sides)
         self._work = WorkSharing(
             kernel, self._table, pieces, layout.blocks, threads=self.threads, pool=self.pool, edges=bool(sides)
         )  # fmt: skip

@@ -14,14 +14,13 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.kernel import TangentKernel
-from airshed.kernels.backends.cpu.work_sharing import Open, WorkSharing, cut
+from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary, empty_edges, fetch, sides_of
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import Member, Operator, members
 from airshed.kernels.step.data import (
     CHANGE,
-    SIDES,
     VALUE,
     ColumnForcing,
     Pair,
@@ -171,7 +170,7 @@ class TangentStepper:
         ).view(np.float64)
         threads = max(1, min(threads, layout.rows))
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        pieces = cut(layout.rows, layout.blocks, threads, Open(**{side: side in sides for side in SIDES}))
+        pieces = cut(layout.rows, layout.blocks, threads, sides)
         self._work = WorkSharing(kernel, self._table, pieces, layout.blocks, threads=threads, pool=self._pool)
 
     @property

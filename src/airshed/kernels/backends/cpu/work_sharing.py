@@ -4,10 +4,9 @@ This is the Python side of ``backends/cpu/work_sharing.hpp``. Which thread compu
 """
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
@@ -19,26 +18,13 @@ from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.toolchain import CompiledKernel
 from airshed.kernels.host import address, aligned_zeros
-from airshed.kernels.step.data import REACH
+from airshed.kernels.step.data import REACH, Side
 
 LEAST_ROWS = 2
 """Rows of the smallest piece; a piece computes a row of faces again, unless it begins where the last one ended."""
 
 Pieces = npt.NDArray[np.int64]
-"""(piece, 4): first and last row, first and last block; as ``struct Piece`` of ``step/step.hpp``."""
-
-
-@dataclass(frozen=True)
-class Open:
-    """The sides with a neighbour; at the others is the edge of the area."""
-
-    west: bool = False
-    east: bool = False
-    south: bool = False
-    north: bool = False
-
-    def __bool__(self) -> bool:
-        return self.west or self.east or self.south or self.north
+"""(piece, 4): first and last row, first and last block; as ``struct Piece`` of ``kernels/abi.py``."""
 
 
 def guided(rows: int, threads: int) -> list[tuple[int, int]]:
@@ -53,14 +39,14 @@ def guided(rows: int, threads: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def cut(rows: int, blocks: int, threads: int, open_to: Open) -> tuple[Pieces, Pieces]:
-    """Return the pieces that need no neighbour, and the others: two rows or one block at each open side."""
-    south, north = min(REACH * open_to.south, rows), max(rows - REACH * open_to.north, 0)
-    west, east = min(int(open_to.west), blocks), max(blocks - open_to.east, 0)
+def cut(rows: int, blocks: int, threads: int, sides: Collection[Side]) -> tuple[Pieces, Pieces]:
+    """Return the pieces that need no neighbour, and the others: two rows or one block at each side with a neighbour."""
+    south, north = min(REACH * ("south" in sides), rows), max(rows - REACH * ("north" in sides), 0)
+    west, east = min(int("west" in sides), blocks), max(blocks - ("east" in sides), 0)
     if south >= north or west >= east:
         return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in guided(rows, threads)])
     # with neighbours twice as many, as the first thread drives the exchange between pieces
-    several = guided(north - south, 2 * threads if open_to else threads)
+    several = guided(north - south, 2 * threads if sides else threads)
     inner = [(south + first, south + last, west, east) for first, last in several]
     # the north first: where the inner pieces reach from west to east it begins where they ended
     outer = [(north, rows, 0, blocks), (0, south, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]
