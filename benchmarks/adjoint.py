@@ -18,6 +18,7 @@ from airshed.inverse.cost import CostOfFunction
 from airshed.inverse.gradient import gradient
 from airshed.inverse.verify.recording import Recording, random_cost, recorded
 from airshed.inverse.verify.replay import Replay
+from airshed.kernels.backends.cpu.kernel import compile_reverse
 from airshed.kernels.host import processor, usable_cores
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from airshed.models.air.case import Case
@@ -105,7 +106,7 @@ def two_over_one(run: Recording, rounds: int) -> float:
 def compile_seconds(run: Recording) -> float:
     """Return what it takes to make the step in reverse, with nothing cached [s]."""
     with empty_cache():
-        return sum(sum(each.reversed().seconds.values()) for each in run.derivatives.kernels.values())
+        return sum(sum(compile_reverse(each).seconds.values()) for each in run.derivatives.kernels.values())
 
 
 def measure_whole(case: Case, rounds: int = 3) -> Whole:

@@ -114,7 +114,7 @@ def taken_back(
     steps = forcings(trial, layout, weights)
     levels = [Level(aligned(each.q[place]), aligned(each.air[place])) for each in passed.levels]
     sources = layout.zeros(len(trial.fields.q), kernel.shape.levels)
-    reverser = kernel.reversed().reverser(layout, constants_of(trial), threads=threads, read=True, swap=swap)
+    reverser = kernel.reverser(layout, constants_of(trial), threads=threads, read=True, swap=swap)
     with closing(reverser):
         reverser.start(aligned(passed.last[place]))
         reverser.x[...] = seed[place]

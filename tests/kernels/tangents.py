@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from airshed.kernels.backends.cpu.kernel import StepKernel, TangentKernel
+from airshed.kernels.backends.cpu.kernel import StepDerivative, StepKernel
 from airshed.kernels.backends.cpu.tangent import TangentStepper
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray
@@ -109,10 +109,10 @@ def constants_of(trial: Trial) -> StepConstants:
     )  # fmt: skip
 
 
-def make_tangent_stepper(kernel: TangentKernel, trial: Trial, to: Direction, threads: int = 1) -> TangentStepper:
+def make_tangent_stepper(kernel: StepDerivative, trial: Trial, to: Direction, threads: int = 1) -> TangentStepper:
     """Return a stepper that holds the state of a trial and its changes."""
     layout = kernel.forward.layout(*trial.fields.air.shape[1:])
-    stepper = kernel.stepper(layout, constants_of(trial), threads=threads)
+    stepper = TangentStepper(kernel, layout, constants_of(trial), threads=threads)
     for name, packed in by_field(stepper.state).items():
         packed[...] = layout.pack(getattr(trial.fields, name))
     for name, change in to.state.items():
@@ -125,7 +125,7 @@ def by_field(state: Any) -> dict[str, AnyArray]:
     return dict(zip((each.name for each in fields(Fields)), vars(state).values(), strict=True))
 
 
-def packed_changes(kernel: TangentKernel, to: Direction, layout: Layout) -> StepChanges:
+def packed_changes(kernel: StepDerivative, to: Direction, layout: Layout) -> StepChanges:
     """Return the changes of what a step of the kernel is given."""
     read = {each.key for each in members(kernel.shape.operators)}
     given: dict[str, Any] = {}
@@ -144,7 +144,7 @@ def step_forcing(trial: Trial, layout: Layout) -> StepForcing:
     return StepForcing(trial.weights, *forcing(trial, layout))
 
 
-def tangent_step(kernel: TangentKernel, trial: Trial, to: Direction, threads: int = 1) -> tuple[Arrays, Arrays]:
+def tangent_step(kernel: StepDerivative, trial: Trial, to: Direction, threads: int = 1) -> tuple[Arrays, Arrays]:
     """Return the state after a step and its changes, not packed."""
     stepper = make_tangent_stepper(kernel, trial, to, threads)
     stepper.step(step_forcing(trial, stepper.layout), packed_changes(kernel, to, stepper.layout))
@@ -168,7 +168,7 @@ def difference(found: Arrays, twin: Arrays) -> float:
     return worst
 
 
-def compare(kernel: TangentKernel, trial: Trial, to: Direction) -> float:
+def compare(kernel: StepDerivative, trial: Trial, to: Direction) -> float:
     """Return how far the compiled changes are from the twin's."""
     twin = twin_changes(reference_step(complex_trial(trial, to)))
     return difference(tangent_step(kernel, trial, to)[1], twin)
@@ -183,7 +183,7 @@ def adjoints(kernel: StepKernel, trial: Trial, costs: Arrays) -> Arrays:
     stepper.step(trial.weights, step.transport, step.column)
     levels = [Level(before["q_previous"], before["air_previous"]), Level(before["q"], before["air"]),
               Level(state.q, state.air)]  # fmt: skip
-    reverser = kernel.reversed().reverser(layout, constants_of(trial))
+    reverser = kernel.reverser(layout, constants_of(trial))
     reverser.start(state.tendency)
     found = {"q": reverser.x, "q_previous": reverser.older, "tendency": reverser.older_tendency}
     for name, target in found.items():

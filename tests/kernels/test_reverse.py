@@ -86,8 +86,8 @@ def adjoints(
         for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
-    reverse = compile_reverse(kernel, frozen=frozen)
-    with closing(reverse.reverser(layout, constants, threads=threads, read=read, reactions=reactions)) as reverser:
+    options = {"frozen": frozen, "threads": threads, "read": read, "reactions": reactions}
+    with closing(kernel.reverser(layout, constants, **options)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
         reverser.older_tendency[...] = layout.pack(weights.tendency, padding="constant")

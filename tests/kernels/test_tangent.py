@@ -10,7 +10,7 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.formula.tree import Number
-from airshed.kernels.backends.cpu.kernel import StepKernel, TangentKernel, compile_mechanism, compile_tangent
+from airshed.kernels.backends.cpu.kernel import StepDerivative, StepKernel, compile_mechanism, compile_tangent
 from airshed.kernels.cpp import Written
 from airshed.kernels.step import emit
 from airshed.kernels.step.data import StepChanges
@@ -49,7 +49,7 @@ OTHERS = {"tracer": ("tracer", 3, usual), "tracer, every": ("tracer", 4, every),
           "emep": ("emep", 3, usual)}  # fmt: skip
 """Mechanisms, levels and operators of kernels with libraries of their own."""
 
-Tangent = Callable[[str], TangentKernel]
+Tangent = Callable[[str], StepDerivative]
 
 
 @pytest.fixture(scope="module", name="tangent")
@@ -57,20 +57,20 @@ def tangent_fixture(compiled: Compiled) -> Tangent:
     """Return the tangent of one of OTHERS, compiled once."""
 
     @cache
-    def tangent(name: str) -> TangentKernel:
+    def tangent(name: str) -> StepDerivative:
         mechanism, levels, operators = OTHERS[name]
-        return compiled(mechanism, levels, operators=operators).tangent()
+        return compile_tangent(compiled(mechanism, levels, operators=operators))
 
     return tangent
 
 
 @pytest.fixture(scope="module", name="toy")
-def toy_fixture() -> TangentKernel:
+def toy_fixture() -> StepDerivative:
     """Return the tangent of the toy mechanism with all kinds of operators."""
-    return toy_of_all_kinds().tangent()
+    return compile_tangent(toy_of_all_kinds())
 
 
-def compare_steps(kernel: TangentKernel, shape: tuple[int, int]) -> None:
+def compare_steps(kernel: StepDerivative, shape: tuple[int, int]) -> None:
     """Compare the changes of steps of all weights with the twin's."""
     for seed, weights in enumerate(WEIGHTS.values()):
         trial = random_trial(kernel.forward, shape, weights, seed=seed, sweeps=1 + seed)
@@ -80,7 +80,7 @@ def compare_steps(kernel: TangentKernel, shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_the_tangent_equals_that_of_the_twin(toy: TangentKernel, shape: tuple[int, int]) -> None:
+def test_the_tangent_equals_that_of_the_twin(toy: StepDerivative, shape: tuple[int, int]) -> None:
     compare_steps(toy, shape)
 
 
@@ -98,12 +98,12 @@ def test_other_tangents_equal_those_of_the_twin(tangent: Tangent, name: str, sha
 
 @pytest.mark.thorough
 def test_single_precision_is_close_to_the_twin() -> None:
-    kernel = toy_of_all_kinds("single").tangent()
+    kernel = compile_tangent(toy_of_all_kinds("single"))
     trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=1, sweeps=2)
     assert compare(kernel, trial, random_direction(trial)) < SINGLE
 
 
-def compare_values(kernel: TangentKernel) -> None:
+def compare_values(kernel: StepDerivative) -> None:
     """Compare the state after a step with changes with that after a step without."""
     trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=4, sweeps=2)
     expected = vars(compiled_step(kernel.forward, trial).fields)
@@ -113,7 +113,7 @@ def compare_values(kernel: TangentKernel) -> None:
         assert (np.abs(values[field] - array) <= 1e-13 * scale).all(), field
 
 
-def test_values_are_those_of_the_step(toy: TangentKernel) -> None:
+def test_values_are_those_of_the_step(toy: StepDerivative) -> None:
     compare_values(toy)
 
 
@@ -132,13 +132,13 @@ def test_a_rate_that_is_one_has_a_factor_too(network: Callable[[str], ReactionNe
         replace(reaction, rate=Number(1.0)) if alone else reaction
         for reaction, alone in zip(toy.reactions, first, strict=True)
     )
-    kernel = compile_mechanism(replace(toy, name="ones", reactions=reactions), 2).tangent()
+    kernel = compile_tangent(compile_mechanism(replace(toy, name="ones", reactions=reactions), 2))
     assert "const value L = f[" in kernel.source.text
     trial = random_trial(kernel.forward, (2, 9), WEIGHTS["Euler"], sweeps=2)
     assert compare(kernel, trial, random_direction(trial)) < EXACT
 
 
-def test_several_steps_in_a_row(toy: TangentKernel) -> None:
+def test_several_steps_in_a_row(toy: StepDerivative) -> None:
     kernel = toy
     trial = random_trial(kernel.forward, (5, 9), WEIGHTS["Euler"], seed=11, sweeps=2, wind=0.03)
     to = random_direction(trial, seed=1)
@@ -153,7 +153,7 @@ def test_several_steps_in_a_row(toy: TangentKernel) -> None:
         assert difference(unpacked(stepper)[1], twin_changes(stepped)) < 4.0 * EXACT
 
 
-def test_threads_give_the_same_bits(toy: TangentKernel) -> None:
+def test_threads_give_the_same_bits(toy: StepDerivative) -> None:
     kernel = toy
     trial = random_trial(kernel.forward, (9, 17), WEIGHTS["longer step"], seed=2, sweeps=2)
     to = random_direction(trial)
@@ -165,7 +165,7 @@ def test_threads_give_the_same_bits(toy: TangentKernel) -> None:
 # ---- the adjoint -----------------------------------------------------------------------------------------------------
 
 
-def worth(kernel: TangentKernel, weights: StageWeights, shape: tuple[int, int], sweeps: int) -> tuple[float, float]:
+def worth(kernel: StepDerivative, weights: StageWeights, shape: tuple[int, int], sweeps: int) -> tuple[float, float]:
     """What random changes are worth to a random cost: by the tangent and by the adjoint, relative to their parts."""
     trial = random_trial(kernel.forward, shape, weights, seed=sweeps, sweeps=sweeps)
     to = random_direction(trial, parts={"state", "sides", "top", "emission", "factors"})
@@ -181,7 +181,7 @@ def worth(kernel: TangentKernel, weights: StageWeights, shape: tuple[int, int], 
     return sum(float((costs[name] * changes[name]).sum()) for name in costs) / size, by_adjoint / size
 
 
-def compare_transposes(kernel: TangentKernel, shape: tuple[int, int]) -> None:
+def compare_transposes(kernel: StepDerivative, shape: tuple[int, int]) -> None:
     for sweeps, weights in enumerate(WEIGHTS.values(), 1):
         by_tangent, by_adjoint = worth(kernel, weights, shape, sweeps)
         assert abs(by_tangent - by_adjoint) < EXACT
@@ -189,7 +189,7 @@ def compare_transposes(kernel: TangentKernel, shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_the_adjoint_is_the_transpose(toy: TangentKernel, shape: tuple[int, int]) -> None:
+def test_the_adjoint_is_the_transpose(toy: StepDerivative, shape: tuple[int, int]) -> None:
     compare_transposes(toy, shape)
 
 
@@ -204,7 +204,7 @@ def test_other_adjoints_are_the_transpose(tangent: Tangent, name: str, shape: tu
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_change_of_any_part_is_noticed(toy: TangentKernel, part: str) -> None:
+def test_a_change_of_any_part_is_noticed(toy: StepDerivative, part: str) -> None:
     kernel = toy
     trial = random_trial(kernel.forward, (4, 10), WEIGHTS["longer step"], seed=3, sweeps=2)
     trial = with_boundary(trial) if part == "boundary" else trial
@@ -250,7 +250,7 @@ def test_a_wrong_rule_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyP
             assert compare(kernel, trial, random_direction(trial)) > 1e-6, name
 
 
-def test_changes_that_do_not_fit_are_refused(toy: TangentKernel) -> None:
+def test_changes_that_do_not_fit_are_refused(toy: StepDerivative) -> None:
     kernel = toy
     trial = random_trial(kernel.forward, (2, 9), WEIGHTS["Euler"])
     stepper = make_tangent_stepper(kernel, trial, random_direction(trial))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.formula import cos, exp, log, log10, maximum, minimum, sin, sqrt, tan, where
-from airshed.kernels.backends.cpu.kernel import TangentKernel, compile_mechanism
+from airshed.kernels.backends.cpu.kernel import StepDerivative, compile_mechanism, compile_tangent
 from airshed.kernels.operators import Operator, OperatorField
 from airshed.kernels.step.trial import Trial, compiled_step, random_trial, reference_step
 from airshed.mechanism import ReactionNetwork
@@ -28,17 +28,17 @@ FORMULAS: tuple[Callable[..., Any], ...] = (
 
 
 @pytest.fixture(name="kernel")
-def kernel_fixture(network: Network) -> TangentKernel:
+def kernel_fixture(network: Network) -> StepDerivative:
     fields = OperatorField("x"), OperatorField("y", "ground")
     lost = [
         Operator(f"lost_{number}", "loss", rate(formula), (number,), fields, term="lost")
         for number, formula in enumerate(FORMULAS)
     ]
     inert = replace(network("toy"), name="inert", reactions=())
-    return compile_mechanism(inert, 2, operators=tuple(lost)).tangent()
+    return compile_tangent(compile_mechanism(inert, 2, operators=tuple(lost)))
 
 
-def trial_of(kernel: TangentKernel) -> Trial:
+def trial_of(kernel: StepDerivative) -> Trial:
     trial = random_trial(kernel.forward, (4, 10), two_step_weights(100.0, None), seed=3)
     random = np.random.default_rng(5)
     given = {"x": random.uniform(0.1, 1.0, (2, 4, 10)), "y": random.uniform(0.1, 1.0, (4, 10))}
@@ -52,7 +52,7 @@ def with_fields(trial: Trial, given: Arrays) -> Trial:
 
 
 @pytest.mark.compiles
-def test_functions_change_as_in_complex_numbers(kernel: TangentKernel) -> None:
+def test_functions_change_as_in_complex_numbers(kernel: StepDerivative) -> None:
     trial = trial_of(kernel)
     to = random_direction(trial, parts={"fields"})
     alone = replace(trial, box=replace(trial.box, operators=trial.box.operators[:2]))  # without what NumPy refuses
@@ -64,7 +64,7 @@ def test_functions_change_as_in_complex_numbers(kernel: TangentKernel) -> None:
 
 
 @pytest.mark.compiles
-def test_what_complex_numbers_lack_changes_as_differences_do(kernel: TangentKernel) -> None:
+def test_what_complex_numbers_lack_changes_as_differences_do(kernel: StepDerivative) -> None:
     trial = trial_of(kernel)
     to = random_direction(trial, parts={"fields"})
     given, change = trial.columns[0].fields, to.fields[0]

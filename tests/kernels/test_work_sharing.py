@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import OtherRanks, Side, StepForcing
+from airshed.kernels.step.data import Side, StepForcing
 from airshed.kernels.step.trial import Trial, forcing, make_stepper, random_trial
 from airshed.program.weights import StageWeights, two_step_weights
 
@@ -87,7 +87,7 @@ class Silent:
 def test_threads_end_when_something_goes_wrong_while_they_wait(error: type[BaseException]) -> None:
     kernel, neighbour = toy_of_all_kinds(), Silent(error)
     trial = random_trial(kernel, (16, 12), EULER)
-    with closing(make_stepper(kernel, trial, 3, others=OtherRanks(neighbour))) as stepper:
+    with closing(make_stepper(kernel, trial, 3, neighbours=neighbour)) as stepper:
         with pytest.raises(error):
             advanced(stepper, trial, [WEIGHTS[:1]])
         assert neighbour.asked == 3

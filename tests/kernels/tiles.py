@@ -19,7 +19,7 @@ from airshed.kernels.boundary import FaceCells
 from airshed.kernels.column.reference import Column
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import REACH, SIDES, OtherRanks, Side
+from airshed.kernels.step.data import REACH, SIDES, Side
 from airshed.kernels.step.trial import Trial, forcing, make_stepper
 from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.domain import total
@@ -187,9 +187,7 @@ class Tiles:
             layout = Layout(*tile.window.shape, kernel.shape.width, kernel.dtype)
             made.beyond.append(Beyond(cut, tile, layout, middle))
             part = part_of(trial, tile.window)
-            made.steppers.append(
-                make_stepper(kernel, part, threads, others=OtherRanks(made.beyond[-1], made.keep_sums))
-            )
+            made.steppers.append(make_stepper(kernel, part, threads, neighbours=made.beyond[-1], total=made.keep_sums))
         return made
 
     def keep_sums(self, values: np.ndarray) -> np.ndarray:

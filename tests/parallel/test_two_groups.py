@@ -244,7 +244,7 @@ def test_more_ranks_than_species_are_refused_before_anything_is_compiled(monkeyp
     def compiled(*_, **__):
         raise AssertionError("compiled")
 
-    monkeypatch.setattr("airshed.kernels.backends.cpu.backend.compile_mechanism", compiled)
+    monkeypatch.setattr("airshed.kernels.backends.cpu.backend.BACKEND.compile_mechanism", compiled)
     with pytest.raises(AssertionError, match="compiled"):  # the negative control: two species, two ranks
         AirModel(tracers(), groups=groups(2, 1))
     with pytest.raises(CaseError, match="3 ranks cannot share the transport of 2 species"):

@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 import airshed
-from airshed.kernels.backends.cpu import backend
+from airshed.kernels.backends.cpu.backend import BACKEND
 from airshed.models.air import landcover
 from airshed.models.air.case import case
 from airshed.models.air.emissions import builder
@@ -43,8 +43,8 @@ def remember(module, name, again=copy.deepcopy):
 
 remember(builder, "build_inventory")
 remember(case, "load_mechanism", as_it_is)
-remember(backend, "compile_mechanism", as_it_is)
-remember(backend, "compile_chemistry", as_it_is)
+remember(BACKEND, "compile_mechanism", as_it_is)
+remember(BACKEND, "compile_chemistry", as_it_is)
 remember(landcover, "_land_map", as_it_is)
 remember(era5_data, "open_era5", lambda dataset: dataset.copy())  # which does not close the files
 

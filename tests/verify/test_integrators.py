@@ -8,7 +8,7 @@ import airshed.models.air.forcing
 import airshed.models.air.model
 import airshed.models.air.programs.one_step
 from airshed.formula.tree import Binary, Number
-from airshed.kernels.backends.cpu import backend as cpu_backend
+from airshed.kernels.backends.cpu.backend import BACKEND
 from airshed.models.air.programs.cells import CellsRunner
 from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify import column, integrators
@@ -47,7 +47,7 @@ def sound_imex(monkeypatch, references):
 @pytest.mark.compiles
 def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
     """That of NO + O3 in the code of IMEX alone."""
-    compiled = cpu_backend.compile_mechanism
+    compiled = BACKEND.compile_mechanism
 
     def other(network, *rest, **options):
         changed = [
@@ -59,7 +59,7 @@ def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
         assert network.reactions == () or changed != list(network.reactions)
         return compiled(replace(network, reactions=tuple(changed)), *rest, **options)
 
-    monkeypatch.setattr(cpu_backend, "compile_mechanism", other)
+    monkeypatch.setattr(BACKEND, "compile_mechanism", other)
     monkeypatch.setattr(integrators, "TIMES", {"day": integrators.TIMES["day"]})
     assert len(missed(integrators.check_chemistry())) == 2
 

@@ -12,7 +12,7 @@ from airshed.kernels.backend import StepKernel
 from airshed.kernels.boundary import FaceCells, PackedBoundary, WaitedFor, empty_sides
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout, Padding
-from airshed.kernels.step.data import NO_OTHERS, OtherRanks, Swap
+from airshed.kernels.step.data import Neighbours, Swap
 from airshed.models.air.model import AirModel
 from airshed.parallel.domain import Subdomain
 from airshed.parallel.halo import edge_swap
@@ -90,11 +90,11 @@ class Area:
         part = field[..., window.south : window.north + north, window.west : window.east + east]
         return self.layout.pack(part, padding=padding)
 
-    def others(self, kernel: StepKernel) -> OtherRanks:
-        """Return what a stepper of this area has of other ranks."""
-        if self.swap is None:
-            return NO_OTHERS
-        return OtherRanks(WaitedFor(self.layout, (len(kernel.network.species), kernel.shape.levels), self.swap))
+    def neighbours(self, kernel: StepKernel) -> Neighbours | None:
+        """Return what a stepper of this area exchanges with other ranks."""
+        if self.swap is None or not kernel.shape.horizontal:
+            return None
+        return WaitedFor(self.layout, (len(kernel.network.species), kernel.shape.levels), self.swap)
 
     def total(self, by_column: npt.NDArray[Any]) -> Array:
         """Return the sums over [lat][block] of all ranks, the same bits for any number of them."""

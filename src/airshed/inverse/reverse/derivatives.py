@@ -26,7 +26,7 @@ from airshed.inverse.reverse.runners import (
 )
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.operators import Member, Operator, members
-from airshed.kernels.step.data import NO_OTHERS, State, StateAndChanges, StepConstants
+from airshed.kernels.step.data import State, StateAndChanges, StepConstants
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
@@ -95,9 +95,9 @@ class Derivatives:
         zero = x if recomputation is None else np.zeros_like(x)  # not read by a formula with a history
         formulas = {}
         for key, kernel in self.kernels.items():
-            reverser = kernel.reversed(frozen=options.frozen).reverser(
-                area.layout, self.constants, threads=options.threads, read=options.read, reactions=options.reactions,
-                swap=area.swap if kernel.shape.horizontal else None,
+            reverser = kernel.reverser(
+                area.layout, self.constants, frozen=options.frozen, threads=options.threads, read=options.read,
+                reactions=options.reactions, swap=area.swap if kernel.shape.horizontal else None,
             )  # fmt: skip
             reverser.x = x
             formulas[key] = FormulaAdjoint(reverser, zero)
@@ -125,7 +125,7 @@ class Derivatives:
         states = StateAndChanges.zeros(area.layout, len(self.network.species), self._levels)
         runners: dict[str, FormulaTangent | CellsTangent] = {}
         for key, kernel in self.kernels.items():
-            stepper = kernel.tangent().stepper(
+            stepper = kernel.tangent_stepper(
                 area.layout, self.constants, threads=threads, states=states,
                 swap=area.swap if kernel.shape.horizontal else None,
             )  # fmt: skip
@@ -150,8 +150,8 @@ class Derivatives:
         """Yield a stepper of each kernel, with its key; all advance the same state."""
         state: State | None = None
         for key, kernel in kernels.items():
-            others = self.area.others(kernel) if kernel.shape.horizontal else NO_OTHERS
-            stepper = kernel.stepper(self.area.layout, constants, threads=threads, others=others, state=state)
+            neighbours = self.area.neighbours(kernel)
+            stepper = kernel.stepper(self.area.layout, constants, threads=threads, neighbours=neighbours, state=state)
             state = stepper.state
             yield key, stepper
 

@@ -263,20 +263,3 @@ class Swap(Protocol):
     def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
         """Send arrays to the neighbours on some open sides; fill others, of the same shapes, with what these send."""
         ...
-
-
-@dataclass(frozen=True)
-class OtherRanks:
-    """What a stepper has of other ranks.
-
-    neighbours  what lies beyond the sides where the area goes on; None where it ends on all of them
-    total       sums over the first axis of the sums of blocks, of all ranks, the same bits in any order; None for the
-                sums of this rank
-    """
-
-    neighbours: Neighbours | None = None
-    total: Callable[[Array], Array] | None = None
-
-
-NO_OTHERS: Final = OtherRanks()
-"""A rank by itself."""

@@ -13,7 +13,7 @@ from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.column.reference import Column, Reading, air_of_cells, operator_rates
 from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.operators import Kind, Member, Operator, members
-from airshed.kernels.step.data import NO_OTHERS, ColumnForcing, OtherRanks, State, StepConstants, TransportForcing
+from airshed.kernels.step.data import ColumnForcing, State, StepConstants, TransportForcing
 from airshed.kernels.step.reference import Box, Fields, Stepped, step
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
 from airshed.program.weights import StageWeights
@@ -237,10 +237,8 @@ def reference_step(trial: Trial) -> Stepped:
     return step(box, trial.fields, trial.weights, air_fluxes, column, explicit)
 
 
-def make_stepper(
-    kernel: StepKernel, trial: Trial, threads: int = 1, *, others: OtherRanks = NO_OTHERS, batch: int = 1
-) -> Stepper:
-    """Return a stepper of the compiled kernel that holds the state of a trial; the rest as in :class:`Stepper`."""
+def make_stepper(kernel: StepKernel, trial: Trial, threads: int = 1, **options: Any) -> Stepper:
+    """Return a stepper of the compiled kernel that holds the state of a trial; options as of :class:`Stepper`."""
     box = trial.box
     _, rows, columns = trial.fields.air.shape
     layout = kernel.layout(rows, columns)
@@ -248,7 +246,7 @@ def make_stepper(
         box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
         box.sweeps, box.oxygen, box.nitrogen,
     )  # fmt: skip
-    stepper = Stepper(kernel, layout, constants, threads=threads, others=others, batch=batch)
+    stepper = Stepper(kernel, layout, constants, threads=threads, **options)
     for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
         packed[...] = layout.pack(getattr(trial.fields, field.name))
     return stepper

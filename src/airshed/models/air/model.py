@@ -17,7 +17,6 @@ from airshed.grid.box import Box
 from airshed.kernels.backend import StepKernel, backend
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import PackedView
-from airshed.kernels.step.data import OtherRanks
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.assembly import Parts, assemble, initial_state
 from airshed.models.air.budget import FAMILIES, Baseline, Budget
@@ -94,7 +93,7 @@ class AirModel:
         self.constants = step_constants(self.parts, self.sources.species)
         self.stepper = self.kernel.stepper(
             self.layout, self.constants, threads=threads, batch=batch,
-            others=OtherRanks(halo, self.parts.total(self.kernel)),
+            neighbours=halo, total=self.parts.total(self.kernel),
         )  # fmt: skip
         self.budget = Budget(len(self.network.species), len(self.families), self.parts.processes.terms)
         light = PackedLight(

@@ -167,7 +167,7 @@ class GaussSeidelCells:
 
     def reverser(self) -> Reverser:
         """Return the adjoint of the step, compiled on first use."""
-        return self.kernel.reversed().reverser(self.layout, self._constants)
+        return self.kernel.reverser(self.layout, self._constants)
 
     def close(self) -> None:
         """End the threads."""

@@ -2,11 +2,8 @@
 
 from typing import Final
 
-from airshed.kernels.backends.cpu.cells import CellKernel, compile_chemistry
-from airshed.kernels.backends.cpu.kernel import WIDTH, StepKernel, compile_mechanism
-from airshed.kernels.operators import ADVECTION, Operator
-from airshed.kernels.step.data import Directions
-from airshed.mechanism.network import ReactionNetwork
+from airshed.kernels.backends.cpu.cells import compile_chemistry
+from airshed.kernels.backends.cpu.kernel import WIDTH, compile_mechanism
 
 
 class CpuBackend:
@@ -18,21 +15,9 @@ class CpuBackend:
 
     width = WIDTH
     devices: tuple[str, ...] = ()
-
-    def compile_mechanism(
-        self, network: ReactionNetwork, levels: int, precision: str = "double", *, families: tuple[str, ...] = (),
-        directions: Directions = "all", operators: tuple[Operator, ...] = (ADVECTION,),
-    ) -> StepKernel:  # fmt: skip
-        """Return the compiled code of a mechanism, see :func:`.kernel.compile_mechanism`."""
-        return compile_mechanism(
-            network, levels, precision, families=families, directions=directions, operators=operators
-        )
-
-    def compile_chemistry(
-        self, network: ReactionNetwork, precision: str = "double", *, width: int | None = None
-    ) -> CellKernel:
-        """Return the chemistry of a mechanism, see :func:`.cells.compile_chemistry`."""
-        return compile_chemistry(network, precision, width=width)
+    compile_mechanism = staticmethod(compile_mechanism)
+    compile_chemistry = staticmethod(compile_chemistry)
 
 
 BACKEND: Final = CpuBackend()
+"""The CPU backend: C++ that is generated, compiled, and called on threads; ``backend`` is its interface."""

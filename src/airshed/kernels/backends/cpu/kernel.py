@@ -21,16 +21,7 @@ from airshed.kernels.host import AnyArray, address, vector_doubles
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import ADVECTION, Operator, acting, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.step.data import (
-    NO_OTHERS,
-    Directions,
-    OtherRanks,
-    Pair,
-    State,
-    StateAndChanges,
-    StepConstants,
-    Swap,
-)
+from airshed.kernels.step.data import Directions, Pair, StepConstants
 from airshed.kernels.step.emit import Source, emit, emit_reverse
 from airshed.mechanism.network import ReactionNetwork
 
@@ -47,17 +38,6 @@ LARGEST_GROUP: Final = 3
 WIDTH: Final = vector_doubles()
 """Columns in a pack: a register of doubles, half of one of floats; twice and half as many measured slower."""
 
-
-@dataclass(frozen=True)
-class Tuning:
-    """What the code is written for: columns in a pack, and species solved together."""
-
-    width: int = WIDTH
-    largest_group: int = LARGEST_GROUP
-
-
-TUNED: Final = Tuning()
-"""As it measured fastest."""
 
 Units = dict[str, tuple[int, tuple[str, ...]]]
 """Name of a translation unit -> its number and its compiler options."""
@@ -117,33 +97,6 @@ class ExactSums:
         return self.value(self.parts(values, greatest), greatest)
 
 
-class Sunlight:
-    """Fills secant of the zenith angle and light factor [time][lat][block][2][W] of fixed arrays.
-
-    Its formulas are in ``control.hpp`` and ``air/light.py``.
-
-    places  [lat][block][3][W] unit vectors to the zenith of each column
-    limits  smallest cosine of the zenith angle, light under an overcast sky over it, smallest cosine for that
-    """
-
-    def __init__(self, function: Any, places: AnyArray, limits: Array, suns: AnyArray) -> None:
-        self._function = keeping_lock(function)
-        self._held, self._blocks = (places, limits, suns), places.shape[0] * places.shape[1]
-        self._places, self._limits, self._suns = (address(each) for each in self._held)
-
-    def __call__(self, directions: Array, cloud: Pair | None, weights: Array) -> None:
-        """Fill them for each direction to the sun (time, 3).
-
-        cloud    packed cover at both ends of an interval, None for a clear sky
-        weights  of the second end at each time
-        """
-        ends = [None, None] if cloud is None else [address(each) for each in cloud]
-        self._function(
-            self._places, address(directions), *ends, address(weights), len(weights), self._limits, self._blocks,
-            self._suns,
-        )  # fmt: skip
-
-
 @dataclass(frozen=True)
 class StepKernel(CompiledKernel[MechanismShape, Source]):
     """A mechanism's step over columns as compiled code.
@@ -168,34 +121,58 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
         """Return the memory layout of a grid of rows x columns."""
         return Layout(rows, columns, self.shape.width, self.dtype)
 
-    def stepper(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, others: OtherRanks = NO_OTHERS,
-        state: State | None = None, batch: int = 1,
-    ) -> "Stepper":  # fmt: skip
-        """Return a stepper for a state of this layout.
-
-        others  halo and sums of other ranks
-        state   that of another stepper, to be advanced by both in turn; None for a new one
-        batch   the greatest number of steps of one call
-        """
+    def stepper(self, layout: Layout, constants: StepConstants, **options: Any) -> "Stepper":
+        """Return a stepper for a state of this layout; options: keywords of :class:`.stepper.Stepper`."""
         from airshed.kernels.backends.cpu.stepper import Stepper
 
-        return Stepper(self, layout, constants, threads=threads, others=others, state=state, batch=batch)
+        return Stepper(self, layout, constants, **options)
 
-    def reversed(self, *, frozen: bool = False) -> "ReverseKernel":
-        """Return the adjoint of the step, compiled on first use.
+    def reverser(
+        self, layout: Layout, constants: StepConstants, *, frozen: bool = False, **options: Any
+    ) -> "Reverser":  # fmt: skip
+        """Return the adjoint of steps of this layout, compiled on first use.
 
-        frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
+        frozen   whether limiters of the transport stay as they were, rather than change with the mixing ratios
+        options  keywords of :class:`.reverser.Reverser`
         """
-        return compile_reverse(self, frozen=frozen)
+        from airshed.kernels.backends.cpu.reverser import Reverser
 
-    def tangent(self) -> "TangentKernel":
-        """Return the step on values that carry a change, compiled on first use."""
-        return compile_tangent(self)
+        return Reverser(compile_reverse(self, frozen=frozen), layout, constants, **options)
 
-    def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Sunlight:
-        """Return the function that fills the sun over columns."""
-        return Sunlight(self.functions.airshed_sunlight, places, limits, suns)
+    def tangent_stepper(self, layout: Layout, constants: StepConstants, **options: Any) -> "TangentStepper":
+        """Return the step on values that carry a change, compiled on first use; options: those of its class."""
+        from airshed.kernels.backends.cpu.tangent import TangentStepper
+
+        return TangentStepper(compile_tangent(self), layout, constants, **options)
+
+    def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Callable[[Array, Pair | None, Array], None]:
+        """Return a function that fills the secant of the zenith angle and the light factor, [time][lat][block][2][W].
+
+        places  [lat][block][3][W] unit vectors to the zenith of each column
+        limits  smallest cosine of the zenith angle, light under an overcast sky over it, smallest cosine for that
+        suns    the array to be filled
+
+        The function takes the directions to the sun (time, 3), the packed cloud cover at both ends of an interval,
+        None for a clear sky, and the weights of the second end at each time. Its formulas are in ``control.hpp`` and
+        ``air/light.py``.
+        """
+        function, blocks = keeping_lock(self.functions.airshed_sunlight), places.shape[0] * places.shape[1]
+
+        def fill(directions: Array, cloud: Pair | None, weights: Array) -> None:
+            ends = [None, None] if cloud is None else [address(each) for each in cloud]
+            function(
+                address(places), address(directions), *ends, address(weights), len(weights), address(limits), blocks,
+                address(suns),
+            )  # fmt: skip
+
+        return fill
+
+
+@dataclass(frozen=True)
+class StepDerivative(CompiledKernel[MechanismShape, Source]):
+    """The adjoint or the tangent of a mechanism's step as compiled code; forward is the kernel of that step."""
+
+    forward: StepKernel
 
 
 def compile_mechanism(
@@ -206,7 +183,8 @@ def compile_mechanism(
     families: tuple[str, ...] = (),
     directions: Directions = "all",
     operators: tuple[Operator, ...] = (ADVECTION,),
-    tuning: Tuning = TUNED,
+    width: int = WIDTH,
+    largest_group: int = LARGEST_GROUP,
 ) -> StepKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
@@ -216,7 +194,7 @@ def compile_mechanism(
     directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
     operators   what acts on species besides reactions, by default the wind alone; those that act in other directions
                 than transport are left out
-    tuning      what the code is written for: it changes speed
+    width       columns in a pack;  largest_group  species solved together: they change speed
     Raises KernelError when there is no compiler or it refuses the code, or for operators that no code can be made of.
     """
     seconds: dict[str, float] = {}
@@ -225,8 +203,8 @@ def compile_mechanism(
     horizontal, vertical = directions != "vertical", directions != "horizontal"
     act = acting(operators, horizontal=horizontal, vertical=vertical)
     terms = own_terms(operators)
-    shape = MechanismShape(tuning.width, precision, levels, families, horizontal, vertical, act, terms)
-    order = timed(seconds, "schedule", lambda: schedule(network, tuning.largest_group))
+    shape = MechanismShape(width, precision, levels, families, horizontal, vertical, act, terms)
+    order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
     source = timed(seconds, "emit", lambda: emit(network, order, shape))
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
     units = units_of(source, UNITS)
@@ -248,65 +226,21 @@ of a block are computed once, and need not be :data:`airshed.kernels.backends.cp
 """
 
 
-@dataclass(frozen=True)
-class ReverseKernel(CompiledKernel[MechanismShape, Source]):
-    """The adjoint of a mechanism's step as compiled code."""
-
-    def reverser(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
-        reactions: bool = True, swap: Swap | None = None,
-    ) -> "Reverser":  # fmt: skip
-        """Return the adjoint of steps of this layout.
-
-        read       whether adjoints of the inputs of operators are requested
-        reactions  whether adjoints of factors on the rates of reactions are; they stay zero otherwise
-        swap       exchange of halos; None where the tile has no neighbour
-        """
-        from airshed.kernels.backends.cpu.reverser import Reverser
-
-        return Reverser(self, layout, constants, threads=threads, read=read, reactions=reactions, swap=swap)
-
-
-def compile_reverse(forward: StepKernel, *, frozen: bool = False) -> ReverseKernel:
+def compile_reverse(forward: StepKernel, *, frozen: bool = False) -> StepDerivative:
     """Return the adjoint of the step of a kernel.
 
     Raises KernelError when there is no compiler or it refuses the code.
     """
     seconds: dict[str, float] = {}
     network, shape = forward.network, forward.shape
-    make: Callable[[], Source] = lambda: emit_reverse(  # noqa: E731
-        network, forward.schedule, shape, forward.source, frozen=frozen
-    )
-    source = timed(seconds, "emit", make)
+    order, text = forward.schedule, forward.source
+    source = timed(seconds, "emit", lambda: emit_reverse(network, order, shape, text, frozen=frozen))
     name = f"{network.name}-{shape.levels}-{shape.precision}-reverse"
-    units = [
-        Unit(each, f"#define UNIT {number}\n{source.text}", flags) for each, (number, flags) in ADJOINT_UNITS.items()
-    ]
-    library, functions = compile_and_load(units, seconds, name=name, extra_flags=ALIKE)
-    return ReverseKernel(network, shape, source, library, functions, seconds)
+    library, functions = compile_and_load(units_of(source, ADJOINT_UNITS), seconds, name=name, extra_flags=ALIKE)
+    return StepDerivative(network, shape, source, library, functions, seconds, forward)
 
 
-@dataclass(frozen=True)
-class TangentKernel(CompiledKernel[MechanismShape, Source]):
-    """The tangent of a mechanism's step as compiled code; forward is the kernel of that step."""
-
-    forward: StepKernel
-
-    def stepper(
-        self, layout: Layout, constants: StepConstants, *, threads: int = 1, states: StateAndChanges | None = None,
-        swap: Swap | None = None,
-    ) -> "TangentStepper":  # fmt: skip
-        """Return the tangent-linear model of steps of this layout.
-
-        states  those of another one, to be advanced by both in turn; None for new ones
-        swap    exchange of halos; None where the tile has no neighbour
-        """
-        from airshed.kernels.backends.cpu.tangent import TangentStepper
-
-        return TangentStepper(self, layout, constants, threads=threads, states=states, swap=swap)
-
-
-def compile_tangent(forward: StepKernel) -> TangentKernel:
+def compile_tangent(forward: StepKernel) -> StepDerivative:
     """Return the tangent of the step of a kernel.
 
     Raises KernelError when there is no compiler or it refuses the code.
@@ -318,4 +252,4 @@ def compile_tangent(forward: StepKernel) -> TangentKernel:
     name = f"{network.name}-{shape.levels}-{shape.precision}-tangent"
     alike = () if network.reactions else ALIKE
     library, functions = compile_and_load(units_of(source, UNITS), seconds, name=name, extra_flags=alike)
-    return TangentKernel(network, shape, source, library, functions, seconds, forward)
+    return StepDerivative(network, shape, source, library, functions, seconds, forward)

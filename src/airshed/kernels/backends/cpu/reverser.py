@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.kernel import ReverseKernel
+from airshed.kernels.backends.cpu.kernel import StepDerivative
 from airshed.kernels.boundary import PackedBoundary, empty_edges, empty_sides, fetch, sides_of
 from airshed.kernels.column.operator_code import adjoint_members
 from airshed.kernels.host import AnyArray, address, aligned_empty, aligned_zeros
@@ -167,17 +167,20 @@ _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
 class Reverser:
     """Reverses steps, from the last one to the first.
 
+    swap            exchange of halos; None where the tile has no neighbour
+
     x               adjoint of the mixing ratios of the current level, to which costs add their derivatives: that of n+1
                     before :meth:`reverse`, then that of n without its transport, which the next call or :meth:`finish`
                     adds
     older           contribution of the last reversed step to the adjoint of level n-1;  older_tendency  to its tendency
     top             adjoint of mixing ratios above the area, [lat][block][species]
-    reactions       of a factor on each reaction's rate, [lat][block][reaction]; these add up over steps
+    reactions       of a factor on each reaction's rate, [lat][block][reaction], zero if not requested; these add up
+                    over steps
     read            adjoints of the inputs of operators; None if not requested
     """
 
     def __init__(
-        self, kernel: ReverseKernel, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
+        self, kernel: StepDerivative, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
         reactions: bool = True, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps

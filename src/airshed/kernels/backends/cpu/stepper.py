@@ -1,6 +1,6 @@
 """Prepares batches of steps and lets the threads compute them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
@@ -15,9 +15,8 @@ from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import (
     HORIZONTAL_TERMS,
-    NO_OTHERS,
     ColumnForcing,
-    OtherRanks,
+    Neighbours,
     Side,
     State,
     StepConstants,
@@ -33,19 +32,22 @@ Array = npt.NDArray[np.float64]
 class Stepper:
     """Advances a :class:`State` by the compiled code of a mechanism.
 
-    batch     the greatest number of steps of one :meth:`advance`
-    observer  callback before each step, with its forcing and the state at its start; None for none
-    pool      the other threads, None for one thread; other jobs may be submitted to it
-
-    The parameters are those of :meth:`airshed.kernels.backend.StepKernel.stepper`.
+    neighbours  what lies beyond the sides where the area goes on; None where it ends on all of them
+    total       sums over the first axis of the sums of blocks, of all ranks, the same bits in any order; None for the
+                sums of this rank
+    state       that of another stepper, to be advanced by both in turn; None for a new one
+    batch       the greatest number of steps of one :meth:`advance`
+    observer    callback before each step, with its forcing and the state at its start; None for none
+    pool        the other threads, None for one thread; other jobs may be submitted to it
     """
 
     def __init__(
         self, kernel: StepKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
-        others: OtherRanks = NO_OTHERS, state: State | None = None, batch: int = 1,
+        neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None,
+        state: State | None = None, batch: int = 1,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self.sweeps, self.batch = kernel, layout, constants.sweeps, batch
-        self.neighbours, self._total = others.neighbours, others.total or kernel.sums.total
+        self.neighbours, self._total = neighbours, total or kernel.sums.total
         species, levels = len(kernel.network.species), kernel.shape.levels
         self.state = state or State.zeros(layout, species, levels)
         self._terms = (

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.kernel import TangentKernel
+from airshed.kernels.backends.cpu.kernel import StepDerivative
 from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary, empty_edges, fetch, sides_of
 from airshed.kernels.host import AnyArray, address, aligned_zeros
@@ -149,13 +149,13 @@ class TangentTable(ArgumentTable):
 class TangentStepper:
     """Advances a state and its changes: the step, and its tangent-linear model, at once.
 
+    states          those of another one, to be advanced by both in turn; None for new ones
+    swap            exchange of halos; None where the tile has no neighbour
     state, changes  of its mixing ratios and tendencies, to be set before a step; both are in `states`
-
-    The parameters are those of :meth:`airshed.kernels.backends.cpu.kernel.TangentKernel.stepper`.
     """
 
     def __init__(
-        self, kernel: TangentKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        self, kernel: StepDerivative, layout: Layout, constants: StepConstants, *, threads: int = 1,
         states: StateAndChanges | None = None, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps

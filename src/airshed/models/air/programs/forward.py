@@ -12,7 +12,7 @@ from airshed.core.report import Table
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper, backend
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import Directions, OtherRanks, State
+from airshed.kernels.step.data import Directions, State
 from airshed.models.air.programs.cell_chemistry import CellCounts
 from airshed.models.air.programs.cells import CellsRunner
 from airshed.models.air.programs.context import (
@@ -260,5 +260,5 @@ def _column_stepper(context: AirContext, threads: int) -> Stepper:
     )  # fmt: skip
     return kernel.stepper(
         stepper.layout, step_constants(parts, context.sources.species), threads=threads, state=stepper.state,
-        others=OtherRanks(total=parts.total(kernel)),
+        total=parts.total(kernel),
     )  # fmt: skip
