@@ -23,8 +23,8 @@ import numpy as np
 
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.abi import PARTS
-from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.backends.cpu.kernel import StepKernel
+from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.host import processor, usable_cores
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation

@@ -87,7 +87,7 @@ def _libraries_of(name: str) -> set[str]:
 
 def _digest() -> str:
     """Return a digest of all that the libraries follow from: sources, the catalogue, the compiler, the processor."""
-    from airshed.kernels.backends.cpu.toolchain import find_toolchain
+    from airshed.kernels.toolchain import find_toolchain
 
     found = hashlib.sha256(repr(find_toolchain()).encode())
     for path in _inputs():

@@ -10,7 +10,7 @@ import pytest
 from tests import builds
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.toolchain import build
+from airshed.kernels.toolchain import build
 
 SOURCE = 'extern "C" int answer() { return 42; }'
 

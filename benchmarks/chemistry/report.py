@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.core.report import Cell, Report, Table
-from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.host import processor, usable_cores
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
 from benchmarks.chemistry.airshed_cells import AirshedCells

@@ -45,7 +45,7 @@ def test_whatever_is_not_well_comes_with_advice(tmp_path: Path, monkeypatch: pyt
 def test_a_missing_compiler_is_missing_and_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AIRSHED_CXX", raising=False)
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("airshed.kernels.backends.cpu.toolchain.has_zig", lambda: False)
+    monkeypatch.setattr("airshed.kernels.toolchain.has_zig", lambda: False)
     check = named("C++ compiler")
     assert check.status == "missing"
     assert "apt install g++" in check.advice

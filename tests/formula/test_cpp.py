@@ -24,8 +24,8 @@ from airshed.formula.tree import (
     ordered,
     substitute,
 )
-from airshed.kernels.backends.cpu.toolchain import build, load
 from airshed.kernels.cpp import header
+from airshed.kernels.toolchain import build, load
 
 from .trees import NAMES, moderate_trees, points
 

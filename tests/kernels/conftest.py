@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airshed.kernels import arrays
-from airshed.kernels.backends.cpu import toolchain as host
+from airshed.kernels import toolchain as host
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
 from airshed.mechanism import ReactionNetwork, load_mechanism
 

@@ -10,7 +10,7 @@ import pytest
 
 from airshed.kernels import arrays
 from airshed.kernels import one_pass as module
-from airshed.kernels.backends.cpu import toolchain as compiled_host
+from airshed.kernels import toolchain as compiled_host
 from airshed.kernels.host import processor
 
 from .numpy_work import Array, at_faces, formula, integrals, some_columns

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from airshed.kernels.backends.cpu.kernel import WIDTH, StepKernel, compile_mechanism
-from airshed.kernels.backends.cpu.toolchain import build, declared, load
 from airshed.kernels.step.reference import Stepped
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, make_stepper, random_trial
+from airshed.kernels.toolchain import build, declared, load
 from airshed.kernels.transport.reference import AirFluxes
 from airshed.mechanism import ReactionNetwork
 from airshed.parallel.decomposition import Decomposition

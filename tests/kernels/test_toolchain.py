@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu import cache, toolchain
-from airshed.kernels.backends.cpu.toolchain import Unit, build, find_toolchain, flags_for, load
+from airshed.kernels import cache, toolchain
 from airshed.kernels.host import parse_cpuinfo
+from airshed.kernels.toolchain import Unit, build, find_toolchain, flags_for, load
 
 ONE = 'extern "C" int one() { return 1; }\n'
 AVX512 = "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: sse2 avx2 avx512f\n\nprocessor\t: 1\nmodel name\t: Other\n"
@@ -85,7 +85,7 @@ def test_of_processes_that_build_at_once_one_compiles_and_all_get_a_whole_librar
     slow.write_text(f'#!/bin/sh\n[ "$1" = --version ] || {{ echo "$@" >> {called}; sleep 0.5; }}\nexec g++ "$@"\n')
     slow.chmod(0o755)
     monkeypatch.setenv("AIRSHED_CXX", str(slow))
-    program = "from airshed.kernels.backends.cpu.toolchain import build, load\n"
+    program = "from airshed.kernels.toolchain import build, load\n"
     program += f"print(load(build({ONE!r}, name='one')).one())"
     with ThreadPoolExecutor(3) as pool:
         runs = list(pool.map(lambda _: subprocess.run([sys.executable, "-c", program], capture_output=True), range(3)))

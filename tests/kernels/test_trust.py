@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu import cache
-from airshed.kernels.backends.cpu import cache as trust
-from airshed.kernels.backends.cpu.cache import intact, store
+from airshed.kernels import cache
+from airshed.kernels import cache as trust
+from airshed.kernels.cache import intact, store
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="gives files to other users")

@@ -87,7 +87,7 @@ def test_single_precision_is_close_to_the_twin(compiled: Compiled, name: str, we
 
 
 def compare_widths(compiled: Compiled, precision: str, width: int, group: int) -> None:
-    kernel = compiled("toy", 2, precision, width=width, largest_group=group)
+    kernel = compiled("toy", 2, precision, tuning=(width, group))
     for columns in (3, 17, 21):
         trial = random_trial(kernel, (3, columns), WEIGHTS["equal steps"], seed=columns, sweeps=2)
         assert compare(kernel, trial) < (DOUBLE if precision == "double" else SINGLE)

@@ -22,10 +22,10 @@ from airshed.core.errors import AirshedError, KernelError
 from airshed.core.files import resource
 from airshed.core.version import __version__
 from airshed.io.libraries import NETCDF4, PNETCDF
-from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.backends.cpu.cache import cache_folder, check_trusted, write_problem
-from airshed.kernels.backends.cpu.toolchain import ADVICE, build, find_toolchain, has_zig, load
+from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cache import cache_folder, check_trusted, write_problem
 from airshed.kernels.host import processor, usable_cores
+from airshed.kernels.toolchain import ADVICE, build, find_toolchain, has_zig, load
 from airshed.parallel.environment import ASKED_FOR
 from airshed.parallel.mpiexec import PROGRAM, Mpiexec, find_mpiexec, version
 

@@ -14,14 +14,13 @@ import numpy.typing as npt
 from airshed.grid.weights import Weights
 from airshed.kernels.cpp import header
 from airshed.kernels.host import address
+from airshed.kernels.toolchain import host_functions
 
 Array = npt.NDArray[np.float64]
 
 
 @cache
 def _functions() -> ctypes.CDLL:
-    from airshed.kernels.backend import host_functions  # kernels have layouts, and these pack arrays
-
     return host_functions(header("arrays.hpp"), name="arrays")
 
 

@@ -17,12 +17,11 @@ from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, WIDTH, ExactSums,
 from airshed.kernels.backends.cpu.reverser import Reverser, SummedReads
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.backends.cpu.tangent import TangentStepper
-from airshed.kernels.backends.cpu.toolchain import host_functions
 
 __all__ = [
     "LARGEST_GROUP", "WIDTH", "Backend", "CellKernel", "CellReverser", "CellSolver", "CellTangent", "ExactSums",
     "Reverser", "StepKernel", "Stepper", "SummedReads", "TangentStepper", "backend", "compile_chemistry",
-    "compile_mechanism", "host_functions",
+    "compile_mechanism",
 ]  # fmt: skip
 
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.formula import cpp, trace
 from airshed.formula.dialect import SCALARS
-from airshed.kernels.backend import host_functions
 from airshed.kernels.cpp import render
 from airshed.kernels.host import address
+from airshed.kernels.toolchain import host_functions
 
 Array = npt.NDArray[np.float64]
 Formula = Callable[..., Any]

@@ -20,7 +20,6 @@ from airshed.formula.factoring import product, total
 from airshed.formula.tree import Binary, Expression, Number
 from airshed.kernels import abi
 from airshed.kernels.cells.emit import (
-    ChemistryShape,
     ChemistrySource,
     Statements,
     balanced,
@@ -61,7 +60,7 @@ def _kind(name: str) -> str:
     return "pack*" if name in ("x", "bar_y", "bar_k") else "const pack*"
 
 
-def emit_reverse(network: ReactionNetwork, shape: ChemistryShape, forward: ChemistrySource) -> ChemistrySource:
+def emit_reverse(network: ReactionNetwork, forward: ChemistrySource) -> ChemistrySource:
     """Return the translation unit of steps in reverse: the code of the solver, and its adjoint after it."""
     writer = ReverseWriter(network, forward.elimination)
     statements = {

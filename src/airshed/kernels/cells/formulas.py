@@ -25,9 +25,9 @@ from airshed.formula.steady import split
 from airshed.formula.trace import Traced
 from airshed.formula.tree import Call, Expression, Number, rewrite_all
 from airshed.kernels import abi
-from airshed.kernels.backend import host_functions
 from airshed.kernels.cpp import CELLS, Written, header, render
 from airshed.kernels.host import AnyArray, address, processor
+from airshed.kernels.toolchain import host_functions
 
 Precision = Literal["double", "single"]
 

@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
-from airshed.kernels.backends.cpu.toolchain import CompiledKernel, compile_and_load, timed
+from airshed.kernels.backends.cpu.compiled import CompiledKernel, compiled
 from airshed.kernels.cells.data import (
     AIR_INPUTS,
     MOST_STEPS,
@@ -81,30 +81,26 @@ def compile_chemistry(
     inspected  whether rate constants, dy/dt and the Jacobian can be called separately, for tests
     Raises KernelError when there is no compiler or it refuses the code.
     """
-    seconds: dict[str, float] = {}
     shape = ChemistryShape(width or WIDTHS[precision], precision, inspected)
-    source = timed(seconds, "emit", lambda: emit_chemistry(network, shape))
-    name = f"{network.name}-cells-{precision}"
-    library, functions = compile_and_load(source.text, seconds, name=name, extra_flags=FLAGS)
-    return CellKernel(network, shape, source, library, functions, seconds)
+    return compiled(
+        partial(CellKernel, network, shape), lambda: emit_chemistry(network, shape),
+        name=f"{network.name}-cells-{precision}", flags=FLAGS,
+    )  # fmt: skip
 
 
 def compile_tangent(forward: CellKernel) -> CellDerivative:
     """Return the tangent of the steps of a kernel; raises KernelError without a compiler, or for code it refuses."""
-    return _compiled(forward, "tangent", lambda: emit_tangent(forward.network, forward.source))
+    return _derivative(forward, "tangent", lambda: emit_tangent(forward.network, forward.source))
 
 
 def compile_reverse(forward: CellKernel) -> CellDerivative:
     """Return the adjoint of the steps of a kernel; raises KernelError without a compiler, or for code it refuses."""
-    return _compiled(forward, "reverse", lambda: emit_reverse(forward.network, forward.shape, forward.source))
+    return _derivative(forward, "reverse", lambda: emit_reverse(forward.network, forward.source))
 
 
-def _compiled(forward: CellKernel, what: str, make: Callable[[], ChemistrySource]) -> CellDerivative:
-    seconds: dict[str, float] = {}
-    source = timed(seconds, "emit", make)
+def _derivative(forward: CellKernel, what: str, emit: Callable[[], ChemistrySource]) -> CellDerivative:
     name = f"{forward.network.name}-cells-{forward.shape.precision}-{what}"
-    library, functions = compile_and_load(source.text, seconds, name=name, extra_flags=FLAGS)
-    return CellDerivative(forward.network, forward.shape, source, library, functions, seconds)
+    return compiled(partial(CellDerivative, forward.network, forward.shape), emit, name=name, flags=FLAGS)
 
 
 _PACKS_IN_PIECE = 64

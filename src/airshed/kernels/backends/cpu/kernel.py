@@ -7,28 +7,27 @@ of levels and one precision.
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.abi import TERMS
-from airshed.kernels.backends.cpu.toolchain import CompiledKernel, Unit, compile_and_load, keeping_lock, timed
+from airshed.kernels.backends.cpu.compiled import CompiledKernel, Units, compiled, timed
+from airshed.kernels.backends.cpu.reverser import Reverser
+from airshed.kernels.backends.cpu.stepper import Stepper
+from airshed.kernels.backends.cpu.tangent import TangentStepper
 from airshed.kernels.host import AnyArray, address, vector_doubles
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import ADVECTION, Operator, acting, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
 from airshed.kernels.step.data import Directions, Pair, StepConstants
 from airshed.kernels.step.emit import Source, emit, emit_reverse
+from airshed.kernels.toolchain import keeping_lock
 from airshed.mechanism.network import ReactionNetwork
-
-if TYPE_CHECKING:
-    from airshed.kernels.backends.cpu.reverser import Reverser
-    from airshed.kernels.backends.cpu.stepper import Stepper
-    from airshed.kernels.backends.cpu.tangent import TangentStepper
 
 Array = npt.NDArray[np.float64]
 
@@ -38,9 +37,6 @@ LARGEST_GROUP: Final = 3
 WIDTH: Final = vector_doubles()
 """Columns in a pack: a register of doubles, half of one of floats; twice and half as many measured slower."""
 
-
-Units = dict[str, tuple[int, tuple[str, ...]]]
-"""Name of a translation unit -> its number and its compiler options."""
 
 UNITS: Final[Units] = {"step": (1, ()), "sweeps": (2, ("-O2",))}
 """Translation units of a kernel, each the whole text under its number: two compilers take half the time of one.
@@ -55,11 +51,6 @@ ALIKE: Final = ("-ffp-contract=off",)
 Compilers contract products into sums depending on the number of species. Without contraction each operation is rounded
 as it is written; a single rounding is written as ``fused``.
 """
-
-
-def units_of(source: Source, units: Units) -> list[Unit]:
-    """Return the translation units of a text."""
-    return [Unit(unit, f"#define UNIT {number}\n{source.text}", flags) for unit, (number, flags) in units.items()]
 
 
 @dataclass(frozen=True)
@@ -121,28 +112,22 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
         """Return the memory layout of a grid of rows x columns."""
         return Layout(rows, columns, self.shape.width, self.dtype)
 
-    def stepper(self, layout: Layout, constants: StepConstants, **options: Any) -> "Stepper":
+    def stepper(self, layout: Layout, constants: StepConstants, **options: Any) -> Stepper:
         """Return a stepper for a state of this layout; options: keywords of :class:`.stepper.Stepper`."""
-        from airshed.kernels.backends.cpu.stepper import Stepper
-
         return Stepper(self, layout, constants, **options)
 
     def reverser(
         self, layout: Layout, constants: StepConstants, *, frozen: bool = False, **options: Any
-    ) -> "Reverser":  # fmt: skip
+    ) -> Reverser:  # fmt: skip
         """Return the adjoint of steps of this layout, compiled on first use.
 
         frozen   whether limiters of the transport stay as they were, rather than change with the mixing ratios
         options  keywords of :class:`.reverser.Reverser`
         """
-        from airshed.kernels.backends.cpu.reverser import Reverser
-
         return Reverser(compile_reverse(self, frozen=frozen), layout, constants, **options)
 
-    def tangent_stepper(self, layout: Layout, constants: StepConstants, **options: Any) -> "TangentStepper":
+    def tangent_stepper(self, layout: Layout, constants: StepConstants, **options: Any) -> TangentStepper:
         """Return the step on values that carry a change, compiled on first use; options: those of its class."""
-        from airshed.kernels.backends.cpu.tangent import TangentStepper
-
         return TangentStepper(compile_tangent(self), layout, constants, **options)
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Callable[[Array, Pair | None, Array], None]:
@@ -183,8 +168,7 @@ def compile_mechanism(
     families: tuple[str, ...] = (),
     directions: Directions = "all",
     operators: tuple[Operator, ...] = (ADVECTION,),
-    width: int = WIDTH,
-    largest_group: int = LARGEST_GROUP,
+    tuning: tuple[int, int] = (WIDTH, LARGEST_GROUP),
 ) -> StepKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
@@ -194,23 +178,24 @@ def compile_mechanism(
     directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
     operators   what acts on species besides reactions, by default the wind alone; those that act in other directions
                 than transport are left out
-    width       columns in a pack;  largest_group  species solved together: they change speed
+    tuning      columns in a pack, and species solved together: they change speed
     Raises KernelError when there is no compiler or it refuses the code, or for operators that no code can be made of.
     """
     seconds: dict[str, float] = {}
-    network = network.with_defaults()
+    network, (width, largest_group) = network.with_defaults(), tuning
     check(operators, len(network.species))
     horizontal, vertical = directions != "vertical", directions != "horizontal"
     act = acting(operators, horizontal=horizontal, vertical=vertical)
     terms = own_terms(operators)
     shape = MechanismShape(width, precision, levels, families, horizontal, vertical, act, terms)
-    order = timed(seconds, "schedule", lambda: schedule(network, largest_group))
-    source = timed(seconds, "emit", lambda: emit(network, order, shape))
+    with timed(seconds, "schedule"):
+        order = schedule(network, largest_group)
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
-    units = units_of(source, UNITS)
-    alike = () if network.reactions else ALIKE
-    library, functions = compile_and_load(units, seconds, name=name, extra_flags=alike)
-    return StepKernel(network, shape, source, library, functions, seconds, order, (*TERMS, *terms))
+    return compiled(
+        partial(StepKernel, network, shape, schedule=order, terms=(*TERMS, *terms)),
+        lambda: emit(network, order, shape), name=name, units=UNITS, flags=() if network.reactions else ALIKE,
+        seconds=seconds,
+    )  # fmt: skip
 
 
 ADJOINT_UNITS: Final[Units] = {
@@ -227,29 +212,21 @@ of a block are computed once, and need not be :data:`airshed.kernels.backends.cp
 
 
 def compile_reverse(forward: StepKernel, *, frozen: bool = False) -> StepDerivative:
-    """Return the adjoint of the step of a kernel.
-
-    Raises KernelError when there is no compiler or it refuses the code.
-    """
-    seconds: dict[str, float] = {}
-    network, shape = forward.network, forward.shape
-    order, text = forward.schedule, forward.source
-    source = timed(seconds, "emit", lambda: emit_reverse(network, order, shape, text, frozen=frozen))
-    name = f"{network.name}-{shape.levels}-{shape.precision}-reverse"
-    library, functions = compile_and_load(units_of(source, ADJOINT_UNITS), seconds, name=name, extra_flags=ALIKE)
-    return StepDerivative(network, shape, source, library, functions, seconds, forward)
+    """Return the adjoint of the step of a kernel; raises KernelError without a compiler, or for code it refuses."""
+    network, shape, order, text = forward.network, forward.shape, forward.schedule, forward.source
+    return compiled(
+        partial(StepDerivative, network, shape, forward=forward),
+        lambda: emit_reverse(network, order, shape, text, frozen=frozen),
+        name=f"{network.name}-{shape.levels}-{shape.precision}-reverse", units=ADJOINT_UNITS, flags=ALIKE,
+    )  # fmt: skip
 
 
 def compile_tangent(forward: StepKernel) -> StepDerivative:
-    """Return the tangent of the step of a kernel.
-
-    Raises KernelError when there is no compiler or it refuses the code.
-    """
-    seconds: dict[str, float] = {}
-    network = forward.network
+    """Return the tangent of the step of a kernel; raises KernelError without a compiler, or for code it refuses."""
+    network, order = forward.network, forward.schedule
     shape = replace(forward.shape, families=())  # atoms are counted by the step itself
-    source = timed(seconds, "emit", lambda: emit(network, forward.schedule, shape, tangent=True))
-    name = f"{network.name}-{shape.levels}-{shape.precision}-tangent"
-    alike = () if network.reactions else ALIKE
-    library, functions = compile_and_load(units_of(source, UNITS), seconds, name=name, extra_flags=alike)
-    return StepDerivative(network, shape, source, library, functions, seconds, forward)
+    return compiled(
+        partial(StepDerivative, network, shape, forward=forward), lambda: emit(network, order, shape, tangent=True),
+        name=f"{network.name}-{shape.levels}-{shape.precision}-tangent", units=UNITS,
+        flags=() if network.reactions else ALIKE,
+    )  # fmt: skip

@@ -4,14 +4,13 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.kernel import StepDerivative
 from airshed.kernels.boundary import PackedBoundary, empty_edges, empty_sides, fetch, sides_of
 from airshed.kernels.column.operator_code import adjoint_members
 from airshed.kernels.host import AnyArray, address, aligned_empty, aligned_zeros
@@ -30,6 +29,9 @@ from airshed.kernels.step.data import (
     Swap,
     TransportForcing,
 )
+
+if TYPE_CHECKING:
+    from airshed.kernels.backends.cpu.kernel import StepDerivative
 
 _ALONG: Final[Mapping[str, tuple[Side, ...]]] = {"flux_x": ("west", "east"), "flux_y": ("south", "north")}
 _OF_FACES: Final = {"west faces": "flux_x", "south faces": "flux_y"}
@@ -180,8 +182,8 @@ class Reverser:
     """
 
     def __init__(
-        self, kernel: StepDerivative, layout: Layout, constants: StepConstants, *, threads: int = 1, read: bool = False,
-        reactions: bool = True, swap: Swap | None = None,
+        self, kernel: "StepDerivative", layout: Layout, constants: StepConstants, *, threads: int = 1,
+        read: bool = False, reactions: bool = True, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None

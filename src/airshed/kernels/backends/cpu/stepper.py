@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.kernel import StepKernel
 from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
@@ -25,6 +25,9 @@ from airshed.kernels.step.data import (
     TransportForcing,
 )
 from airshed.program.weights import StageWeights
+
+if TYPE_CHECKING:
+    from airshed.kernels.backends.cpu.kernel import StepKernel
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +45,7 @@ class Stepper:
     """
 
     def __init__(
-        self, kernel: StepKernel, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        self, kernel: "StepKernel", layout: Layout, constants: StepConstants, *, threads: int = 1,
         neighbours: Neighbours | None = None, total: Callable[[Array], Array] | None = None,
         state: State | None = None, batch: int = 1,
     ) -> None:  # fmt: skip

@@ -6,14 +6,13 @@ Values that may change lie in memory as [..][value, change][W].
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.kernel import StepDerivative
 from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary, empty_edges, fetch, sides_of
 from airshed.kernels.host import AnyArray, address, aligned_zeros
@@ -34,6 +33,9 @@ from airshed.kernels.step.data import (
 )
 from airshed.kernels.step.emit import factors_of
 from airshed.mechanism.network import ReactionNetwork
+
+if TYPE_CHECKING:
+    from airshed.kernels.backends.cpu.kernel import StepDerivative
 
 Array = npt.NDArray[np.float64]
 
@@ -155,7 +157,7 @@ class TangentStepper:
     """
 
     def __init__(
-        self, kernel: StepDerivative, layout: Layout, constants: StepConstants, *, threads: int = 1,
+        self, kernel: "StepDerivative", layout: Layout, constants: StepConstants, *, threads: int = 1,
         states: StateAndChanges | None = None, swap: Swap | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps

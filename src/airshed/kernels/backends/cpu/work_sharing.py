@@ -16,7 +16,7 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.toolchain import CompiledKernel
+from airshed.kernels.backends.cpu.compiled import CompiledKernel
 from airshed.kernels.host import address, aligned_zeros
 from airshed.kernels.step.data import REACH, Side
 

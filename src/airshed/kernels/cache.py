@@ -5,7 +5,7 @@ a file that a full disk or a crash cut short no longer matches its seal. (Trying
 library can end the process with a bus error.)
 
 A library runs with the rights of the user, so the folder and its files must be those of the user: whatever names the
-folder, :mod:`airshed.kernels.backends.cpu.cache` looks at owner and mode before each load.
+folder, :mod:`airshed.kernels.cache` looks at owner and mode before each load.
 """
 
 import fcntl

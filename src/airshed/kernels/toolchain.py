@@ -19,18 +19,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Generic, NamedTuple, TypeVar
-
-import numpy as np
+from typing import Any, Final, NamedTuple
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError, OutputError
 from airshed.kernels import abi
-from airshed.kernels.backends.cpu.cache import VARIABLE as CACHE_VARIABLE
-from airshed.kernels.backends.cpu.cache import cache_folder, intact, one_at_a_time, store, writable_folder
+from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
+from airshed.kernels.cache import cache_folder, intact, one_at_a_time, store, writable_folder
 from airshed.kernels.host import Processor, processor, usable_cores
-from airshed.kernels.layout import Shape
-from airshed.mechanism.network import ReactionNetwork
 
 _ERROR: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
 _SHOWN_ERRORS: Final = 3
@@ -253,52 +249,6 @@ def _run(command: tuple[str, ...]) -> str:
     if answer.returncode == 0:
         return ""
     return answer.stderr.strip() or f"{command[0]} ended with status {answer.returncode}"
-
-
-Result = TypeVar("Result")
-
-AnyShape = TypeVar("AnyShape", bound=Shape)
-AnySource = TypeVar("AnySource")
-
-
-@dataclass(frozen=True)
-class CompiledKernel(Generic[AnyShape, AnySource]):
-    """A mechanism as compiled code.
-
-    library   where the compiled code and its readable source lie
-    seconds   wall time of each stage by its name
-    """
-
-    network: ReactionNetwork
-    shape: AnyShape
-    source: AnySource
-    library: BuiltLibrary
-    functions: ctypes.CDLL
-    seconds: dict[str, float]
-
-    @property
-    def dtype(self) -> type[np.floating]:
-        """NumPy type of the state."""
-        return self.shape.dtype
-
-
-def timed(seconds: dict[str, float], stage: str, work: Callable[[], Result]) -> Result:
-    """Do the work of a stage and note its wall time [s] under its name."""
-    began = time.perf_counter()
-    result = work()
-    seconds[stage] = time.perf_counter() - began
-    return result
-
-
-def compile_and_load(
-    source: Source, seconds: dict[str, float], *, name: str, extra_flags: Sequence[str] = ()
-) -> tuple[BuiltLibrary, ctypes.CDLL]:
-    """Return a kernel's library and its functions: the last two stages, noted in `seconds`.
-
-    Raises KernelError when there is no compiler or it refuses the code.
-    """
-    library = timed(seconds, "compile", lambda: build(source, name=name, extra_flags=extra_flags))
-    return library, timed(seconds, "load", lambda: declared(load(library), source))
 
 
 def keeping_lock(function: Any) -> Callable[..., Any]:
