@@ -206,34 +206,16 @@ _GIVEN: Final[Mapping[Kind, str]] = {
 """The adjoint of a rate as the reverse of a step has it."""
 
 
-@dataclass(frozen=True)
-class RateAdjoint:
-    """The adjoint of one rate of an operator: values that it reads, statements, and what they give to."""
-
-    values: tuple[str, ...]
-    statements: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class OperatorAdjoint:
-    """The adjoints of an operator's rates; given: the adjoint of a rate itself."""
-
-    code: OperatorCode
-    given: str
-    rates: tuple[RateAdjoint, ...]
-
-
-def operator_adjoints(operators: OperatorsCode) -> list[OperatorAdjoint]:
-    """Return the adjoints of all operators that have rates."""
+def operator_adjoints(operators: OperatorsCode) -> list[tuple[OperatorCode, str, list[list[str]]]]:
+    """Return the adjoints of all operators that have rates: the operator, that of a rate, and lines for each rate."""
     return [
-        OperatorAdjoint(
-            each,
-            _GIVEN[each.operator.kind].format(name=each.name, levels=each.levels),
-            tuple(_adjoint(each, number) for number in range(len(each.rates))),
+        (
+            each, _GIVEN[each.operator.kind].format(name=each.name, levels=each.levels),
+            [_adjoint(each, number) for number in range(len(each.rates))],
         )
         for each in operators.all
         if each.operator.kind in _GIVEN
-    ]
+    ]  # fmt: skip
 
 
 def adjoint_members(members: Sequence[Member]) -> list[str]:
@@ -243,7 +225,8 @@ def adjoint_members(members: Sequence[Member]) -> list[str]:
     ]
 
 
-def _adjoint(each: OperatorCode, number: int) -> RateAdjoint:
+def _adjoint(each: OperatorCode, number: int) -> list[str]:
+    """Return the values that a rate reads and the statements of its adjoint; none for one that reads no input."""
     operator, rate = each.operator, each.operator.rate[number]
     code: RateCode = each.rates[number]
     names = set(symbols(rate))
@@ -251,7 +234,7 @@ def _adjoint(each: OperatorCode, number: int) -> RateAdjoint:
     numbers = [name for name in operator.numbers if name in names]
     wanted = [*(field.name for field in fields), *numbers]
     if not wanted:
-        return RateAdjoint((), ())
+        return []
     made = adjoint(Traced(tuple(sorted(names)), (rate,)), wanted)
     statements, results = cpp.code(
         made.outputs, lambda name: "given" if name == _SEED else f"v_{name}", replace(RATES, name="an adjoint")
@@ -265,4 +248,4 @@ def _adjoint(each: OperatorCode, number: int) -> RateAdjoint:
         member = member_of_number(operator, name)
         at = f"block_number * {max(member.species, 1)} + {'slot' if member.species else '0'}"
         giving.append(f"a.adjoint_{member.name}[{at}] += sum(to_real({result}) * mask);")
-    return RateAdjoint((*code.shared, *code.of_species), (*statements, *giving))
+    return [*code.shared, *code.of_species, *statements, *giving]

@@ -15,7 +15,7 @@ each set of them (``r0 = p (c k + ...)``).
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from airshed.formula.factoring import Key, factored
 from airshed.formula.tree import Expression, Symbol, operations
@@ -24,24 +24,19 @@ from airshed.kernels.column.operator_code import adjoint_members, operator_adjoi
 from airshed.kernels.cpp import Coefficients, Written, described, header, inline, render
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Member
-from airshed.kernels.rates import BOLTZMANN_CM, REFERENCE_DENSITY, Factor, RateTable, rate_code, rate_table
+from airshed.kernels.rates import BOLTZMANN_CM, REFERENCE_DENSITY, RateTable, rate_code, rate_table
 from airshed.kernels.schedule import Schedule
 from airshed.mechanism.network import ReactionNetwork, Term
 from airshed.mechanism.structure import imbalances
 
-_PLACES: Final = {"n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "y": "y[{} * NZ + z]", "z": "f[{}]"}
+_PLACES: Final = {
+    "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "y": "y[{} * NZ + z]", "z": "f[{}]", "r": "r{}",
+    "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]", "bar": "{}",
+}  # fmt: skip
+"""Factors in code, by kind; those of the adjoint are r, y0, y1 and bar."""
 
-
-@dataclass(frozen=True)
-class SpeciesCode:
-    """Production and loss of one species as text."""
-
-    number: int
-    name: str
-    lifetime: float
-    comments: tuple[str, ...]
-    production: str
-    loss: str
+SpeciesCode = dict[str, Any]
+"""One species in code: number, name, production and loss, and what else its frame needs."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +100,15 @@ def _groups(
             ]
             count += sum(map(operations, sums))
             production, loss = (inline(each, coefficients) for each in sums)
-            comments = _comments(network, species)
-            lifetime = schedule.lifetimes[species]
-            members.append(SpeciesCode(species, network.names[species], lifetime, comments, production, loss))
+            signed = (("+", network.production_terms[species]), ("-", network.loss_terms[species]))
+            comments = [
+                f"{sign} {term.coefficient:g} {described(network.reactions[term.reaction])}"
+                for sign, terms in signed for term in terms
+            ]  # fmt: skip
+            members.append({
+                "number": species, "name": network.names[species], "lifetime": schedule.lifetimes[species],
+                "comments": comments, "production": production, "loss": loss,
+            })  # fmt: skip
         groups.append(members)
     return groups, count
 
@@ -130,43 +131,10 @@ def factors_of(network: ReactionNetwork) -> Member:
     return Member("factors", "factors of reactions", None, count, (1.0,) * count)
 
 
-def operand(factor: Factor) -> Symbol:
+def operand(factor: tuple[str, int | str]) -> Symbol:
     """Return a factor in the generated code: a place in memory, which the compiler may keep in a register."""
     kind, number = factor
     return Symbol(_PLACES[kind].format(number))
-
-
-def _comments(network: ReactionNetwork, species: int) -> tuple[str, ...]:
-    signed = (("+", network.production_terms[species]), ("-", network.loss_terms[species]))
-    return tuple(
-        f"{sign} {term.coefficient:g} {described(network.reactions[term.reaction])}"
-        for sign, terms in signed
-        for term in terms
-    )
-
-
-_SEEN_PLACES: Final = {
-    "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "r": "r{}", "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]",
-    "bar": "{}",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ReverseSpecies:
-    """One species in reverse: its production and loss by what they saw, and statements.
-
-    speeds   that name what several products share
-    giving   that add to adjoints of what production and loss were made of
-    summing  that add to those of factors on the rates of reactions
-    """
-
-    number: int
-    name: str
-    production: str
-    loss: str
-    speeds: tuple[str, ...]
-    giving: tuple[str, ...]
-    summing: tuple[str, ...]
 
 
 def emit_reverse(
@@ -230,17 +198,22 @@ class AdjointWriter:
         self.coefficients = Coefficients()
         self.operations = 0
 
-    def species(self, number: int) -> ReverseSpecies:
-        """Return the code of one species."""
-        network = self._network
+    def species(self, number: int) -> SpeciesCode:
+        """Return the code of one species in reverse: its production and loss by what they saw, and statements.
+
+        speeds   that name what several products share
+        giving   that add to adjoints of what production and loss were made of
+        summing  that add to those of factors on the rates of reactions
+        """
+        network, speeds = self._network, self._speeds(number)
         production, loss = (
             self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
         )
-        speeds = self._speeds(number)
-        named, giving, summing = self._named(speeds), self._giving(number, speeds), self._to_reactions(speeds)
-        return ReverseSpecies(
-            number, network.names[number], production, loss, tuple(named), tuple(giving), tuple(summing)
-        )
+        return {
+            "number": number, "name": network.names[number], "production": production, "loss": loss,
+            "speeds": list(self._named(speeds)), "giving": list(self._giving(number, speeds)),
+            "summing": list(self._to_reactions(speeds)),
+        }  # fmt: skip
 
     def production_takes(self, number: int) -> bool:
         """Whether a product of a species' production is negative, so that its solution may be."""
@@ -257,22 +230,16 @@ class AdjointWriter:
     def _seen(self, number: int, other: int) -> tuple[str, int]:
         return "y1" if self.group_of[other] < self.group_of[number] else "y0", other
 
-    def _terms(self, number: int) -> Iterator[tuple[str, Term]]:
-        yield from (("p", term) for term in self._network.production_terms[number])
-        yield from (("l", term) for term in self._network.loss_terms[number])
-
-    def _rate(self, term: Term) -> tuple[list[tuple[str, int]], float]:
-        """The symbols of a term's rate constant, and its number."""
-        rate = self._table.rates[term.reaction]
-        symbols = [("n", 0)] * rate.air_power
-        symbols += [("k", place) for place in rate.functions] + [("j", place) for place in rate.photolyses]
-        return symbols, term.coefficient * rate.coefficient
-
     def _speeds(self, number: int) -> list[_Speed]:
         """The products of a species' production and loss, those of the same mixing ratios together."""
         found: dict[tuple[str, tuple[tuple[str, int], ...]], _Speed] = {}
-        for bar, term in self._terms(number):
-            symbols, value = self._rate(term)
+        given = [("p", term) for term in self._network.production_terms[number]]
+        given += [("l", term) for term in self._network.loss_terms[number]]
+        for bar, term in given:
+            rate = self._table.rates[term.reaction]
+            symbols = [("n", 0)] * rate.air_power
+            symbols += [("k", place) for place in rate.functions] + [("j", place) for place in rate.photolyses]
+            value = term.coefficient * rate.coefficient
             if ("n", 0) in symbols:  # p n and l n are made once
                 symbols.remove(("n", 0))
                 bar += "n"
@@ -313,11 +280,6 @@ class AdjointWriter:
             yield f"reactions[{reaction}] += {self._sum(products)};"
 
     def _sum(self, products: dict[Key, float], *, of_adjoint: bool = False) -> str:
-        formula: Expression = factored(products, _seen_operand)
+        formula: Expression = factored(products, operand)
         self.operations += operations(formula) if of_adjoint else 0
         return inline(formula, self.coefficients)
-
-
-def _seen_operand(factor: tuple[str, int | str]) -> Symbol:
-    kind, number = factor
-    return Symbol(_SEEN_PLACES[kind].format(number))
