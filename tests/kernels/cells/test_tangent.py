@@ -121,7 +121,9 @@ def missed(chemistry: Chemistry, patch: pytest.MonkeyPatch, every: int) -> list[
     y = 1e12 * np.random.default_rng(1).uniform(0.5, 2.0, each.y.shape)  # so that all reactions matter
     each = replace(each, y=y, tolerances=Tolerances(0.5, 1e12))
     place_of = defaultdict(lambda: -2)  # of reactions without reactants
-    place_of |= {term: place for place, term in enumerate(terms(TangentWriter(kernel.network, kernel.source)))}
+    place_of |= {
+        term: place for place, term in enumerate(terms(TangentWriter(kernel.network, kernel.source.elimination)))
+    }
 
     def declaring(*given: Any) -> ChemistrySource:
         source = emit_tangent(*given)

@@ -13,8 +13,8 @@ With changes dk of k and dy of y, the tangent adds to the change of species i
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from airshed.formula.factoring import product, total
 from airshed.formula.tree import Binary, Expression, Number
@@ -31,68 +31,79 @@ from airshed.kernels.cells.sparsity import Elimination
 from airshed.kernels.cpp import Coefficients, Written, described, header, inline, render
 from airshed.mechanism.network import ReactionNetwork
 
-_ARGUMENTS: Final = {
-    "tendency_reversed": ("k", "y", "bar_f", "bar_y", "bar_k"),
-    "product_reversed": ("k", "y", "z", "bar_f", "bar_y", "bar_k"),
-    "forward_transposed": ("a", "x"),
-    "backward_transposed": ("a", "x"),
-}
-"""The generated functions and what they are given, of which they write to what comes last: bars, and x."""
-
 Products = dict[int, list[Expression]]
 
-
-@dataclass(frozen=True)
-class Function:
-    """A generated function: its name, its arguments, and its statements in pieces."""
-
-    name: str
-    arguments: tuple[str, ...]
-    chunks: list[Statements]
-
-    @property
-    def declared(self) -> str:
-        """The arguments with their types."""
-        return ", ".join(f"{_kind(name)} __restrict {name}" for name in self.arguments)
+_WRITTEN: Final = ("x", "bar_y", "bar_k")
+"""Arguments of generated functions that these write to."""
 
 
-def _kind(name: str) -> str:
-    return "pack*" if name in ("x", "bar_y", "bar_k") else "const pack*"
+def _function(name: str, arguments: tuple[str, ...], statements: Statements) -> dict[str, Any]:
+    """Return a generated function: its name, its arguments, also with their types, and its statements in pieces."""
+    kinds = ["pack*" if each in _WRITTEN else "const pack*" for each in arguments]
+    declared = ", ".join(f"{kind} __restrict {each}" for kind, each in zip(kinds, arguments, strict=True))
+    return {"name": name, "arguments": arguments, "declared": declared, "chunks": in_chunks(statements)}
 
 
 def emit_reverse(network: ReactionNetwork, forward: ChemistrySource) -> ChemistrySource:
     """Return the translation unit of steps in reverse: the code of the solver, and its adjoint after it."""
-    writer = ReverseWriter(network, forward.elimination)
-    statements = {
-        "tendency_reversed": writer.tendency(),
-        "product_reversed": writer.product(),
-        "forward_transposed": writer.forward() if forward.unrolled else [],
-        "backward_transposed": writer.backward() if forward.unrolled else [],
-    }
-    functions = [Function(name, _ARGUMENTS[name], in_chunks(each)) for name, each in statements.items()]
+    writer, unrolled = ReverseWriter(network, forward.elimination), forward.unrolled
+    functions = [
+        _function("tendency_reversed", ("k", "y", "bar_f", "bar_y", "bar_k"), writer.tendency()),
+        _function("product_reversed", ("k", "y", "z", "bar_f", "bar_y", "bar_k"), writer.product()),
+        _function("forward_transposed", ("a", "x"), writer.forward() if unrolled else []),
+        _function("backward_transposed", ("a", "x"), writer.backward() if unrolled else []),
+    ]
     text = render(
-        "cells/adjoint.cpp.jinja", functions=functions, unrolled=forward.unrolled,
+        "cells/adjoint.cpp.jinja", functions=functions, unrolled=unrolled,
         coefficients=writer.coefficients, body=header("cells/adjoint.hpp"),
         structures=Written(abi.declarations(abi.CELLS_ADJOINT)),
     )  # fmt: skip
-    return ChemistrySource(f"{forward.text}\n{text}", forward.elimination, forward.operations, forward.unrolled)
+    return replace(forward, text=f"{forward.text}\n{text}")
 
 
-class ReverseWriter:
-    """The statements of the adjoint that follow from the stoichiometry and from the order of elimination."""
+class _Writer:
+    """The statements of a derivative, reaction by reaction."""
 
     def __init__(self, network: ReactionNetwork, elimination: Elimination) -> None:
         self.network, self.elimination = network, elimination
         self.coefficients = Coefficients()
 
     def tendency(self) -> Statements:
-        """The adjoint of dy/dt, reaction by reaction."""
-        return [self._block(number, list(self.of_tendency(number))) for number in self._active()]
+        """The derivative of dy/dt: of the reactions that change something."""
+        return [
+            self._block(number, self.of_tendency(number))
+            for number, net in enumerate(self.network.net_stoichiometry) if net
+        ]  # fmt: skip
 
     def product(self) -> Statements:
-        """The adjoint of the Jacobian times z, reaction by reaction."""
-        active = (number for number in self._active() if self.network.reactant_indices[number])
-        return [self._block(number, list(self.of_product(number))) for number in active]
+        """The derivative of the Jacobian times z, which itself has no change in the tangent."""
+        both = zip(self.network.net_stoichiometry, self.network.reactant_indices, strict=True)
+        return [
+            self._block(number, self.of_product(number))
+            for number, (net, reactants) in enumerate(both) if net and reactants
+        ]  # fmt: skip
+
+    def of_tendency(self, number: int) -> Any:
+        """Return what a reaction's rate contributes."""
+        raise NotImplementedError
+
+    def of_product(self, number: int) -> Any:
+        """Return what the slopes of a reaction's rate along z contribute."""
+        raise NotImplementedError
+
+    def _block(self, number: int, given: Any) -> str:
+        raise NotImplementedError
+
+    def _reactants(self, number: int) -> tuple[int, ...]:
+        """Return the places of a reaction's reactants in the order of elimination."""
+        return tuple(self.elimination.place[species] for species in self.network.reactant_indices[number])
+
+    def _text(self, expression: Expression) -> str:
+        return inline(expression, self.coefficients)
+
+
+class ReverseWriter(_Writer):
+    """The statements of the adjoint that follow from the stoichiometry and from the order of elimination."""
 
     def of_tendency(self, number: int) -> Iterator[str]:
         """Yield what a reaction's rate gives to its reactants, and to its rate constant."""
@@ -115,9 +126,9 @@ class ReverseWriter:
         """U' x = -right-hand side, in place."""
         statements = []
         for row in range(len(self.elimination.columns)):
-            above = [self._solved(other, row) for other in range(row) if (other, row) in self._entries]
+            above = [self._solved(other, row) for other in range(row) if (other, row) in self.elimination.entry]
             whole = Binary("+", element("x", row), balanced(above)) if above else element("x", row)
-            inverse = element("a", self._entries[row, row])
+            inverse = element("a", self.elimination.entry[row, row])
             statements.append(f"x[{row}] = {self._text(Binary('*', whole, inverse))};")
         return statements
 
@@ -125,28 +136,18 @@ class ReverseWriter:
         """L' x = rest: this solves (shift - Jacobian)' x = right-hand side."""
         statements, places = [], len(self.elimination.columns)
         for row in reversed(range(places)):
-            below = [self._solved(other, row) for other in range(row + 1, places) if (other, row) in self._entries]
+            below = [
+                self._solved(other, row) for other in range(row + 1, places) if (other, row) in self.elimination.entry
+            ]
             if below:
                 statements.append(f"x[{row}] += {self._text(balanced(below))};")
         return statements
 
-    @property
-    def _entries(self) -> dict[tuple[int, int], int]:
-        return self.elimination.entry
-
     def _solved(self, row: int, column: int) -> Expression:
-        return Binary("*", element("a", self._entries[row, column]), element("x", row))
+        return Binary("*", element("a", self.elimination.entry[row, column]), element("x", row))
 
-    def _active(self) -> Iterator[int]:
-        """Yield the reactions that change something."""
-        return (number for number, net in enumerate(self.network.net_stoichiometry) if net)
-
-    def _reactants(self, number: int) -> tuple[int, ...]:
-        """Return the places of a reaction's reactants in the order of elimination."""
-        return tuple(self.elimination.place[species] for species in self.network.reactant_indices[number])
-
-    def _block(self, number: int, giving: Sequence[str]) -> str:
-        net = self.network.net_stoichiometry[number]
+    def _block(self, number: int, given: Iterator[str]) -> str:
+        giving, net = list(given), self.network.net_stoichiometry[number]
         bars = [(coefficient, element("bar_f", self.elimination.place[species])) for species, coefficient in net]
         weight = Binary("*", element("k", number), signed_sum(bars))
         lines = " ".join([f"const pack w = {self._text(weight)};", *giving])
@@ -156,9 +157,6 @@ class ReverseWriter:
         for species, products in given.items():
             yield f"bar_y[{species}] += w * ({self._text(total(products))});"
         yield f"bar_k[{number}] += w * ({self._text(total(worth))});"
-
-    def _text(self, expression: Expression) -> str:
-        return inline(expression, self.coefficients)
 
 
 def slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
@@ -175,40 +173,22 @@ def times(count: int, factors: Sequence[int], *more: Expression) -> Expression:
     return product([*front, *(element("y", species) for species in factors), *more])
 
 
-_TANGENT_ARGUMENTS: Final = {
-    "tendency_along": ("k", "y", "dk", "dy", "x"),
-    "product_along": ("k", "y", "z", "dk", "dy", "x"),
-}
-"""The generated functions and what they are given, of which they add to what comes last."""
-
-
 def emit_tangent(network: ReactionNetwork, forward: ChemistrySource) -> ChemistrySource:
     """Return the translation unit of steps with changes: the code of the solver, and its tangent after it."""
-    writer = TangentWriter(network, forward)
-    statements = {"tendency_along": writer.tendency(), "product_along": writer.product()}
-    functions = [Function(name, _TANGENT_ARGUMENTS[name], in_chunks(each)) for name, each in statements.items()]
+    writer = TangentWriter(network, forward.elimination)
+    functions = [
+        _function("tendency_along", ("k", "y", "dk", "dy", "x"), writer.tendency()),
+        _function("product_along", ("k", "y", "z", "dk", "dy", "x"), writer.product()),
+    ]
     text = render(
         "cells/tangent.cpp.jinja", functions=functions, coefficients=writer.coefficients,
         body=header("cells/tangent.hpp"), structures=Written(abi.declarations(abi.CELLS_TANGENT)),
     )  # fmt: skip
-    return ChemistrySource(f"{forward.text}\n{text}", forward.elimination, forward.operations, forward.unrolled)
+    return replace(forward, text=f"{forward.text}\n{text}")
 
 
-class TangentWriter:
+class TangentWriter(_Writer):
     """The statements of the tangent that follow from the stoichiometry and from the order of elimination."""
-
-    def __init__(self, network: ReactionNetwork, forward: ChemistrySource) -> None:
-        self.network, self._place = network, forward.elimination.place
-        self.coefficients = Coefficients()
-
-    def tendency(self) -> Statements:
-        """The tangent of dy/dt, reaction by reaction."""
-        return [self._block(number, *self.of_tendency(number)) for number in self._active()]
-
-    def product(self) -> Statements:
-        """The tangent of the Jacobian times a z that has no change, reaction by reaction."""
-        active = (number for number in self._active() if self.network.reactant_indices[number])
-        return [self._block(number, *self.of_product(number)) for number in active]
 
     def of_tendency(self, number: int) -> tuple[list[Expression], list[Expression]]:
         """Return what multiplies a reaction's rate constant, and what multiplies the change of that."""
@@ -226,19 +206,13 @@ class TangentWriter:
                 by_species.append(times(count * again, rest, z, element("dy", other)))
         return by_species, along
 
-    def _active(self) -> Iterator[int]:
-        """Yield the reactions that change something."""
-        return (number for number, net in enumerate(self.network.net_stoichiometry) if net)
-
-    def _reactants(self, number: int) -> tuple[int, ...]:
-        return tuple(self._place[species] for species in self.network.reactant_indices[number])
-
-    def _block(self, number: int, by_species: Sequence[Expression], by_rate: Sequence[Expression]) -> str:
+    def _block(self, number: int, given: tuple[list[Expression], list[Expression]]) -> str:
+        by_species, by_rate = given
         speed: Expression = Binary("*", element("dk", number), total(by_rate))
         if by_species:
             speed = Binary("+", Binary("*", element("k", number), balanced(by_species)), speed)
-        lines = [f"const pack w = {inline(speed, self.coefficients)};"]
+        lines = [f"const pack w = {self._text(speed)};"]
         for species, coefficient in self.network.net_stoichiometry[number]:
-            scale = inline(Number(coefficient), self.coefficients)
-            lines.append(f"x[{self._place[species]}] += {scale} * w;")
+            scale = self._text(Number(coefficient))
+            lines.append(f"x[{self.elimination.place[species]}] += {scale} * w;")
         return f"{{ {' '.join(lines)} }}   // {described(self.network.reactions[number])}"
