@@ -32,7 +32,7 @@ from airshed.kernels.cells.data import (
 from airshed.kernels.cells.derivatives import emit_reverse, emit_tangent
 from airshed.kernels.cells.emit import ChemistryShape, ChemistrySource, emit_chemistry
 from airshed.kernels.cells.tableau import Tableau
-from airshed.kernels.host import ALIGNMENT, AnyArray, address, aligned_zeros, vector_doubles
+from airshed.kernels.host import ALIGNMENT, AnyArray, address, aligned_copy, aligned_zeros, vector_doubles
 from airshed.mechanism.network import ReactionNetwork
 
 WIDTHS: Final = {"double": vector_doubles(), "single": 2 * vector_doubles()}
@@ -56,13 +56,13 @@ class CellKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
         return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
 
     @cached_property
-    def reverse(self) -> "CellDerivative":
-        """The adjoint of its steps, compiled when it is first asked for."""
+    def reverse(self) -> CellDerivative:
+        """The adjoint of its steps, compiled on first use."""
         return compile_reverse(self)
 
     @cached_property
-    def tangent(self) -> "CellDerivative":
-        """The tangent of its steps, compiled when it is first asked for."""
+    def tangent(self) -> CellDerivative:
+        """The tangent of its steps, compiled on first use."""
         return compile_tangent(self)
 
     def solver(
@@ -309,7 +309,7 @@ class CellReverser:
         network, solver = self.kernel.network, self.solver
         sources = len(solver.sources.emitted) + len(solver.sources.lost)
         found = CellAdjoints(
-            _copy(adjoint),
+            aligned_copy(adjoint),
             aligned_zeros((packs, len(network.reactions), width), np.float64),
             aligned_zeros((packs, sources, width), np.float64),
         )
@@ -340,7 +340,6 @@ class CellReverser:
             list(pool.map(share, pairwise(edges)))
 
     def _check(self, adjoint: AnyArray, inputs: AnyArray, record: AcceptedSteps) -> None:
-        """Refuse arrays that the compiled code, which gets addresses only, would read or write wrongly."""
         packs, coefficients, count, width = inputs.shape
         species, sources = len(self.kernel.network.species), self.solver.sources
         wanted = self.solver.inputs + len(sources.emitted) + len(sources.lost)
@@ -348,20 +347,20 @@ class CellReverser:
             raise KernelError(f"inputs in reverse are {inputs.shape}, not {(packs, coefficients, wanted, width)}")
         if adjoint.shape != (packs, species, width) or adjoint.dtype != np.float64:
             raise KernelError(f"an adjoint of cells is {adjoint.shape}, not {(packs, species, width)}")
-        steps = len(record.time)
-        ends = int((record.first + record.room).max(initial=0))
-        if record.room.shape != (packs, width) or record.y.shape != (steps, species) or ends > steps:
+        if record.y.shape != (len(record.step), species):
             raise KernelError(f"a record of {record.room.shape} cells does not fit {(packs, width)}")
         if record.y.dtype != self.kernel.dtype:
             raise KernelError(f"a record of cells is {record.y.dtype}, not {np.dtype(self.kernel.dtype)}")
-        if any(not array.flags.c_contiguous for array in (adjoint, inputs, *vars(record).values())):
-            raise KernelError("arrays of cells in reverse must be contiguous")
+        _check_record(record, packs, width, adjoint, inputs, what="in reverse")
 
 
-def _copy(values: AnyArray) -> AnyArray:
-    copy = aligned_zeros(values.shape, values.dtype)
-    copy[...] = values
-    return copy
+def _check_record(record: AcceptedSteps, packs: int, width: int, *others: AnyArray, what: str) -> None:
+    """Refuse a record of other cells, and arrays that the compiled code, which gets addresses only, would misread."""
+    ends = int((record.first + record.room).max(initial=0))
+    if record.room.shape != (packs, width) or ends > len(record.step):
+        raise KernelError(f"a record of {record.room.shape} cells does not fit {(packs, width)}")
+    if any(not array.flags.c_contiguous for array in (*others, *vars(record).values())):
+        raise KernelError(f"arrays of cells {what} must be contiguous")
 
 
 Array = npt.NDArray[np.float64]
@@ -419,7 +418,6 @@ class CellTangent:
         self.kernel.functions.airshed_along(*shared, int(changes), packs, address(memory))
 
     def _check(self, y: AnyArray, inputs: AnyArray, record: AcceptedSteps) -> None:
-        """Refuse arrays that the compiled code, which gets addresses only, would read or write wrongly."""
         packs, coefficients, count, width = inputs.shape
         sources = self.solver.sources
         if coefficients != 1 or sources.emitted or sources.lost:
@@ -429,8 +427,4 @@ class CellTangent:
         shape = packs, len(self.kernel.network.species), width
         if y.shape != shape or y.dtype != np.float64 or address(y) % ALIGNMENT:
             raise KernelError(f"concentrations are {y.shape} {y.dtype}, not {shape} at a multiple of {ALIGNMENT} bytes")
-        ends = int((record.first + record.room).max(initial=0))
-        if record.room.shape != (packs, width) or ends > len(record.step):
-            raise KernelError(f"a record of {record.room.shape} cells does not fit {(packs, width)}")
-        if any(not array.flags.c_contiguous for array in (y, inputs, *vars(record).values())):
-            raise KernelError("arrays of cells with changes must be contiguous")
+        _check_record(record, packs, width, y, inputs, what="with changes")

@@ -44,13 +44,9 @@ class Beyond:
     """
 
     def __init__(self, layout: Layout, middle: tuple[int, int], swap: Swap | None) -> None:
-        self._layout, self._swap, self.sides = layout, swap, sides_of(swap)
+        self._layout, self.swap, self.sides = layout, swap, sides_of(swap)
         self.newest, self.older, self.adjoint = (empty_edges(layout, middle, self.sides) for _ in range(3))
         self._fields: dict[int, tuple[AnyArray, dict[Side, AnyArray]]] = {}
-
-    def fetch(self, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:
-        """Fill the edges with those of neighbours, and send them the like of a packed field."""
-        fetch(self._swap, field, edges)
 
     def fill(
         self, table: ArgumentTable, rows: Mapping[Side, int], step: TransportForcing, read: Sequence[Member]
@@ -78,8 +74,8 @@ class Beyond:
             }  # fmt: skip
             given = {side: places[side] for side in _ALONG[along] if side in self.sides}
             taken = {side: aligned_empty(each.shape, field.dtype) for side, each in given.items()}
-            if self._swap is not None and given:
-                self._swap(given, taken)
+            if self.swap is not None and given:
+                self.swap(given, taken)
             kept = self._fields[id(field)] = field, taken
         return kept[1]
 
@@ -282,7 +278,7 @@ class Reverser:
         older, now, newest = levels
         call, table = self._call, self._table
         if isinstance(before, StepForcing):
-            self._beyond.fetch(older.q, self._beyond.older)
+            fetch(self._beyond.swap, older.q, self._beyond.older)
             table.fill(_BEFORE, _moved(older), before, self._beyond.older, self._no_sums, self._sweeps)
         else:
             self._tendency_before[...] = before
@@ -369,13 +365,6 @@ class Reverser:
             after = None if self._after is None else self._after.transport.fields
             self.read.place(self._call, None if column is None else column.fields, after)
 
-    def _see_beyond(self, newest: Level, step: StepForcing) -> None:
-        """Fetch what neighbours hold of the level whose adjoint a pass completes, and of the step that began there."""
-        beyond = self._beyond
-        beyond.fetch(newest.q, beyond.newest)
-        beyond.fetch(self._b_after, beyond.adjoint)
-        beyond.fill(self._table, _STRIPS, step.transport, members(self.kernel.shape.operators))
-
     def _at_instant(self, seconds: float) -> dict[Side, Array]:
         """Return where the adjoints of the boundary concentrations at an instant add up."""
         if seconds not in self._of_instants:
@@ -395,15 +384,22 @@ class Reverser:
 
     def _work(self, newest: Level) -> None:
         """Make a pass; newest: the level whose adjoint it completes."""
-        call, table = self._call, self._table
+        # the step after, and what neighbours hold of the level at its start
+        call, table, beyond = self._call, self._table, self._beyond
         call.has_next = self._after is not None
         if self._after is not None:
-            self._see_beyond(newest, self._after)
-            table.fill(_NEXT, _moved(newest), self._after, self._beyond.newest, self._no_sums, self._sweeps)
+            fetch(beyond.swap, newest.q, beyond.newest)
+            fetch(beyond.swap, self._b_after, beyond.adjoint)
+            beyond.fill(table, _STRIPS, self._after.transport, members(self.kernel.shape.operators))
+            table.fill(_NEXT, _moved(newest), self._after, beyond.newest, self._no_sums, self._sweeps)
+
+        # arrays of this pass
         table.place(_ADJOINT, State(*[self._b_after] * 3, *[self._nowhere] * 3))
         call.tendency, call.tendency_before = address(self._tendency), address(self._tendency_before)
         call.branches, call.branches_before = self._branches.addresses
         call.x, call.z, call.u, call.b = map(address, (self.x, self.older, self.older_tendency, self._b))
+
+        # rows, shared by threads
         self._not_begun[...] = self._rows
         function, threads = self.kernel.functions.airshed_reverse, len(self._memory)
         shared = ctypes.addressof(call), address(self._not_begun), threads
