@@ -236,8 +236,16 @@ def test_nobody_goes_on_from_steps_that_were_broken_off(tmp_path, monkeypatch):
     """Ctrl-C once the state is the next one, and the time not yet: no restart tells one for the other."""
     simulation = airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run")
     simulation.step()
+    executor = simulation.model.executor
+    advance = executor.advance
+
+    def broken_off(begin, ends):
+        for _ in advance(begin, ends):
+            signal.raise_signal(signal.SIGINT)
+        yield begin
+
     with monkeypatch.context() as patch:
-        patch.setattr(simulation.model, "_finish_step", lambda seconds: signal.raise_signal(signal.SIGINT))
+        patch.setattr(executor, "advance", broken_off)
         with pytest.raises(KeyboardInterrupt):
             simulation.step()
     with pytest.raises(CaseError, match="ended by an error"):

@@ -11,7 +11,7 @@ import airshed.models.air.programs.context
 from airshed.kernels import cpp as template
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.budget import Budget
-from airshed.models.air.emissions.packed import PackedSources
+from airshed.models.air.emissions.sources import PackedSources
 from airshed.models.air.processes import vertical_mixing
 from airshed.models.air.programs import air_check, two_step
 from airshed.program.weights import two_step_weights

@@ -4,7 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.grid import Grid
-from airshed.models.air.emissions.biogenic import STANDARD_EMISSION, BiogenicIsoprene, light_factor, temperature_factor
+from airshed.models.air.emissions.biogenic import (
+    STANDARD_EMISSION,
+    BiogenicEmissions,
+    isoprene_emission,
+    light_factor,
+    temperature_factor,
+)
 from airshed.models.air.landcover import land_fraction
 from airshed.models.air.light import cos_zenith
 from airshed.models.air.weather import MetState
@@ -19,6 +25,10 @@ def weather(surface_temperature: float, cloud_cover: float = 0.0) -> MetState:
     fields["surface_temperature"] += surface_temperature
     fields["cloud_cover"] += cloud_cover
     return MetState(**fields)
+
+
+def emission(met: MetState, sun: np.ndarray, land: np.ndarray) -> np.ndarray:
+    return isoprene_emission(met, sun, land, np.broadcast_to(GRID.cell_area, FLAT))
 
 
 def test_factors_are_one_at_standard_conditions() -> None:
@@ -43,36 +53,34 @@ def test_more_light_more_isoprene_until_saturation(one: float, other: float) -> 
 
 def test_one_square_metre_at_standard_conditions() -> None:
     """Emission per area is the standard one when light and temperature factors are; C_L reaches 1 at Q = 1000."""
-    source = BiogenicIsoprene(GRID, {"ISOPRE": 1.0})
     cosine = np.full(FLAT, (1000.0 / (4.57 * 0.45) + 30.0) / 910.0)
-    rate = source.rate(weather(303.0), cosine, np.ones(FLAT))
+    rate = emission(weather(303.0), cosine, np.ones(FLAT))
     per_area = rate * 68.117e-3 / (GRID.cell_area * np.ones(FLAT))
     assert per_area == pytest.approx(STANDARD_EMISSION, rel=0.05)
 
 
 def test_nothing_at_night_or_from_the_sea() -> None:
-    source = BiogenicIsoprene(GRID, {"ISOPRE": 1.0})
     day, night = np.full(FLAT, 0.7), np.full(FLAT, -0.1)
-    assert np.all(source.rate(weather(295.0), night, np.ones(FLAT)) == 0.0)
-    assert np.all(source.rate(weather(295.0), day, np.zeros(FLAT)) == 0.0)
-    assert np.all(source.rate(weather(295.0), day, np.ones(FLAT)) > 0.0)
+    assert np.all(emission(weather(295.0), night, np.ones(FLAT)) == 0.0)
+    assert np.all(emission(weather(295.0), day, np.zeros(FLAT)) == 0.0)
+    assert np.all(emission(weather(295.0), day, np.ones(FLAT)) > 0.0)
 
 
 def test_clouds_dim_and_warmth_drives() -> None:
-    source, day, land = BiogenicIsoprene(GRID, {"ISOPRE": 1.0}), np.full(FLAT, 0.7), np.ones(FLAT)
-    clear = source.rate(weather(295.0), day, land)
-    assert np.all(source.rate(weather(295.0, cloud_cover=1.0), day, land) < 0.7 * clear)
-    assert np.all(source.rate(weather(300.0), day, land) > 1.5 * clear)
+    day, land = np.full(FLAT, 0.7), np.ones(FLAT)
+    clear = emission(weather(295.0), day, land)
+    assert np.all(emission(weather(295.0, cloud_cover=1.0), day, land) < 0.7 * clear)
+    assert np.all(emission(weather(300.0), day, land) > 1.5 * clear)
 
 
 def day_total(mean_temperature: float) -> float:
     """Isoprene of western Europe on 31 August 2022 [Gg], for a daily temperature wave of 5 K."""
-    source, land = BiogenicIsoprene(GRID, {"ISOPRE": 1.0}), land_fraction(GRID)
+    land = land_fraction(GRID)
     total = 0.0
     for hour in range(24):
         sun = cos_zenith(np.datetime64("2022-08-31T00", "h") + hour, GRID.x, GRID.y[:, None])
         temperature = mean_temperature + 5.0 * np.sin((hour - 9.0) * np.pi / 12.0)
-        total += 3600.0 * float(source.rate(weather(temperature, 0.3), sun, land).sum())
+        total += 3600.0 * float(emission(weather(temperature, 0.3), sun, land).sum())
     return total * 68.117e-3 / 1e6
 
 
@@ -86,6 +94,17 @@ def test_a_winter_day_is_out_of_that_range() -> None:
 
 
 def test_isoprene_becomes_what_the_species_map_says() -> None:
-    source = BiogenicIsoprene(GRID, {"OLE": 2.0, "PAR": 1.0})
+    class Steady:
+        def at(self, seconds: float) -> MetState:
+            return weather(303.0)
+
+    day, land = np.full(FLAT, 0.7), np.ones(FLAT)
+    start = np.datetime64("2022-08-31T00:00:00")
+    source = BiogenicEmissions(
+        {"OLE": 2.0, "PAR": 1.0}, GRID, Steady(), lambda seconds: day, land, start, lambda rate: rate.sum(axis=(-2, -1))
+    )
     assert source.species == ("OLE", "PAR")
-    assert source.factors.tolist() == [2.0, 1.0]
+    ole, par = source.rate(0.0)[:, 0]
+    np.testing.assert_array_equal(ole, 2.0 * par)
+    np.testing.assert_array_equal(par, emission(weather(303.0), day, land))
+    assert source.totals(1800.0) == pytest.approx([2.0 * par.sum(), par.sum()])

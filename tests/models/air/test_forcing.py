@@ -10,8 +10,8 @@ import pytest
 from airshed.kernels.layout import Layout
 from airshed.models.air.assembly import assemble
 from airshed.models.air.case import Case
-from airshed.models.air.emissions.packed import PackedSources, hour_of
-from airshed.models.air.forcing import Forcing, StepNeeds
+from airshed.models.air.emissions.sources import PackedSources, hour_of
+from airshed.models.air.forcing import Forcing
 from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
 from airshed.models.air.weather import Meteorology, MetState
 from airshed.models.air.weather.series import around
@@ -42,7 +42,9 @@ def forcing(*, sunlit: bool) -> tuple[Forcing, int]:
     rows, columns = parts.grid.shape[1:]
     until = CASE.time.length.value if sunlit else None
     layout = Layout(rows, columns, 4, np.dtype(np.float64))
-    made = Forcing(parts.grid, layout, parts.meteorology, parts.processes, nothing_open, StepNeeds(parts.begin, until))
+    made = Forcing(
+        parts.grid, layout, parts.meteorology, parts.processes, nothing_open, parts.begin, sunlit_until=until
+    )
     (deposited,) = (each for each in parts.processes.operators if each.name == "dry_deposition_deposited")
     return made, list(deposited.species).index(parts.network.index("O3"))
 
@@ -170,7 +172,7 @@ def ask_for_weather(every: float, *, resumed: bool, threads: int, announced: boo
     )
     made = Forcing(
         parts.grid, layout, air, Processes([]), lambda met, seconds: np.zeros((0, 2, 2, 2)),
-        StepNeeds(begin, also=sources.middles if announced else lambda first, last: []),
+        begin, also=sources.middles if announced else lambda first, last: [],
     )  # fmt: skip
     with ThreadPoolExecutor(1) as pool:
         seconds = 4.3 * HOUR if resumed else begin

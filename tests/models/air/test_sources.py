@@ -5,8 +5,8 @@ import pytest
 
 from airshed.kernels.layout import Layout
 from airshed.mechanism import load_mechanism
-from airshed.models.air.emissions.packed import PackedSources, hour_of
 from airshed.models.air.emissions.report import emission_rows
+from airshed.models.air.emissions.sources import PackedSources, hour_of
 
 LATE = np.datetime64("2022-06-01T13:37:00")
 SHARP = np.datetime64("2022-06-01T13:00:00")

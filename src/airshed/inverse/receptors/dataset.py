@@ -8,7 +8,6 @@ the initial and the boundary concentrations it is the adjoint times the mixing r
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,10 +19,8 @@ from airshed.inverse.gradient import Gradient
 from airshed.inverse.receptors.receptor import MEASURES, Receptor
 from airshed.kernels.operators import Operator, OperatorField
 from airshed.models.air.boundary.field import face_cells
-from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import Inventory
-from airshed.models.air.emissions.packed import BiogenicSource, hour_of
-from airshed.models.air.emissions.sources import AreaEmissions, PointEmissions, TimedEmissions
+from airshed.models.air.emissions.sources import hour_of
 from airshed.models.air.model import AirModel
 from airshed.process.context import Source
 
@@ -34,13 +31,6 @@ Array = npt.NDArray[np.float64]
 
 INVENTORY: Final = "inventory"
 
-_KINDS: Final = MappingProxyType(
-    {
-        BiogenicSource: "vegetation", PointEmissions: "point sources", AreaEmissions: "area sources",
-        GriddedEmissions: "gridded files", TimedEmissions: "releases",
-    }
-)  # fmt: skip
-_OTHER: Final = "processes"
 _LEAST: Final = 1e-12
 """Part of the greatest contribution below which one is not reported."""
 
@@ -86,7 +76,7 @@ def _of_sources(model: AirModel, adjoints: Adjoints) -> Iterator[Contribution]:
         if isinstance(whole, Inventory):
             yield from _of_inventory(model, whole, adjoints.sources)
             continue
-        kind = _KINDS.get(type(source), _OTHER)
+        kind = getattr(source, "kind", "processes")
         total = sum(
             np.einsum("klyx,klyx->k", _own(model, source, each), model.subdomain.whole(source.rate(begin)))
             for begin, each in adjoints.sources.items()

@@ -22,7 +22,6 @@ from airshed.process.vertical import outflow_rate, upward_air_flux
 
 Array = npt.NDArray[np.float64]
 OpenRates = Callable[[MetState, float], Array]
-
 _HOUR = 3600.0
 
 
@@ -73,47 +72,33 @@ class Interval:
         return {name: (self.start.fields[name], self.end.fields[name]) for name in names}
 
 
-def _hours(begin: float, until: float | None) -> list[float]:
-    """Return the full hours [s] after `begin` and up to `until`; none for None."""
-    return [] if until is None else [_HOUR * n for n in range(floor(begin / _HOUR) + 1, floor(until / _HOUR) + 1)]
+class Forcing:
+    """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
 
-
-@dataclass(frozen=True)
-class StepNeeds:
-    """What the steps of a run ask of a forcing.
-
-    begin         [s] of the first of them
+    processes     those that act in steps
+    boundary      concentrations along the lateral faces; None where a profile is there in all steps
+    open_rates    what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
+    begin         [s] of the first step
     sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
                   linear in between, but processes and open rates follow the sun; None where they do not
     directions    in which transport may go in a step
     also          times [s] whose weather others request, from the hour of one time to that of another
-    """
-
-    begin: float
-    sunlit_until: float | None = None
-    directions: Sequence[Directions] = ("all",)
-    also: Callable[[float, float], list[float]] = lambda first, last: []
-
-
-class Forcing:
-    """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
-
-    processes   those that act in steps
-    boundary    concentrations along the lateral faces; None where a profile is there in all steps
-    open_rates  what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
-    greatest    the greatest of what every rank has found; identity where there is one
+    greatest      the greatest of what every rank has found; identity where there is one
 
     All ranks make a forcing, request intervals and let them be read ahead together: that is when input is sent.
     """
 
     def __init__(
         self, grid: Grid, layout: Layout, meteorology: Meteorology, processes: Processes, open_rates: OpenRates,
-        needs: StepNeeds, greatest: Callable[[float], float] = float,
+        begin: float, *, sunlit_until: float | None = None, directions: Sequence[Directions] = ("all",),
+        also: Callable[[float, float], list[float]] = lambda first, last: [],
+        greatest: Callable[[float], float] = float,
     ) -> None:  # fmt: skip
-        self.grid, self.layout, self.meteorology = grid, layout, meteorology
-        self.processes, self._open_rates, self._needs, self._greatest = processes, open_rates, needs, greatest
-        later = (time for time in meteorology.times if time > needs.begin)
-        self._times = sorted({needs.begin, *later, *_hours(needs.begin, needs.sunlit_until)})
+        self.grid, self.layout, self.meteorology, self.processes = grid, layout, meteorology, processes
+        self._open_rates, self._directions, self._also, self._greatest = open_rates, directions, also, greatest
+        later = (time for time in meteorology.times if time > begin)
+        hours = [] if sunlit_until is None else range(floor(begin / _HOUR) + 1, floor(sunlit_until / _HOUR) + 1)
+        self._times = sorted({begin, *later, *(_HOUR * hour for hour in hours)})
         spans = Listed(self._times)
         self._instants = Timeline[Instant](spans, self._build_instant)
         self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=self._complete)
@@ -179,7 +164,7 @@ class Forcing:
         self._taken = intervals
         ends = [self._times[min(index, len(self._times) - 1)] for index in (intervals[0], intervals[0] + 1)]
         last = nextafter(ends[1] + (_HOUR if len(intervals) > 1 else 0.0), -inf)
-        moments = [*self._times[intervals[0] : intervals[-1] + 2], *self._needs.also(ends[0], last)]
+        moments = [*self._times[intervals[0] : intervals[-1] + 2], *self._also(ends[0], last)]
         first, last = min(moments), max(moments)
         self.meteorology.take([first, *(time for time in self._times if first < time < last), last])
 
@@ -270,7 +255,7 @@ class Forcing:
         upward = [upward_air_flux(each.eastward, each.northward, change) for each in (start, end)]
         rates = {
             where: max(_largest_outflow(*pair, where) for pair in zip((start, end), upward, strict=True))
-            for where in self._needs.directions
+            for where in self._directions
         }
         first, last = (self.layout.pack(up, padding="constant") for up in upward)
         return Interval(start, end, until, (first, last), rates)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,10 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.assembly import Parts, assemble, initial_state
 from airshed.models.air.budget import FAMILIES, Baseline, Budget
 from airshed.models.air.case import Case
-from airshed.models.air.emissions.packed import BiogenicSource, PackedSources
+from airshed.models.air.emissions.biogenic import BiogenicEmissions
+from airshed.models.air.emissions.sources import PackedSources
 from airshed.models.air.fields import cell_values_of, weather_of_output
-from airshed.models.air.forcing import Forcing, StepNeeds
+from airshed.models.air.forcing import Forcing
 from airshed.models.air.light import PackedLight
 from airshed.models.air.programs.air_check import AirCheck
 from airshed.models.air.programs.cell_chemistry import CellCounts
@@ -84,8 +85,13 @@ class AirModel:
         self.sources = PackedSources(
             self.parts.own_sources, self.layout, (rows, columns), self.parts.start, self.subdomain.total_over_columns
         )
-        self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicSource)]
-        self.forcing = self._make_forcing()
+        self._vegetation = [source for source in self.parts.sources if isinstance(source, BiogenicEmissions)]
+        self.forcing = Forcing(
+            self.grid, self.layout, self.parts.meteorology, self.parts.processes,
+            partial(open_rates, self.parts.rate_check, self.parts.light), self.parts.begin,
+            sunlit_until=self.parts.sunlit_until, also=self.sources.middles, greatest=self.subdomain.greatest,
+            directions=("all", "horizontal", "vertical") if case.moves_planes else ("all",),
+        )  # fmt: skip
         halo = make_halo(self.parts, self.layout) if groups is None else None
         batch = batch_size(self.parts, self.kernel) if fused and len(self.program.stages) == 1 else 1
         self.seconds, self.steps, self._looked_ahead_until = self.parts.begin, 0, -inf
@@ -136,28 +142,23 @@ class AirModel:
         """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
         begin = self.seconds
         for end in self.executor.advance(begin, ends):
-            self._finish_step(end)
+            # prefetch what comes after the hour or interval that has begun with this step
+            if self.seconds >= self._looked_ahead_until:
+                middle = 0.5 * (self.seconds + end)
+                for source in self._vegetation:
+                    source.totals(middle)  # now, since its weather will not stay at hand
+                self.forcing.read_ahead(self.seconds, self.stepper.pool)
+                self.sources.read_ahead(self.seconds, self.stepper.pool)
+                self._looked_ahead_until = self.next_change()
+            self.seconds, self.steps = end, self.steps + 1
+            if end == 0.0 and self.parts.begin < 0.0:
+                self.begin_budget()
         self._check.after(begin, self.seconds)
 
     @property
     def pace(self) -> Pace:
         """The size of a step batch, and how long views last."""
         return Pace(self.stepper.batch, self.executor.lasting)
-
-    def _finish_step(self, seconds: float) -> None:
-        if self.seconds >= self._looked_ahead_until:
-            self._look_ahead(0.5 * (self.seconds + seconds))
-        self.seconds, self.steps = seconds, self.steps + 1
-        if self.seconds == 0.0 and self.parts.begin < 0.0:
-            self.begin_budget()
-
-    def _look_ahead(self, middle: float) -> None:
-        """Prepare what comes after the hour or interval that has begun with this step; `middle` [s] is that of it."""
-        for source in self._vegetation:
-            source.totals(middle)  # now, since its weather will not stay at hand
-        self.forcing.read_ahead(self.seconds, self.stepper.pool)
-        self.sources.read_ahead(self.seconds, self.stepper.pool)
-        self._looked_ahead_until = self.next_change()
 
     def begin_budget(self) -> None:
         """Count budgets from now on."""
@@ -210,11 +211,8 @@ class AirModel:
         packed = self.layout.pack(self.domain.box.of(values))
         if name in self.own_fields:
             self.own_fields[name][...] = packed
-        else:
-            self._set_species(self.network.index(name), packed)
-
-    def _set_species(self, number: int, packed: AnyArray) -> None:
-        before, state = self.amounts(), self.stepper.state
+            return
+        number, before, state = self.network.index(name), self.amounts(), self.stepper.state
         state.q[:, :, number] = state.q_other[:, :, number] = packed
         self.baseline = replace(self.baseline, amounts=self.baseline.amounts + (self.amounts() - before))
         self._check.forget()
@@ -313,25 +311,12 @@ class AirModel:
         own, state = self.own_fields, self.stepper.state
         return own[name] if name in own else state.q[:, :, self.network.index(name)]
 
-    def _open_rates(self, met: MetState, seconds: float) -> Array:
-        return open_rates(self.parts.rate_check, self.parts.light, met, seconds)
-
     def _compiled(self, network: ReactionNetwork) -> StepKernel:
         """The step of a network over the levels of the case, where its transport goes."""
         return backend().compile_mechanism(
             network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
             directions=directions_of(self.program),
             operators=self.parts.processes.operators,
-        )  # fmt: skip
-
-    def _make_forcing(self) -> Forcing:
-        return Forcing(
-            self.grid, self.layout, self.parts.meteorology, self.parts.processes, self._open_rates,
-            StepNeeds(
-                self.parts.begin, self.parts.sunlit_until,
-                ("all", "horizontal", "vertical") if self.case.moves_planes else ("all",), self.sources.middles,
-            ),
-            self.subdomain.greatest,
         )  # fmt: skip
 
     def _set_initial(self, given: "xr.Dataset | None") -> None:

@@ -13,7 +13,7 @@ from airshed.models.air.emissions import (
     PointSource,
     build_inventory,
 )
-from airshed.models.air.emissions.biogenic import BiogenicIsoprene
+from airshed.models.air.emissions.biogenic import isoprene_emission
 
 START = np.datetime64("2022-08-31T00:00:00")
 GRID = Grid.regular((2.0, 8.0), (49.0, 52.0), 0.25, [20.0, 100.0, 400.0, 1000.0, 3000.0])
@@ -77,7 +77,8 @@ def test_the_isoprene_of_a_part_of_the_grid_is_the_wholes_cut(window):
 
     random = np.random.default_rng(6)
     temperature, cloud, sun, land = (random.random((ROWS, COLUMNS)) for _ in range(4))
-    whole = BiogenicIsoprene(GRID, {"C5H8": 1.0}).rate(Met(280.0 + 20.0 * temperature, cloud), sun, land)
+    area = np.broadcast_to(GRID.cell_area, (ROWS, COLUMNS))
+    whole = isoprene_emission(Met(280.0 + 20.0 * temperature, cloud), sun, land, area)
     temperature, cloud, sun, land = (np.ascontiguousarray(window.of(each)) for each in (temperature, cloud, sun, land))
-    part = BiogenicIsoprene(GRID.part(window), {"C5H8": 1.0}).rate(Met(280.0 + 20.0 * temperature, cloud), sun, land)
+    part = isoprene_emission(Met(280.0 + 20.0 * temperature, cloud), sun, land, window.of(area))
     assert part.tobytes() == window.of(whole).tobytes()

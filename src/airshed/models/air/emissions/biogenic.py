@@ -1,14 +1,18 @@
 """Isoprene from vegetation, by temperature and light."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.constants import GAS_CONSTANT
 from airshed.grid import Grid
+from airshed.models.air.emissions.sources import middle_of_hour
 from airshed.models.air.light import photon_flux
-from airshed.models.air.weather import MetState
+
+if TYPE_CHECKING:
+    from airshed.models.air.weather import Meteorology, MetState
 
 Array = NDArray[np.float64]
 
@@ -29,31 +33,68 @@ _LIGHT_SLOPE = 0.0027
 _LIGHT_SCALE = 1.066
 
 
-class BiogenicIsoprene:
-    """Emission of isoprene by the vegetation of the land, into the lowest layer."""
+class BiogenicEmissions:
+    """Isoprene of the vegetation as an emission source into the lowest layer: of each hour that of its middle."""
 
-    levels = 1
+    kind, levels, changes = "vegetation", 1, ()
 
     def __init__(
-        self, grid: Grid, becomes: Mapping[str, float], *, standard_emission: float = STANDARD_EMISSION
-    ) -> None:
-        """Prepare the emission; where isoprene becomes nothing ``species`` is empty.
+        self, becomes: Mapping[str, float], grid: Grid, meteorology: "Meteorology",
+        cos_zenith: Callable[[float], Array], land: Array, start: np.datetime64, total: Callable[[Array], Array],
+    ) -> None:  # fmt: skip
+        """Prepare the emission.
 
-        becomes            {species: moles of it from a mole of isoprene}
-        standard_emission  [kg m-2 s-1] of land, at 303 K and 1000 umol m-2 s-1
+        becomes  {species: moles of it from a mole of isoprene};  land  fraction of cells [1], (lat, lon)
+        total    sums up (..., lat, lon) over the whole area, of which the grid may be a part
         """
-        self.species: tuple[str, ...] = tuple(becomes)
-        self.factors = np.array([*becomes.values()])
-        self._standard = np.broadcast_to(standard_emission * grid.cell_area / _MOLAR_MASS, grid.shape[1:])
+        self.species, self._factors = tuple(becomes), np.array([*becomes.values()])
+        self._area, self._land = np.broadcast_to(grid.cell_area, grid.shape[1:]), land
+        self._meteorology, self._cos_zenith, self._start, self._total = meteorology, cos_zenith, start, total
+        self._emitted: dict[float, Array] = {}
+        self._totals: dict[float, Array] = {}
 
-    def rate(self, met: MetState, cos_zenith: Array, land_fraction: Array) -> Array:
-        """Return the emission of isoprene E = E0 A f C_L C_T of each cell; that of each species is `factors` times it.
+    def rate(self, seconds: float) -> Array:
+        """Emission [mol/s per cell] of the hour that holds the time, (species, 1, lat, lon)."""
+        middle = middle_of_hour(seconds, self._start)
+        rate = isoprene_emission(self._meteorology.at(middle), self._cos_zenith(middle), self._land, self._area)
+        if middle not in self._totals:
+            self._emitted[middle] = rate
+        return np.asarray(self._factors[:, None, None, None] * rate)
 
-        reads    surface_temperature and cloud_cover of ``met``, cos_zenith [1], land_fraction f [1]: (nlat, nlon)
-        returns  (nlat, nlon) [mol/s per cell]
+    def totals(self, seconds: float) -> Array:
+        """Emission of the area [mol/s] in the hour that holds a time, (species,); stored, since the weather is costly.
+
+        All ranks call this together.
         """
-        light = light_factor(photon_flux(cos_zenith, met.cloud_cover))
-        return np.asarray(self._standard * land_fraction * light * temperature_factor(met.surface_temperature))
+        middle = middle_of_hour(seconds, self._start)
+        if middle not in self._totals:
+            if middle not in self._emitted:
+                self.rate(seconds)
+            self._totals[middle] = self._factors * self._total(self._emitted.pop(middle))
+        return self._totals[middle]
+
+    def save(self) -> dict[str, Array]:
+        """Return the totals of the hours so far: a resumed run needs no weather of the past for them."""
+        known = dict(sorted(self._totals.items()))
+        return {"middles": np.array(list(known)), "totals": np.array(list(known.values()))}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Restore saved totals."""
+        self._totals |= dict(zip(arrays["middles"].tolist(), arrays["totals"].copy(), strict=True))
+
+
+def isoprene_emission(
+    met: "MetState", cos_zenith: Array, land_fraction: Array, area: Array, standard: float = STANDARD_EMISSION
+) -> Array:  # fmt: skip
+    """Return the emission of isoprene E = E0 A f C_L C_T of each cell.
+
+    reads    surface_temperature and cloud_cover of ``met``, cos_zenith [1], land_fraction f [1], area A [m2], all
+             (nlat, nlon);  standard E0 [kg m-2 s-1] of land, at 303 K and 1000 umol m-2 s-1
+    returns  (nlat, nlon) [mol/s per cell]
+    """
+    light = light_factor(photon_flux(cos_zenith, met.cloud_cover))
+    of_land = standard * area / _MOLAR_MASS * land_fraction
+    return np.asarray(of_land * light * temperature_factor(met.surface_temperature))
 
 
 def light_factor(photons: Array) -> Array:

@@ -1,10 +1,11 @@
 """Builds the inventory: national totals x proxies x profiles, over whole countries, then onto the grid of the case."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -20,22 +21,18 @@ from airshed.grid.places import in_degrees
 from airshed.io.netcdf import load_netcdf
 from airshed.io.tables import MISSING
 from airshed.models.air.emissions.countries import Country, read_cities, read_countries, read_fuels, read_plants
-from airshed.models.air.emissions.inventory import CountryTotal, Inventory, InventoryAxes, days_of
+from airshed.models.air.emissions.inventory import CountryTotal, Inventory, days_of
 from airshed.models.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.models.air.emissions.proxies import MARGIN, PLANTS, CountryFields, MethaneGrid, normalised, read_sectors
 from airshed.models.air.emissions.split import species_parts, split_of
 from airshed.models.air.emissions.totals import InventorySettings, read_totals
 from airshed.models.air.species_map.parts import EmissionMap
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 Array = NDArray[np.float64]
 Footprint = tuple[FineWindow, Array, Array]
 """A country on the fine grid: its window, and its own and any country's part of each cell [1], (nlat, nlon)."""
 
-_MOST_METHANE: Final = 1.0
-"""[mol m-2 s-1]: a thousand times what the strongest landfills and mines emit from a cell."""
+_MOST_METHANE: Final = 1.0  # [mol m-2 s-1]: a thousand times what the strongest landfills and mines emit from a cell
 _KG_PER_GG: Final = 1e6
 
 
@@ -61,14 +58,13 @@ def build_inventory(
     """
     make = partial(_Distribution, settings, grid, tuple(species), emissions)
     whole = make()
-    return whole.inventory(whole.annual, start, partial(_each, make, start), apart=apart)
 
+    def each() -> Iterator[tuple[str, Inventory]]:
+        again = make()  # a run does not need the countries one by one
+        for iso2, annual in again.annual.items():
+            yield iso2, again.inventory({iso2: annual}, start)
 
-def _each(make: Callable[[], "_Distribution"], start: np.datetime64) -> Iterator[tuple[str, Inventory]]:
-    """Yield the part of each country, built again: a run does not need them."""
-    whole = make()
-    for iso2, annual in whole.annual.items():
-        yield iso2, whole.inventory({iso2: annual}, start)
+    return whole.inventory(whole.annual, start, each, apart=apart)
 
 
 class _Distribution:
@@ -111,7 +107,13 @@ class _Distribution:
         cities = read_cities(folder / "cities.csv", reporting, self.countries)
         plants = read_plants(folder / "power_plants.csv", reporting, self._fuels, self.countries)
         methane = read_methane(folder / "edgar_methane_2012.nc")
-        self._sums = [_over_sectors(amounts) for amounts in (self._totals.emitted, self._totals.left_out)]
+        self._sums: tuple[dict[tuple[str, str], float], ...] = (
+            defaultdict(float),
+            defaultdict(float),
+        )  # over all sectors
+        for sums, amounts in zip(self._sums, (self._totals.emitted, self._totals.left_out), strict=True):
+            for (iso2, _, pollutant), amount in amounts.items():
+                sums[iso2, pollutant] += amount
         self.annual: dict[str, Array] = {}
         self.rows: list[CountryTotal] = []
         for iso2 in reporting:
@@ -142,7 +144,7 @@ class _Distribution:
                 for name, share in shares.items():
                     whole += total * share * placed[name][0]
                     annual[row, column] += total * share * placed[name][1]
-            reported, left_out = (of_country.get((iso2, pollutant), 0.0) for of_country in self._sums)
+            reported, left_out = (sums[iso2, pollutant] for sums in self._sums)
             inside = float(annual[:, column].sum())
             self.rows.append(CountryTotal(iso2, pollutant, reported, left_out, whole, inside))
         return annual * (_KG_PER_GG / (days_of(self.settings.year) * SECONDS_PER_DAY))
@@ -155,11 +157,11 @@ class _Distribution:
         folder, emitting = self.settings.folder, tuple(self.mixture)
         zones = _local_times(by_country, self.countries, start, apart=apart)
         return Inventory(
-            start, InventoryAxes(self.parts, emitting, zones, self.settings.year),
+            start, self.settings.year, self.parts, emitting, zones,
             np.stack([sum(by_country[iso2] for iso2 in members) for _, members in zones], axis=1),
             read_time_profiles(folder, emitting),
             read_height_profiles(folder / "height_profiles.csv", emitting, self.grid.layer_faces),
-            (self.rows, [*self.notices, *self.notes], self.notices), by_itself,
+            self.rows, self.notices, self.notes, by_itself,
         )  # fmt: skip
 
 
@@ -183,9 +185,18 @@ def read_methane(path: Path) -> MethaneGrid:
     if "methane_flux" not in file or set(file["methane_flux"].dims) != {"lat", "lon"}:
         raise DataError(f"{path} has no variable methane_flux on lat and lon; get a fresh copy of the file")
     flux = file["methane_flux"].transpose("lat", "lon")
-    lat, lon = (_uniform(path, axis, flux) for axis in ("lat", "lon"))
+    axes = {}
+    for axis in ("lat", "lon"):
+        if axis not in flux.coords or flux.sizes[axis] < 2:
+            raise DataError(f"{path}: methane_flux needs a coordinate {axis} of two or more values")
+        places = axes[axis] = in_degrees(axis, flux[axis].values, flux[axis].attrs, f"{path}: methane_flux")
+        steps = np.diff(places)
+        if np.any(np.abs(steps - steps[0]) > 0.01 * np.abs(steps[0])):
+            raise DataError(f"{path}: the points of {axis} do not lie equally far apart; get a fresh copy of the file")
     change = conversion(flux.attrs, "mol m-2 s-1", f"{path}: methane_flux")
-    grid = MethaneGrid(lon, lat, change.factor * numbers(flux.values, f"{path}: its methane_flux") + change.offset)
+    grid = MethaneGrid(
+        axes["lon"], axes["lat"], change.factor * numbers(flux.values, f"{path}: its methane_flux") + change.offset
+    )
     wrong = ~((grid.flux >= 0.0) & (grid.flux <= _MOST_METHANE))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
@@ -195,25 +206,6 @@ def read_methane(path: Path) -> MethaneGrid:
             f"{_MOST_METHANE:g} mol m-2 s-1"
         )
     return grid
-
-
-def _uniform(path: Path, axis: str, flux: "xr.DataArray") -> Array:
-    """Return the coordinate of an axis whose points lie equally far apart [degrees]; raises DataError."""
-    if axis not in flux.coords or flux.sizes[axis] < 2:
-        raise DataError(f"{path}: methane_flux needs a coordinate {axis} of two or more values")
-    places = in_degrees(axis, flux[axis].values, flux[axis].attrs, f"{path}: methane_flux")
-    steps = np.diff(places)
-    if np.any(np.abs(steps - steps[0]) > 0.01 * np.abs(steps[0])):
-        raise DataError(f"{path}: the points of {axis} do not lie equally far apart; get a fresh copy of the file")
-    return places
-
-
-def _over_sectors(amounts: Mapping[tuple[str, str, str], float]) -> dict[tuple[str, str], float]:
-    """Return the sums over sectors of amounts by country, sector and pollutant."""
-    sums: dict[tuple[str, str], float] = {}
-    for (iso2, _, pollutant), amount in amounts.items():
-        sums[iso2, pollutant] = sums.get((iso2, pollutant), 0.0) + amount
-    return sums
 
 
 def _local_times(

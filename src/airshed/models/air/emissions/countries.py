@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -39,34 +39,25 @@ def read_countries(table: Path, outlines: Path) -> dict[str, Country]:
     countries: dict[str, Country] = {}
     taken: dict[str, str] = {}
     for row in read_table(table, ("iso2", "time_zone", "polygon")):
-        iso2, zone = row.text("iso2"), _zone(row)
+        iso2, time, name = row.text("iso2"), row.text("time_zone"), row.text("polygon")
+        try:
+            zone = ZoneInfo(time)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise row.error(f"time zone {time!r} is unknown; give an IANA name such as Europe/Paris") from error
         if not _CODE.fullmatch(iso2):
             raise row.error(f"iso2 {iso2[:40]!r} is no code of two capital letters, such as DE")
         country = countries.setdefault(iso2, Country(iso2, zone))
         if country.zone != zone:
             raise row.error(f"{iso2} has the time zone {country.zone} on a line before; a country keeps one time")
-        unique(taken, row.text("polygon"), iso2, row)
-        country.polygons.extend(_outline(row, polygons, outlines))
+        unique(taken, name, iso2, row)
+        if name not in polygons:
+            raise row.error(f"{outlines.name} has no polygon {name[:40]!r}; {suggestion(name, polygons)}")
+        if not polygons[name]:
+            raise row.error(f"the polygon {name!r} of {outlines.name} has no points; get a fresh copy of the file")
+        country.polygons.extend(polygons[name])
     if not countries:
         raise DataError(f"{table} names no country; get a fresh copy of the file")
     return countries
-
-
-def _zone(row: Row) -> ZoneInfo:
-    name = row.text("time_zone")
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise row.error(f"time zone {name!r} is unknown; give an IANA name such as Europe/Paris") from error
-
-
-def _outline(row: Row, polygons: Mapping[str, list[Polygon]], outlines: Path) -> list[Polygon]:
-    name = row.text("polygon")
-    if name not in polygons:
-        raise row.error(f"{outlines.name} has no polygon {name[:40]!r}; {suggestion(name, polygons)}")
-    if not polygons[name]:
-        raise row.error(f"the polygon {name!r} of {outlines.name} has no points; get a fresh copy of the file")
-    return polygons[name]
 
 
 CORE_DENSITY: Final = 10_000.0
@@ -75,29 +66,20 @@ CORE_DENSITY: Final = 10_000.0
 DISTRICT_SHARE: Final = 0.2
 """A place with at most this share of a neighbouring city's population can be one of its districts."""
 
-SMALLEST_PARENT: Final = 100_000.0
-"""Population from which a city may have listed districts."""
+SMALLEST_PARENT: Final = 100_000.0  # population from which a city may have listed districts
 
 UNKNOWN_CAPACITY: Final = 60.0
 """Electric capacity [MW] taken where none is given: the register asks for reports from 50 MW of heat."""
 
-SAME_SITE: Final = 2.0
-"""Two records this near [km] are one site."""
-
-SAME_NAME: Final = 15.0
-"""Two records this near [km] that share a distinctive word of their names are one site."""
+SAME_SITE: Final = 2.0  # two records this near [km] are one site
+SAME_NAME: Final = 15.0  # two records this near [km] that share a distinctive word of their names are one site
 
 SAME_UNIT: Final = 0.5
 """Two records of one source, this near [km] and of one fuel and nearly one capacity, are one unit."""
 
-MOST_PEOPLE: Final = 1e8
-"""More inhabitants than any city has."""
-
-MOST_CAPACITY: Final = 1e5
-"""More electric capacity [MW] than any site has; the largest, of water, has 22,500."""
-
-MOST_FACTOR: Final = 1e6
-"""More emission [g/GJ] than a fuel can have: its carbon alone makes 1e5 of CO2."""
+MOST_PEOPLE: Final = 1e8  # more inhabitants than any city has
+MOST_CAPACITY: Final = 1e5  # more electric capacity [MW] than any site has; the largest, of water, has 22,500
+MOST_FACTOR: Final = 1e6  # more emission [g/GJ] than a fuel can have: its carbon alone makes 1e5 of CO2
 
 PLANT_WORDS: Final = frozenset(
     ("central", "centrala", "centrale", "electric", "electrica", "electrique", "elektrarna", "elektrownia", "energia",
@@ -145,7 +127,7 @@ def read_cities(path: Path, countries: Iterable[str], known: Collection[str] | N
     """
     places: dict[str, list[tuple[float, float, float]]] = {iso2: [] for iso2 in countries}
     for row in read_table(path, COLUMNS_CITIES, but=("iso2", set(known or ()) - set(places))):
-        country = places.get(_country(row, known))
+        country = places.get(row.text("iso2") if known is None else row.known("iso2", known))
         if country is not None:
             country.append((*_position(row), row.number("population", most=MOST_PEOPLE)))
     return {iso2: _without_districts(np.array(rows).reshape(-1, 3)) for iso2, rows in places.items()}
@@ -160,7 +142,7 @@ def read_plants(
     """
     plants: dict[str, list[Plant]] = {iso2: [] for iso2 in countries}
     for row in read_table(path, COLUMNS_PLANTS, but=("iso2", set(known or ()) - set(plants))):
-        country = plants.get(_country(row, known))
+        country = plants.get(row.text("iso2") if known is None else row.known("iso2", known))
         if country is not None:
             capacity = row.number("capacity_mw", most=MOST_CAPACITY) if row.text("capacity_mw") else None
             fuel = row.known("fuel", fuels) if row.text("fuel") else _UNKNOWN
@@ -204,14 +186,16 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
     for index in sorted(range(len(records)), key=lambda index: records[index].capacity is None):
         record = records[index]
         beside = kept & (np.abs(lat - record.lat) < 0.15) & (np.abs(lon - record.lon) < 0.5)
-        near = [(other, _kilometres(record, records[other])) for other in np.flatnonzero(beside).tolist()]
-        if record.capacity is not None:
-            same = any(gap <= SAME_UNIT and _one_unit(record, records[other]) for other, gap in near)
-        else:
-            same = any(
-                gap <= SAME_SITE or (gap <= SAME_NAME and distinctive[index] & distinctive[other])
-                for other, gap in near
-            )
+        same = False
+        for other in np.flatnonzero(beside).tolist():
+            theirs = records[other]
+            east = np.radians(record.lon - theirs.lon) * np.cos(np.radians(record.lat))
+            gap = float(1e-3 * EARTH_RADIUS * np.hypot(east, np.radians(record.lat - theirs.lat)))
+            if record.capacity is None:
+                same |= gap <= SAME_SITE or bool(gap <= SAME_NAME and distinctive[index] & distinctive[other])
+            elif (record.source, record.fuel) == (theirs.source, theirs.fuel) and theirs.capacity is not None:
+                close = abs(record.capacity - theirs.capacity) <= 0.1 * max(record.capacity, theirs.capacity)
+                same |= gap <= SAME_UNIT and close
         kept[index] = not same
     return [records[index] for index in np.flatnonzero(kept).tolist()]
 
@@ -228,25 +212,9 @@ def _without_districts(places: Array) -> Cities:
     return Cities(lon[~district], lat[~district], population[~district])
 
 
-def _one_unit(first: Plant, second: Plant) -> bool:
-    if first.source != second.source or first.fuel != second.fuel or first.capacity is None or second.capacity is None:
-        return False
-    return abs(first.capacity - second.capacity) <= 0.1 * max(first.capacity, second.capacity)
-
-
-def _kilometres(first: Plant, second: Plant) -> float:
-    east = np.radians(first.lon - second.lon) * np.cos(np.radians(first.lat))
-    return float(1e-3 * EARTH_RADIUS * np.hypot(east, np.radians(first.lat - second.lat)))
-
-
 def _words(name: str) -> set[str]:
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
     return set(re.findall("[a-z]{5,}", plain)) - PLANT_WORDS
-
-
-def _country(row: Row, known: Collection[str] | None) -> str:
-    """Return the code of a line's country; raises DataError for one that no country has."""
-    return row.text("iso2") if known is None else row.known("iso2", known)
 
 
 def _position(row: Row) -> tuple[float, float]:

@@ -1,7 +1,6 @@
 """Emission that a user prescribes: fields of a dataset or a netCDF file, brought onto the grid of the case."""
 
 from collections.abc import Collection, Iterable
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,9 @@ from airshed.core.units import quantity
 from airshed.grid import Grid
 from airshed.grid.places import in_degrees, once_around
 from airshed.grid.regrid import Regridder
-from airshed.grid.window import Window
 from airshed.io.netcdf import load_netcdf
 from airshed.models.air.emissions.periods import read_periods
+from airshed.models.air.emissions.sources import MappedEmissions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,15 +25,12 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _UNITS = ("mol/s", "kg/s", "mol/m2/s", "kg/m2/s")
-MOST_FROM_A_CELL = 1e12
-"""Far more than all the world emits of anything [mol/s]; of CO2 it is 3e7."""
-
+MOST_FROM_A_CELL = 1e12  # far more than all the world emits of anything [mol/s]; of CO2 it is 3e7
 _LEAST_SHARE = 1e-9
-
 _NAMES = {"latitude": "lat", "longitude": "lon"}
 
 
-class GriddedEmissions:
+class GriddedEmissions(MappedEmissions):
     """Emission fields by species on a longitude-latitude grid of their own; a source.
 
     Each variable with the dimensions (time, level, lat, lon), time and level optional, is a species. Its attribute
@@ -43,6 +39,8 @@ class GriddedEmissions:
     holds over a period, see :func:`read_periods`; without times, or with one, it holds always. What lies outside the
     grid is cut; the rest is conserved. Before the start, in the spin-up, the first day is repeated.
     """
+
+    kind = "gridded files"
 
     def __init__(
         self,
@@ -80,29 +78,17 @@ class GriddedEmissions:
         periods = read_periods(dataset, start, self._place)
         self._periods = periods.of_any_year(self._place) if any_year and periods.begin.size else periods
         self.changes = self._periods.changes
-        self._notices = [f"{self._place}: no species for {', '.join(without)}: left out"] if without else []
+        self._notices: list[str] = [f"{self._place}: no species for {', '.join(without)}: left out"] if without else []
         self._notices += [f"{self._place}: {gap}" for gap in [self._periods.gap()] if gap]
-        self._fields = self._regrid(dataset, grid)
-        self.levels = self._fields.shape[2]
-
-    def part(self, window: Window) -> "GriddedEmissions":
-        """Return the emission of a window's cells."""
-        part = copy(self)
-        part._fields = np.ascontiguousarray(window.of(self._fields))
-        part._fields.setflags(write=False)
-        return part
+        self._field = self._regrid(dataset, grid)
+        self.levels = self._field.shape[2]
 
     def rate(self, seconds: float) -> Array:
         """Emission [mol/s per cell], shape (species, levels, lat, lon), constant between its times; read-only.
 
         Raises DataError for a time that the dataset does not cover.
         """
-        fields: Array = self._fields[self._periods.at(seconds, self._place)]
-        return fields
-
-    def notices(self) -> list[str]:
-        """Return what part of the area and of the emission the dataset misses, a line each."""
-        return list(self._notices)
+        return np.asarray(self._field[self._periods.at(seconds, self._place)])
 
     def notes(self) -> list[str]:
         """Return the notices, and how the times were taken."""

@@ -3,8 +3,8 @@
 from calendar import isleap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple, Self
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from airshed.grid.window import Window
 from airshed.models.air.emissions.profiles import TimeProfiles
+from airshed.models.air.emissions.sources import MappedEmissions
 from airshed.models.air.emissions.split import Part
 
 Array = NDArray[np.float64]
 
-HOUR = 3600
-"""Seconds of an hour, over which emission is constant."""
+HOUR = 3600  # seconds of an hour, over which emission is constant
 
 
-@dataclass(frozen=True)
-class CountryTotal:
+class CountryTotal(NamedTuple):
     """Emission of one pollutant by one country [Gg/a]: where it is on the way from the report to the grid.
 
     reported     in the national total
@@ -38,8 +37,7 @@ class CountryTotal:
     in_domain: float
 
 
-@dataclass(frozen=True)
-class SectorAmount:
+class SectorAmount(NamedTuple):
     """Emission of one species by one sector over a run; the mass is as reported: NO as NO2, sulphate as SO2."""
 
     species: str
@@ -48,66 +46,54 @@ class SectorAmount:
     moles: float
 
 
-@dataclass(frozen=True)
-class InventoryAxes:
-    """Parts of each pollutant as species, sectors that emit, zones of local time with their countries, and the year."""
-
-    parts: Mapping[str, Sequence[Part]]
-    sectors: tuple[str, ...]
-    zones: Sequence[tuple[ZoneInfo, Sequence[str]]]
-    year: int
-
-
-class Inventory:
+class Inventory(MappedEmissions):
     """Emission of an inventory on the grid of a case, a source.
 
     rate[k, l, y, x] = sum over pollutant p, sector s, local time z of
                        split[k, p] height[s, l] f(s, z, t) annual[s, z, p, y, x]        [mol/s]
 
-    sectors  that emit
+    sectors, pollutants  that emit, the latter as countries report them;  apart  yields each country's part by its code
     """
 
-    changes = ()
+    kind = "the inventory's sources"
 
     def __init__(
-        self, start: np.datetime64, axes: InventoryAxes, annual: Array, profiles: TimeProfiles, height: Array,
-        account: tuple[Sequence[CountryTotal], Sequence[str], Sequence[str]],
+        self, start: np.datetime64, year: int, parts: Mapping[str, Sequence[Part]], sectors: tuple[str, ...],
+        zones: Sequence[tuple[ZoneInfo, Sequence[str]]], annual: Array, profiles: TimeProfiles, height: Array,
+        totals: Sequence[CountryTotal] = (), notices: Sequence[str] = (), notes: Sequence[str] = (),
         apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
     ) -> None:  # fmt: skip
-        """Take the parts that the builder made.
+        """Take what the builder made.
 
-        annual   [kg/s]  mean over the year of the totals, (sectors, zones, pollutants, lat, lon)
-        height   [1]     share by layer, (sectors, layers)
-        account  national totals, a line for each thing to note, and those of them to be shown
-        apart    yields each country's part of this inventory, by its code
+        year    of the totals;  parts  of each pollutant as species;  zones  of local time with their countries
+        annual  [kg/s]  mean over the year of the totals, (sectors, zones, pollutants, lat, lon)
+        height  [1]     share by layer, (sectors, layers)
         """
-        self._days = days_of(axes.year)
-        self._start = int(start.astype("datetime64[s]").astype(np.int64))
-        self._parts, self.sectors, self._annual, self._profiles = axes.parts, axes.sectors, annual, profiles
-        self._zones = tuple(zone for zone, _ in axes.zones)
-        self._members = tuple(tuple(members) for _, members in axes.zones)
+        self._days, self._start = days_of(year), int(start.astype("datetime64[s]").astype(np.int64))
+        self._parts, self.sectors, self._field, self._profiles = parts, sectors, annual, profiles
+        self.pollutants = tuple(parts)
+        self._zones = tuple((zone, tuple(members)) for zone, members in zones)
         self._annual_total = annual.sum(axis=(3, 4))
-        self.species = tuple(dict.fromkeys(part.species for parts in axes.parts.values() for part in parts))
+        self.species = tuple(dict.fromkeys(part.species for of_one in parts.values() for part in of_one))
         self.levels = int(np.flatnonzero(height.any(axis=0)).max()) + 1
         self._height = height[:, : self.levels]
-        self._split = np.zeros((len(self.species), len(axes.parts)))
-        for column, of_pollutant in enumerate(axes.parts.values()):
+        self._split = np.zeros((len(self.species), len(parts)))
+        for column, of_pollutant in enumerate(parts.values()):
             for part in of_pollutant:
                 self._split[self.species.index(part.species), column] += part.moles
-        self._account, self.apart = account, apart
-        self._hour: int | None = None
-        self._rate = np.zeros((len(self.species), self.levels, *annual.shape[-2:]))
+        self._totals, self._notices, self._notes, self.apart = totals, list(notices), notes, apart
+        self._rate: tuple[int, Array] | None = None
 
-    def part(self, window: Window) -> "Inventory":
+    def part(self, window: Window) -> Self:
         """Return the emission of a window's cells; summary, totals and notes stay those of the whole grid."""
-        part = copy(self)
-        part._annual, part._hour = np.ascontiguousarray(window.of(self._annual)), None
+        part = super().part(window)
+        part._rate = None
         return part
 
     @property
     def countries(self) -> tuple[str, ...]:
         """The countries that emit in the grid, each apart where the builder was asked for that."""
-        return tuple(iso2 for members in self._members for iso2 in members)
+        return tuple(iso2 for _, members in self._zones for iso2 in members)
 
     def selected(self, sectors: Collection[str], countries: Collection[str]) -> "Inventory":
         """Return what some sectors of some countries emit, with all species and layers; of each at least one.
@@ -115,16 +101,15 @@ class Inventory:
         Raises ValueError for countries that are not apart from others.
         """
         rows = [index for index, sector in enumerate(self.sectors) if sector in sectors]
-        zones = [index for index, members in enumerate(self._members) if set(members) & set(countries)]
-        if any(set(self._members[index]) - set(countries) for index in zones):
+        zones = [index for index, (_, members) in enumerate(self._zones) if set(members) & set(countries)]
+        if any(set(self._zones[index][1]) - set(countries) for index in zones):
             raise ValueError("the inventory does not keep its countries apart")
         part = copy(self)
-        part._annual = np.ascontiguousarray(self._annual[np.ix_(rows, zones)])
+        part._field = np.ascontiguousarray(self._field[np.ix_(rows, zones)])
         part._annual_total, part._height = self._annual_total[np.ix_(rows, zones)], self._height[rows]
-        part._profiles, part._hour = self._profiles.selected(rows), None
+        part._profiles, part._rate = self._profiles.selected(rows), None
         part.sectors = tuple(self.sectors[index] for index in rows)
         part._zones = tuple(self._zones[index] for index in zones)
-        part._members = tuple(self._members[index] for index in zones)
         return part
 
     def rate(self, seconds: float) -> Array:
@@ -133,10 +118,10 @@ class Inventory:
         The array is read-only and shared by all calls within an hour.
         """
         hour = int(np.floor((self._start + seconds) / HOUR))
-        if hour != self._hour:
-            sectors, _, pollutants, *cells = self._annual.shape
+        if self._rate is None or self._rate[0] != hour:
+            sectors, _, pollutants, *cells = self._field.shape
             by_sector = np.empty((sectors, pollutants, *cells))
-            for factors, maps, total in zip(self._factors(hour), self._annual, by_sector, strict=True):
+            for factors, maps, total in zip(self._factors(hour), self._field, by_sector, strict=True):
                 _add_up(factors, maps, total)
             by_layer = np.empty((pollutants, self.levels, *cells))
             for level, shares in enumerate(self._height.T):
@@ -145,8 +130,8 @@ class Inventory:
             for shares, total in zip(self._split, rate, strict=True):
                 _add_up(shares, by_layer, total)
             rate.setflags(write=False)
-            self._hour, self._rate = hour, rate
-        return self._rate
+            self._rate = hour, rate
+        return self._rate[1]
 
     def worth(self, each: Array, seconds: float) -> Array:
         """Return what the emission of an hour is worth, by sector and pollutant (sectors, pollutants).
@@ -155,23 +140,22 @@ class Inventory:
         """
         by_pollutant = np.tensordot(self._split, each, axes=(0, 0))
         factors = self._factors(int(np.floor((self._start + seconds) / HOUR)))
-        found = np.empty(self._annual.shape[:1] + self._annual.shape[2:3])
-        for row, (weights, maps, shares) in enumerate(zip(factors, self._annual, self._height, strict=True)):
+        found = np.empty(self._field.shape[:1] + self._field.shape[2:3])
+        for row, (weights, maps, shares) in enumerate(zip(factors, self._field, self._height, strict=True)):
             columns = np.einsum("pl...,l->p...", by_pollutant, shares)
             found[row] = np.einsum("pyx,zpyx,z->p", columns, maps, weights)
         return found
-
-    @property
-    def pollutants(self) -> tuple[str, ...]:
-        """The pollutants, as countries report them."""
-        return tuple(self._parts)
 
     def summary(self, length: float = 86400.0) -> list[SectorAmount]:
         """Emission by species and sector over ``length`` seconds [s] from the start, in the grid of the case.
 
         Only species and sectors that emit are listed, species in the order of :attr:`species`.
         """
-        factors = sum(weight * self._factors(hour) for hour, weight in self._hours(length))
+        end = self._start + length  # each hour that the run touches, with the seconds of it in the run
+        hours = range(self._start // HOUR, int(np.ceil(end / HOUR)))
+        factors = sum(
+            (min(end, (hour + 1) * HOUR) - max(self._start, hour * HOUR)) * self._factors(hour) for hour in hours
+        )
         kilograms = np.einsum("sz,szp->sp", factors, self._annual_total)
         rows = []
         for species in self.species:
@@ -190,15 +174,11 @@ class Inventory:
 
     def country_totals(self) -> list[CountryTotal]:
         """National totals by country and pollutant, as reported, as distributed and inside the grid."""
-        return list(self._account[0])
+        return list(self._totals)
 
     def notes(self) -> list[str]:
-        """What is left out, countries without a report, and proxies that were empty, a line each."""
-        return list(self._account[1])
-
-    def notices(self) -> list[str]:
-        """Which countries in the area report nothing, or less than others, a line each."""
-        return list(self._account[2])
+        """Return what is left out, countries without a report, and proxies that were empty, a line each."""
+        return [*self._notices, *self._notes]
 
     def _factors(self, hour: int) -> Array:
         """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones).
@@ -206,14 +186,8 @@ class Inventory:
         The totals are those of a year, so that each simulated year gets all of them, whether it has 365 days or 366.
         """
         instant = datetime.fromtimestamp(hour * HOUR, UTC)
-        factors = [self._profiles.factors(instant.astimezone(zone)) for zone in self._zones]
+        factors = [self._profiles.factors(instant.astimezone(zone)) for zone, _ in self._zones]
         return np.stack(factors, axis=1) * (self._days / days_of(instant.year))
-
-    def _hours(self, length: float) -> list[tuple[int, float]]:
-        """The hours that a run of ``length`` seconds touches, each with the seconds of it in the run."""
-        end = self._start + length
-        hours = range(self._start // HOUR, int(np.ceil(end / HOUR)))
-        return [(hour, min(end, (hour + 1) * HOUR) - max(self._start, hour * HOUR)) for hour in hours]
 
 
 def days_of(year: int) -> int:

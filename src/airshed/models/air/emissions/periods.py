@@ -14,21 +14,16 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Dates = NDArray[np.datetime64]
-
 _BOUNDS: Final = ("time_bnds", "time_bounds", "climatology_bounds")
 _MIDDLE: Final = {"M": (13.0, 17.0), "Y": (178.0, 187.0), "D": (0.49, 0.51), "h": (0.49 / 24.0, 0.51 / 24.0)}
 """Days from the beginning of a period to a stamp in its middle."""
 
 _WORDS: Final = {"M": "whole months", "Y": "whole years", "D": "whole days", "h": "whole hours"}
-_YEARS: Final = 25
-"""Years before and after the start for which twelve months are repeated."""
-
-_SPIN_UP: Final = 60
-"""Days before the start for which changes within an hour are listed."""
+_YEARS: Final = 25  # years before and after the start for which twelve months are repeated
+_SPIN_UP: Final = 60  # days before the start for which changes within an hour are listed
 
 
-_FEW: Final = 4
-"""Least fields among which a gap is looked for."""
+_FEW: Final = 4  # least fields among which a gap is looked for
 
 
 @dataclass(frozen=True, eq=False)

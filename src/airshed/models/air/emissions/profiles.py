@@ -19,10 +19,8 @@ Array = NDArray[np.float64]
 MONTHS = tuple(calendar.month_abbr[month] for month in range(1, 13))
 WEEKDAYS = tuple(calendar.day_abbr[day] for day in range(7))
 _HOUR = timedelta(hours=1)
-_LARGEST = 1e6
-"""More than any share, percentage or factor of a profile."""
+_LARGEST = 1e6  # more than any share, percentage or factor of a profile
 HOURS = tuple(str(hour) for hour in range(1, 25))
-
 _SUNDAY = 6
 _HOLIDAYS = frozenset({(1, 1), (12, 25)})
 """Month and day of the public holidays that fall on the same date in nearly all of Europe."""

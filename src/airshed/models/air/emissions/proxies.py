@@ -25,21 +25,11 @@ Array = NDArray[np.float64]
 RURAL_DENSITY: Final = 300.0
 """Inhabitants per km2 at which half of the land counts as rural (the degree of urbanisation of Eurostat and UN)."""
 
-HINTERLAND: Final = 15.0
-"""Standard deviation [km] of the smoothing that spreads traffic between the cities."""
-
-ESTATE: Final = 5.0
-"""Standard deviation [km] of the smoothing that spreads industry around the sites that are known."""
-
-SHORE: Final = 20.0
-"""Width [km] of the strip of water along a country's land that carries its shipping."""
-
-LARGE_CITY: Final = 400_000.0
-"""Population from which a city is taken to have an airport of weight."""
-
-MARGIN: Final = 0.4
-"""Margin [degrees] of the window around a country: room for the strip of water."""
-
+HINTERLAND: Final = 15.0  # standard deviation [km] of the smoothing that spreads traffic between the cities
+ESTATE: Final = 5.0  # standard deviation [km] of the smoothing that spreads industry around the sites that are known
+SHORE: Final = 20.0  # width [km] of the strip of water along a country's land that carries its shipping
+LARGE_CITY: Final = 400_000.0  # population from which a city is taken to have an airport of weight
+MARGIN: Final = 0.4  # margin [degrees] of the window around a country: room for the strip of water
 _SQUARE_KM: Final = 1e6
 
 
@@ -75,11 +65,6 @@ class CountryFields:
     cities: Cities
     plants: tuple[Plant, ...]
     methane_grid: MethaneGrid
-
-    def proxy(self, name: str) -> Array:
-        """The unscaled weights of a proxy, shape (nlat, nlon)."""
-        weights: Array = getattr(self, name)
-        return weights
 
     @cached_property
     def population(self) -> Array:
@@ -142,15 +127,13 @@ class CountryFields:
         return np.asarray(smoothed(field, kilometres, self.window.cell_size) * self.share)
 
 
-PLANTS: Final = "plants"
-"""The proxy that differs by pollutant, because fuels do."""
+PLANTS: Final = "plants"  # the proxy that differs by pollutant, because fuels do
 
 _FIELDS: Final = (
     "population", "rural", "hinterland", "large_cities", "industry", "coast", "methane", "rural_methane",
 )  # fmt: skip
 
-PROXIES: Final = (PLANTS, *_FIELDS)
-"""Names that the table of sectors may use."""
+PROXIES: Final = (PLANTS, *_FIELDS)  # names that the table of sectors may use
 
 
 def normalised(fields: CountryFields, name: str, fuel_factors: dict[str, float]) -> tuple[Array, str]:
@@ -159,7 +142,7 @@ def normalised(fields: CountryFields, name: str, fuel_factors: dict[str, float])
     Where a country has nothing of a proxy (no power plant, no coast), its population stands in, or else its rural land.
     """
     for candidate in (name, "population", "rural"):
-        weights = fields.combustion(fuel_factors) if candidate == PLANTS else fields.proxy(candidate)
+        weights = fields.combustion(fuel_factors) if candidate == PLANTS else getattr(fields, candidate)
         total = weights.sum()
         if total > 0.0:
             return weights / total, candidate

@@ -1,39 +1,24 @@
 """What was emitted in a run: by species and sector, and by country, as tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.report import Cell, Table
 from airshed.mechanism.network import ReactionNetwork
-from airshed.models.air.emissions.gridded import GriddedEmissions
+from airshed.models.air.emissions.biogenic import BiogenicEmissions
 from airshed.models.air.emissions.inventory import Inventory, SectorAmount
-from airshed.models.air.emissions.packed import BiogenicSource, hour_of
-from airshed.models.air.emissions.sources import AreaEmissions, PointEmissions, TimedEmissions
+from airshed.models.air.emissions.sources import HOUR, MappedEmissions, hour_of
 from airshed.process.context import Source
-
-_HOUR: Final = 3600.0
-_KINDS: Final = {
-    BiogenicSource: "vegetation", GriddedEmissions: "gridded files", PointEmissions: "point sources",
-    AreaEmissions: "area sources", TimedEmissions: "releases",
-}  # fmt: skip
-_Telling = Inventory | GriddedEmissions | AreaEmissions
-"""Sources that have notes and notices."""
 
 _GROUPS: Final = {
     "power": "A", "industry": "BDE", "homes": "C", "road": "F", "other traffic": "GHI", "waste, other": "JM",
     "farming": "KL",
 }  # fmt: skip
 """Sectors of the GNFR nomenclature, by their first letter, as they stand together where there is little room."""
-
-
-def kind_of(source: Source) -> str:
-    """Return what a source is, in words."""
-    return "the inventory's sources" if isinstance(source, Inventory) else _KINDS.get(type(source), "sources")
 
 
 def emission_rows(
@@ -77,26 +62,19 @@ def country_table(sources: Sequence[Source]) -> Table:
     columns = (
         "country", "pollutant", "reported [Gg/a]", "left out [Gg/a]", "distributed [Gg/a]", "in the area [Gg/a]",
     )  # fmt: skip
-    rows = [
-        (total.country, total.pollutant, total.reported, total.left_out, total.distributed, total.in_domain)
-        for inventory in _inventories(sources)
-        for total in inventory.country_totals()
-    ]
-    return Table("National totals", columns, rows)
+    inventories = (source for source in sources if isinstance(source, Inventory))
+    return Table("National totals", columns, [total for each in inventories for total in each.country_totals()])
 
 
 def emission_notes(sources: Sequence[Source]) -> list[str]:
-    """Return what inventories, gridded files and area sources have to say of themselves."""
-    return [note for source in sources if isinstance(source, _Telling) for note in source.notes()]
+    """Return the notes of all sources for a report."""
+    return [note for source in sources if isinstance(source, MappedEmissions) for note in source.notes()]
 
 
 def emission_notices(sources: Sequence[Source]) -> list[str]:
-    """Return what a person should know of inventories, gridded files and area sources before a run."""
-    return [f"emission: {notice}" for source in sources if isinstance(source, _Telling) for notice in source.notices()]
-
-
-def _inventories(sources: Sequence[Source]) -> Iterator[Inventory]:
-    return (source for source in sources if isinstance(source, Inventory))
+    """Return what to know of all sources before a run."""
+    mapped = (source for source in sources if isinstance(source, MappedEmissions))
+    return [f"emission: {notice}" for source in mapped for notice in source.notices()]
 
 
 def _amounts(
@@ -104,23 +82,18 @@ def _amounts(
 ) -> list[SectorAmount]:
     """Amounts of a source between two times: the integral of its rate, constant between the times of its changes."""
     moles = np.zeros(len(source.species))
-    hours = np.arange(hour_of(first, start) + _HOUR, last, _HOUR).tolist()
+    hours = np.arange(hour_of(first, start) + HOUR, last, HOUR).tolist()
     inside = [time for time in {*hours, *source.changes} if first < time < last]
     for begin, end in pairwise([first, *sorted(inside), last]):
-        moles += (end - begin) * _totals(source, begin)
-    sector = _KINDS.get(type(source), "processes of the case")
+        stored = source.totals(begin) if isinstance(source, BiogenicEmissions) else None  # its weather is gone
+        moles += (end - begin) * (source.rate(begin).sum(axis=(1, 2, 3)) if stored is None else stored)
+    sector = getattr(source, "kind", "processes of the case")
     days = (last - first) / SECONDS_PER_DAY
     masses = [network.species[network.index(name)].molar_mass or np.nan for name in source.species]
     return [
         SectorAmount(name, sector, float(amount) * mass / days, float(amount))
         for name, amount, mass in zip(source.species, moles, masses, strict=True)
     ]
-
-
-def _totals(source: Source, seconds: float) -> npt.NDArray[np.float64]:
-    if isinstance(source, BiogenicSource):
-        return source.totals(seconds)
-    return np.asarray(source.rate(seconds).sum(axis=(1, 2, 3)))
 
 
 def _group(sector: str) -> str:

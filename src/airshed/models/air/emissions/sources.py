@@ -1,9 +1,13 @@
-"""Sources of emission: steady ones of areas and points, for a time or always, and the sum of several."""
+"""Sources of emission: steady ones of areas and points, for a time or always, the base of others, and their sum."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from copy import copy
 from dataclasses import dataclass
-from typing import Self
+from functools import lru_cache
+from math import inf, isfinite
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +17,31 @@ from airshed.core.errors import CaseError
 from airshed.grid import Grid
 from airshed.grid.regrid import area_in_box
 from airshed.grid.window import Window
+from airshed.io.timeline import Timeline
+from airshed.kernels.host import AnyArray
+from airshed.kernels.layout import Layout
 from airshed.process.context import Source
 
 Array = NDArray[np.float64]
+
+HOUR: Final = 3600.0
+
+
+def hour_of(seconds: float, start: np.datetime64) -> float:
+    """Return when the full hour UTC began that holds a time, both in seconds since the start of the case."""
+    late = _late(start)
+    return (seconds + late) // HOUR * HOUR - late
+
+
+def middle_of_hour(seconds: float, start: np.datetime64) -> float:
+    """Return the middle of the full hour UTC that holds a time [s]: vegetation needs the weather of then."""
+    return hour_of(seconds, start) + 0.5 * HOUR
+
+
+@lru_cache(maxsize=1)
+def _late(start: np.datetime64) -> float:
+    """How long after a full hour the case starts [s]; every step asks."""
+    return float((start - start.astype("datetime64[h]")) / np.timedelta64(1, "s"))
 
 
 class CombinedEmissions:
@@ -42,29 +68,54 @@ class CombinedEmissions:
         return total
 
 
-class SteadyEmissions:
-    """Emission that is the same at all times, as that of areas and points is.
+class MappedEmissions:
+    """Source that holds the emission of every cell of the grid in one array (..., lat, lon); base of most sources.
 
-    rate  [mol/s per cell] of species into the lowest levels, (species, levels, lat, lon)
+    kind     what it is, in words of reports
+    changes  the rising times [s] at which the emission changes beside the full hours UTC
     """
 
-    changes = ()
-
-    def __init__(self, species: tuple[str, ...], rate: Array) -> None:
-        self.species, self.levels = species, rate.shape[1]
-        self._rate = rate
-        self._rate.setflags(write=False)
+    kind = "sources"
+    changes: Sequence[float] = ()
+    _field: Array
+    _notices: list[str]
 
     def part(self, window: Window) -> Self:
-        """Return the emission of a window's cells; species and levels stay those of all sources."""
+        """Return the emission of a window's cells; species, levels and notes stay those of the whole grid."""
         part = copy(self)
-        part._rate = np.ascontiguousarray(window.of(self._rate))
-        part._rate.setflags(write=False)
+        part._field = np.ascontiguousarray(window.of(self._field))
+        part._field.setflags(write=False)
         return part
 
+    def notices(self) -> list[str]:
+        """Return what to know of the source before a run, a line each."""
+        return list(self._notices)
+
+    def notes(self) -> list[str]:
+        """Return the notices, and what else a report should say of the source."""
+        return self.notices()
+
+
+class SteadyEmissions(MappedEmissions):
+    """Emission that is the same from a time on, and until another [s since the start]; nothing before and after.
+
+    field  [mol/s per cell] of species into the lowest levels, (species, levels, lat, lon)
+    """
+
+    def __init__(
+        self, species: tuple[str, ...], field: Array, begin: float = -inf, end: float = inf,
+        notices: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.species, self.levels, self._begin, self._end = species, field.shape[1], begin, end
+        self._notices = list(notices)
+        self.changes = tuple(time for time in (begin, end) if isfinite(time))
+        self.kind = "releases" if self.changes else self.kind
+        self._field = field
+        self._field.setflags(write=False)
+
     def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon); the same at all times, read-only."""
-        return self._rate
+        """Emission [mol/s per cell], shape (species, levels, lat, lon); read-only."""
+        return self._field if self._begin <= seconds < self._end else np.broadcast_to(0.0, self._field.shape)
 
 
 @dataclass(frozen=True)
@@ -82,7 +133,7 @@ class AreaSource:
         if not (self.lon[0] < self.lon[1] <= self.lon[0] + 360.0 and -90.0 <= self.lat[0] < self.lat[1] <= 90.0):
             raise CaseError(f"area source {self.lon} E, {self.lat} N: its box has no extent, or leaves the sphere")
         for species, rate in self.rates.items():
-            if not (np.isfinite(rate) and rate >= 0.0):
+            if not (isfinite(rate) and rate >= 0.0):
                 raise CaseError(f"area source of {species}: its rate is {rate:g}; give a number of 0 or more")
 
     @property
@@ -101,35 +152,25 @@ class AreaEmissions(SteadyEmissions):
     A cell takes its share of each box by area; what lies outside the grid is cut.
     """
 
+    kind = "area sources"
+
     def __init__(self, sources: Sequence[AreaSource], grid: Grid) -> None:
         """Raises CaseError when there is none, or when no part of one lies in the grid."""
         if not sources:
             raise CaseError("no area source given; give at least one")
         species = tuple(dict.fromkeys(species for source in sources for species in source.rates))
         rates = np.zeros((len(species), 1, *grid.shape[1:]))
-        self._notices = []
+        notices = []
         for source in sources:
-            area = _covered(source, grid)
+            area, _ = area_in_box(source.lon, source.lat, grid)
+            if not area.any():
+                raise CaseError(f"{source} lies outside the grid: {grid}")
             outside = 1.0 - float(area.sum()) / source.area
             if outside > 1e-6:
-                self._notices.append(f"{source}: {100.0 * outside:.3g} % of it lies outside the area")
+                notices.append(f"{source}: {100.0 * outside:.3g} % of it lies outside the area")
             for name, rate in source.rates.items():
                 rates[species.index(name), 0] += rate * area
-        super().__init__(species, rates)
-
-    def notices(self) -> list[str]:
-        """Return which part of each source the grid does not hold, a line each."""
-        return list(self._notices)
-
-    notes = notices
-
-
-def _covered(source: AreaSource, grid: Grid) -> Array:
-    """Return the area of each cell that a box covers [m2], (lat, lon)."""
-    covered, _ = area_in_box(source.lon, source.lat, grid)
-    if not covered.any():
-        raise CaseError(f"{source} lies outside the grid: {grid}")
-    return covered
+        super().__init__(species, rates, notices=notices)
 
 
 @dataclass(frozen=True)
@@ -147,14 +188,16 @@ class PointSource:
 
     def __post_init__(self) -> None:
         for name, value in (("height", self.height), ("rate", self.rate)):
-            if not (np.isfinite(value) and value >= 0.0):
+            if not (isfinite(value) and value >= 0.0):
                 raise CaseError(f"point source of {self.species}: its {name} is {value:g}; give a number of 0 or more")
 
 
 class PointEmissions(SteadyEmissions):
-    """The emission of point sources, each into the one cell that holds it."""
+    """The emission of point sources, each into the one cell that holds it, between two times [s since the start]."""
 
-    def __init__(self, sources: Sequence[PointSource], grid: Grid) -> None:
+    kind = "point sources"
+
+    def __init__(self, sources: Sequence[PointSource], grid: Grid, begin: float = -inf, end: float = inf) -> None:
         """Raises CaseError when there is none, or for a source outside the grid."""
         if not sources:
             raise CaseError("no point source given; give at least one")
@@ -163,13 +206,12 @@ class PointEmissions(SteadyEmissions):
         rates = np.zeros((len(species), 1 + max(level for level, _, _ in cells), *grid.shape[1:]))
         for source, cell in zip(sources, cells, strict=True):
             rates[(species.index(source.species), *cell)] += source.rate
-        super().__init__(species, rates)
+        super().__init__(species, rates, begin, end)
 
 
 def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
     """The layer, row and column that hold a source; a face belongs to the cell above, north or east of it."""
-    inside = grid.contains(source.lon, source.lat) and source.height <= grid.layer_faces[-1]
-    if not inside:
+    if not (grid.contains(source.lon, source.lat) and source.height <= grid.layer_faces[-1]):
         raise CaseError(
             f"point source of {source.species} at {source.lon:g} E, {source.lat:g} N, {source.height:g} m is "
             f"outside the grid: {grid}, up to {grid.layer_faces[-1]:g} m"
@@ -179,21 +221,80 @@ def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
     return level, int(row), int(column)
 
 
-class TimedEmissions:
-    """Steady emission from a time on, and until another [s since the start]; either may be infinite. A source."""
+class PackedSources:
+    """The sum of emission sources as the step reads it, renewed at the beginning of each period.
 
-    def __init__(self, steady: SteadyEmissions, begin: float, end: float) -> None:
-        self.species, self.levels = steady.species, steady.levels
-        self.changes = tuple(time for time in (begin, end) if np.isfinite(time))
-        self._steady, self._begin, self._end = steady, begin, end
+    Emission is constant in each period: an hour UTC, or less where a source changes inside it.
 
-    def part(self, window: Window) -> Self:
-        """Return the emission of a window's cells; species and levels stay."""
-        part = copy(self)
-        part._steady = self._steady.part(window)
-        return part
+    total  sums up (..., lat, lon) over the whole area, of which this may be a part
+    """
 
-    def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon), or nothing before and after; read-only."""
-        rate = self._steady.rate(seconds)
-        return rate if self._begin <= seconds < self._end else np.broadcast_to(0.0, rate.shape)
+    def __init__(
+        self, sources: Sequence[Source], layout: Layout, columns: tuple[int, int], start: np.datetime64,
+        total: Callable[[Array], Array],
+    ) -> None:  # fmt: skip
+        self._sum = CombinedEmissions(sources) if sources else None
+        self.species = self._sum.species if self._sum else ()
+        self._changes: Sequence[float] = self._sum.changes if self._sum else ()
+        self._layout, self._columns, self._start, self._total = layout, columns, start, total
+        self._periods = Timeline[tuple[AnyArray, Array]](self, self._build, finish=self._period)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources that are summed up."""
+        return self._sum.sources if self._sum else ()
+
+    def replace(self, sources: Sequence[Source]) -> None:
+        """Take other sources with the species, levels and changes of those of now; raises ValueError for others."""
+        new = CombinedEmissions(sources) if sources else None
+        if self._sum and (not new or (new.species, list(new.changes)) != (self.species, list(self._changes))):
+            raise ValueError("sources can be replaced by ones of the same species and changes alone")
+        self._sum = new
+        self._periods.clear()
+
+    def middles(self, first: float, last: float) -> list[float]:
+        """The middles of the hours that hold two times, where something is emitted: vegetation needs their weather."""
+        return [middle_of_hour(each, self._start) for each in (first, last)] if self._sum else []
+
+    def next_change(self, seconds: float) -> float:
+        """The beginning of the next period [s]; infinity where nothing is emitted."""
+        if not self._sum:
+            return np.inf
+        later = bisect_right(self._changes, seconds)
+        return min([hour_of(seconds, self._start) + HOUR, *self._changes[later : later + 1]])
+
+    def at(self, seconds: float) -> tuple[AnyArray, Array]:
+        """Return the packed emission [mol/s] of the period that holds the time, and its sums by species [mol/s].
+
+        The sums are those of the whole area: all ranks call this together.
+        """
+        return self._periods.of(self.begin_of(seconds))
+
+    def changes_at(self, seconds: float) -> bool:
+        """Whether a period begins at a time [s]."""
+        return self._sum is not None and self.begin_of(seconds) == seconds
+
+    def read_ahead(self, seconds: float, pool: Executor | None) -> None:
+        """Prefetch the period after the one that holds a time, see :meth:`airshed.io.timeline.Timeline.read_ahead`."""
+        self._periods.travel(seconds)
+        self._periods.read_ahead(seconds, pool)
+
+    def begin_of(self, seconds: float) -> float:
+        """When the period began that holds a time [s]."""
+        if self._sum is None:
+            return 0.0
+        earlier = bisect_right(self._changes, seconds)
+        return max([hour_of(seconds, self._start), *self._changes[max(earlier - 1, 0) : earlier]])
+
+    def _period(self, make: Callable[[], tuple[AnyArray, Array]]) -> tuple[AnyArray, Array]:
+        packed, columns = self._complete(make)
+        return packed, self._total(columns)
+
+    def _complete(self, make: Callable[[], tuple[AnyArray, Array]]) -> tuple[AnyArray, Array]:
+        """Return an emission that a function makes; ranks with the whole area gather it here."""
+        return make()
+
+    def _build(self, begin: float) -> tuple[AnyArray, Array]:
+        """Return the emission from a time on [mol/s]: packed, and of whole columns (species, lat, lon)."""
+        rate = self._sum.rate(begin) if self._sum else np.zeros((0, 1, *self._columns))
+        return self._layout.pack(rate, padding="constant"), rate.sum(axis=1)

@@ -18,9 +18,7 @@ from airshed.models.air.species_map.families import substances
 from airshed.models.air.species_map.parts import ISOPRENE, Compound, EmissionMap
 
 COLUMNS = ("pollutant", "species", "mass_share", "molar_mass_g_mol")
-
-Split = Mapping[str, tuple[Compound, ...]]
-"""Pollutant -> its compounds."""
+Split = Mapping[str, tuple[Compound, ...]]  # pollutant -> its compounds
 
 
 @dataclass(frozen=True)
@@ -103,8 +101,7 @@ def _parts(compounds: Iterable[Compound], emissions: EmissionMap) -> tuple[Part,
     return tuple(found)
 
 
-_ISOPRENE_MASS: Final = 0.06812
-"""Molar mass [kg/mol]."""
+_ISOPRENE_MASS: Final = 0.06812  # molar mass [kg/mol]
 _ISOPRENE_CARBON: Final = 5.0
 
 Content = Mapping[str, float | None]

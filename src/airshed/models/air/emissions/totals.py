@@ -9,7 +9,7 @@ from typing import Final
 
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import suggestion
-from airshed.io.tables import Row, read_table, unique
+from airshed.io.tables import read_table, unique
 
 MEMO_ITEMS: Final = ("N_Natural", "O_AviCruise", "P_IntShipping", "z_Memo")
 """Reported beside the national totals and no part of them: nature, cruising aircraft, ships abroad, others."""
@@ -72,11 +72,8 @@ OTHER_POLLUTANTS: Final = (
 """What countries report beside the pollutants that are emitted here; a table may have lines of it."""
 
 _YEAR: Final = re.compile("[12][0-9]{3}")
-_LARGEST: Final = 1e8
-"""More than the whole world emits of anything [Gg/a]; of CO2 it is 4e7."""
-
-Key = tuple[str, str, str]
-"""Country, sector, pollutant."""
+_LARGEST: Final = 1e8  # more than the whole world emits of anything [Gg/a]; of CO2 it is 4e7
+Key = tuple[str, str, str]  # Country, sector, pollutant
 
 
 @dataclass(frozen=True)
@@ -128,12 +125,17 @@ def read_totals(
     other_years: dict[Key, tuple[int, str]] = {}
     years: set[str] = set()
     for row in read_table(path, COLUMNS):
-        year = _year(row)
-        key = (_country(row, countries), row.known("sector", known), row.known("pollutant", reported))
+        year, iso2 = row.text("year"), row.text("iso2")
+        if not _YEAR.fullmatch(year):
+            raise row.error(f"year {year[:40]!r} is none; write it with four digits, such as 2022")
+        if iso2 not in countries:
+            raise row.error(f"iso2 {iso2[:40]!r} is no country of countries.csv; {suggestion(iso2, countries)}")
+        key = (iso2, row.known("sector", known), row.known("pollutant", reported))
         years.add(year)
-        if year == str(settings.year):
-            if key[2] in pollutants:
-                unique(found, " ".join(key), (key, _amount(row)), row)
+        if key[2] in pollutants and year == str(settings.year):
+            if row.text("unit") != "Gg":
+                raise row.error(f"the unit is {row.text('unit')!r}; totals must be in Gg (a year)")
+            unique(found, " ".join(key), (key, row.number("value", most=_LARGEST)), row)
         elif key[2] in pollutants:
             other_years[key] = (row.line, year)
     if str(settings.year) not in years:
@@ -147,26 +149,6 @@ def read_totals(
         {key: value for key, value in found.values() if key[1] in settings.leave_out},
         {key: place for key, place in other_years.items() if " ".join(key) not in found},
     )
-
-
-def _year(row: Row) -> str:
-    year = row.text("year")
-    if not _YEAR.fullmatch(year):
-        raise row.error(f"year {year[:40]!r} is none; write it with four digits, such as 2022")
-    return year
-
-
-def _country(row: Row, countries: Collection[str]) -> str:
-    iso2 = row.text("iso2")
-    if iso2 not in countries:
-        raise row.error(f"iso2 {iso2[:40]!r} is no country of countries.csv; {suggestion(iso2, countries)}")
-    return iso2
-
-
-def _amount(row: Row) -> float:
-    if row.text("unit") != "Gg":
-        raise row.error(f"the unit is {row.text('unit')!r}; totals must be in Gg (a year)")
-    return row.number("value", most=_LARGEST)
 
 
 def _require(present: Collection[str], wanted: Iterable[str], message: str) -> None:

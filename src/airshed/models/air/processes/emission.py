@@ -4,15 +4,25 @@ E is the sum of an inventory of countries and cities, gridded files, points, are
 :mod:`airshed.models.air.emissions`. It is constant in each period of at most an hour (UTC).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airshed.core.errors import CaseError
 from airshed.core.units import Quantity
 from airshed.models.air.case.sections import EmissionsSection
+from airshed.models.air.emissions import (
+    AreaEmissions,
+    AreaSource,
+    GriddedEmissions,
+    InventorySettings,
+    PointEmissions,
+    PointSource,
+    build_inventory,
+)
+from airshed.models.air.emissions.biogenic import BiogenicEmissions
 from airshed.models.air.emissions.split import split_of
-from airshed.models.air.emissions.totals import InventorySettings
 from airshed.models.air.species_map.parts import ISOPRENE, EmissionMap
 from airshed.process import Process, need, releases
 from airshed.process.context import Source
@@ -40,77 +50,45 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     @releases
     def emitted(self, weather: "Meteorology") -> Iterator[Source]:
         """Vegetation in the columns held here, and the other sources in the whole area."""
-        yield from self._vegetation(weather)
-        yield from self._inventory()
-        yield from self._gridded()
-        yield from self._single()
+        context, becomes, settings = self.context, self.emission_map, self.inventory_settings
+        grid, start, species = context.whole, context.start, context.species
 
-    def _vegetation(self, weather: "Meteorology") -> Iterator[Source]:
-        from airshed.models.air.emissions.biogenic import BiogenicIsoprene
-        from airshed.models.air.emissions.packed import BiogenicSource
-
-        context = self.context
-        taken = self.emission_map.of(ISOPRENE)
-        if self.biogenic and taken:
-            isoprene = BiogenicIsoprene(context.grid, taken)
-            yield BiogenicSource(
-                isoprene, weather, context.sun_height, context.land_fraction, context.start, context.total
+        # vegetation
+        isoprene = becomes.of(ISOPRENE)
+        if self.biogenic and isoprene:
+            yield BiogenicEmissions(
+                isoprene, context.grid, weather, context.sun_height, context.land_fraction, start, context.total
             )
 
-    def _inventory(self) -> Iterator[Source]:
-        from airshed.models.air.emissions.builder import build_inventory
-
-        context, settings, taken = self.context, self.inventory_settings, self.emission_map
-        if settings is not None and any(taken.of(name) for name in self._compounds()):
-            yield build_inventory(
-                settings, context.whole, context.start, context.species, taken, apart=settings.countries_apart
-            )
-
-    def _compounds(self) -> set[str]:
-        """Return the compounds that the inventory's pollutants consist of."""
-        settings = self.inventory_settings
-        if settings is None:
-            return set()
-        split = split_of(settings.split_file, settings.pollutants, self.emission_map)
-        return {compound.name for parts in split.values() for compound in parts}
-
-    def _gridded(self) -> Iterator[Source]:
-        from airshed.models.air.emissions.gridded import GriddedEmissions
-
-        context = self.context
-        compounds = self._compounds()
+        # inventory, and gridded files, which may hold its compounds too
+        split = {} if settings is None else split_of(settings.split_file, settings.pollutants, becomes)
+        compounds = {compound.name for parts in split.values() for compound in parts}
+        if settings is not None and any(becomes.of(name) for name in compounds):
+            yield build_inventory(settings, grid, start, species, becomes, apart=settings.countries_apart)
         for path in context.files(self.gridded, "emissions.gridded") if self.gridded else ():
-            source = GriddedEmissions(
-                path, context.whole, context.start, context.species, any_year=self.any_year, compounds=compounds
-            )
+            source = GriddedEmissions(path, grid, start, species, any_year=self.any_year, compounds=compounds)
             if source.species:
                 yield source
 
-    def _single(self) -> Iterator[Source]:
-        from airshed.models.air.emissions.sources import (
-            AreaEmissions,
-            AreaSource,
-            PointEmissions,
-            PointSource,
-            TimedEmissions,
-        )
-
-        grid = self.context.whole
-        steady, timed = [], []
-        for each in self.point:
-            rate = self._amount("emissions.point", each.rate, each.species)
-            source = PointSource(each.species, each.lon, each.lat, each.height.value, rate)
-            if each.begin is None and each.duration is None:
-                steady.append(source)
-            else:
-                timed.append(TimedEmissions(PointEmissions([source], grid), *each.ends))
-        areas = [AreaSource(each.lon, each.lat, self._fluxes(each.rates)) for each in self.area]
+        # points and areas
+        points = [
+            (each.ends, PointSource(
+                each.species, each.lon, each.lat, each.height.value,
+                self._amount("emissions.point", each.rate, each.species),
+            ))
+            for each in self.point
+        ]  # fmt: skip
+        steady = [source for ends, source in points if ends == (-inf, inf)]
         yield from [PointEmissions(steady, grid)] if steady else []
-        yield from timed
+        yield from (PointEmissions([source], grid, *ends) for ends, source in points if ends != (-inf, inf))
+        areas = [
+            AreaSource(
+                each.lon, each.lat,
+                {name: self._amount("emissions.area", rate, name) for name, rate in each.rates.items()},
+            )
+            for each in self.area
+        ]  # fmt: skip
         yield from [AreaEmissions(areas, grid)] if areas else []
-
-    def _fluxes(self, rates: Mapping[str, Quantity]) -> dict[str, float]:
-        return {name: self._amount("emissions.area", rate, name) for name, rate in rates.items()}
 
     def _amount(self, where: str, rate: Quantity, name: str) -> float:
         """An emission as an amount; one that is given as mass needs the composition of its species."""

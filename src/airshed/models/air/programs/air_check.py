@@ -13,8 +13,7 @@ import numpy.typing as npt
 from airshed.core.errors import NumericalError
 from airshed.kernels.backend import Stepper
 from airshed.models.air.assembly import Parts
-from airshed.models.air.emissions.packed import PackedSources
-from airshed.models.air.emissions.report import kind_of
+from airshed.models.air.emissions.sources import PackedSources
 from airshed.models.air.programs.context import words_for_cell
 from airshed.process.context import Source
 
@@ -74,7 +73,10 @@ class AirCheck:
 
     def _cause(self, name: str, cell: tuple[int, int, int], seconds: float) -> str:
         """Return what brings most of a species into a cell, and what to do."""
-        rates = [(_rate_in(source, name, cell, seconds), kind_of(source)) for source in self._parts.own_sources]
+        rates = [
+            (_rate_in(source, name, cell, seconds), getattr(source, "kind", "sources"))
+            for source in self._parts.own_sources
+        ]
         rate, kind = max(rates, default=(0.0, ""))
         if rate > 0.0:
             return f"{kind} emit {rate:.3g} mol/s of it there: lower that, or give it to more cells"

@@ -21,7 +21,7 @@ from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
 from airshed.mechanism.structure import follow
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import Budget
-from airshed.models.air.emissions.packed import PackedSources
+from airshed.models.air.emissions.sources import PackedSources
 from airshed.models.air.forcing import Forcing
 from airshed.models.air.light import PackedLight
 from airshed.models.air.programs.cell_chemistry import LONGEST_FIRST, CellChemistry

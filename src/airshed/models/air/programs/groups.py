@@ -23,9 +23,8 @@ from airshed.kernels.step.data import StepConstants
 from airshed.models.air.assembly import Parts, assemble
 from airshed.models.air.budget import FAMILIES, Budget
 from airshed.models.air.case import Case
-from airshed.models.air.emissions.packed import Emission, PackedSources
-from airshed.models.air.emissions.sources import CombinedEmissions
-from airshed.models.air.forcing import Forcing, Instant, Interval, StepNeeds
+from airshed.models.air.emissions.sources import CombinedEmissions, PackedSources
+from airshed.models.air.forcing import Forcing, Instant, Interval
 from airshed.models.air.light import PackedLight
 from airshed.models.air.programs.context import AirContext, Span, StageRunner, step_constants
 from airshed.models.air.programs.forward import ELSEWHERE, ForwardExecutor, PackedValues
@@ -40,6 +39,7 @@ from airshed.program.execute import walk_forwards
 from airshed.program.placement import CHEMISTRY_RANKS, TRANSPORT_RANKS
 from airshed.program.stage import Stage
 
+Array = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 
@@ -65,10 +65,10 @@ class GatheredFields:
 class GatheredForcing(Forcing):
     """Forcing whose gathered fields cover the whole area; the others cover a tile, and are not read."""
 
-    def __init__(self, gathering: Allgather, wanted: GatheredFields, *forcing: Any) -> None:
+    def __init__(self, gathering: Allgather, wanted: GatheredFields, *forcing: Any, **options: Any) -> None:
         self._gathering, self._wanted = gathering, wanted
         self._gathered: dict[float, Instant] = {}
-        super().__init__(*forcing)
+        super().__init__(*forcing, **options)
 
     def _complete(self, make: Callable[[], Interval]) -> Interval:
         """Return an interval with the gathered fields; an instant of the interval before is not sent again."""
@@ -103,9 +103,9 @@ class GatheredSources(PackedSources):
         self._gathering, self._emitted = gathering, emitted
         super().__init__(*sources)
 
-    def _complete(self, make: Callable[[], Emission]) -> Emission:
-        part = _on_all(self._gathering, make)
-        return replace(part, packed=self._gathering.whole([(part.packed, self._emitted)])[0])
+    def _complete(self, make: Callable[[], tuple[AnyArray, Array]]) -> tuple[AnyArray, Array]:
+        packed, columns = _on_all(self._gathering, make)
+        return self._gathering.whole([(packed, self._emitted)])[0], columns
 
 
 def _on_all(gathering: Allgather, make: Callable[[], T]) -> T:
@@ -113,9 +113,6 @@ def _on_all(gathering: Allgather, make: Callable[[], T]) -> T:
     with together(gathering.ranks):
         part = make()
     return part
-
-
-Array = npt.NDArray[np.float64]
 
 
 def transport_remotely(executor: ForwardExecutor, context: AirContext, meteorology: Given, groups: Groups) -> None:
@@ -298,10 +295,8 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
     forcing = GatheredForcing(
         gathering, _gathered_fields(processes, own, upward=not case.moves_planes),
         parts.grid, tile, parts.meteorology, processes, lambda met, _: np.zeros((0, *parts.grid.shape)),
-        StepNeeds(
-            parts.begin, parts.sunlit_until, ("horizontal",) if case.moves_planes else ("all",), sources.middles
-        ),
-        parts.subdomain.greatest,
+        parts.begin, sunlit_until=parts.sunlit_until, also=sources.middles, greatest=parts.subdomain.greatest,
+        directions=("horizontal",) if case.moves_planes else ("all",),
     )  # fmt: skip
 
     # state and budget
