@@ -9,7 +9,7 @@ from airshed.case.failure import FAILED_CELL
 from airshed.core.errors import CaseError
 from airshed.core.settings import settings_of
 from airshed.kernels.backend import backend
-from airshed.models.air.boundary.field import GivenBoundary, LateralBoundary, boundary_field
+from airshed.models.air.boundary.field import BoundaryField, GivenBoundary, LateralBoundary
 from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
 from airshed.models.air.case.estimate import describe
@@ -128,12 +128,12 @@ def build(
 
 
 def _lateral_boundary(model: AirModel, given: Any) -> LateralBoundary:
-    """Return the boundary concentrations of a run, of a Dataset or a function, see :func:`boundary_field`."""
+    """Return the boundary concentrations of a run, of a Dataset or a function, see :class:`BoundaryField`."""
     case, length = model.case, model.case.time.length.value
     if case.has_groups:
         raise CaseError("boundary concentrations along the faces need ranks that are all alike, no parallel.groups")
     calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
-    field = boundary_field(given, model.network.names, model.whole, model.constants.profile, calls)
+    field = BoundaryField(given, model.network.names, model.whole, model.constants.profile, calls)
     return LateralBoundary(field, model.layout, model.subdomain)
 
 
@@ -179,16 +179,12 @@ def release(case: Case, seconds: float, wanted: Mapping[str, Any]) -> dict[str, 
     return {f"emissions.point.{len(case.emissions.point)}": source}
 
 
-def _help(case: Case, ranks: Communicator) -> None:
-    transport_for_others(case, ranks=ranks)
-
-
 KIND = ModelKind(
     Case,
     build,
     check_ranks=check_ranks,
     helps=only_transports,
-    help=_help,
+    help=lambda case, ranks: transport_for_others(case, ranks=ranks),
     release=release,
     budget=budget_dataset,
     info=info,

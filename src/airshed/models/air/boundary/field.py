@@ -4,8 +4,7 @@ A nest is fed so: what a larger run holds beyond the faces of a smaller area, at
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import SIDES
-from airshed.models.air.boundary.initial import checked_ratio, unknown_species
+from airshed.models.air.boundary.initial import check_dims, mixing_ratios, unknown_species
 from airshed.models.air.weather.dataset import Calls, seconds_since
 from airshed.parallel.domain import Subdomain
 
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 GivenBoundary: TypeAlias = "xr.Dataset | Callable[[float], xr.Dataset] | None"
 
-_DIMS = ("level", "face")
 _SAME_PLACE = 1e-6  # degrees
-_WHAT = "the boundary's dataset"
 
 
 def face_cells(area: "Grid | Case") -> "xr.Dataset":
@@ -60,73 +57,88 @@ def face_cells(area: "Grid | Case") -> "xr.Dataset":
     })  # fmt: skip
 
 
-@dataclass(frozen=True)
 class BoundaryField:
     """Boundary concentrations of the whole area at instants.
 
-    times     [s since the start], rising; linear in between, constant before the first and after the last
-    dataset   returns the data of an instant, without a dimension time
-    profile   (species, level) [mol/mol] of species that the data lacks
+    times  [s since the start], rising; linear in between, constant before the first and after the last
     """
 
-    species: Sequence[str]
-    grid: Grid
-    profile: Array
-    times: tuple[float, ...]
-    dataset: "Callable[[float], xr.Dataset]"
+    def __init__(
+        self, given: "xr.Dataset | Callable[[float], xr.Dataset]", species: Sequence[str], grid: Grid, profile: Array,
+        calls: Calls,
+    ) -> None:  # fmt: skip
+        """Take a Dataset or a function; the first instant is read and checked.
+
+        Parameters
+        ----------
+        given
+            Variables named by species on time, level and face, or some of these, in the order of :func:`face_cells`,
+            with `units` of a mixing ratio (mol/mol without); or a function seconds -> Dataset without time.
+        profile
+            (species, level) [mol/mol] of species that the data lacks.
+        calls
+            When a function is called. The data has to cover the time of the case.
+        """
+        self.species, self.grid, self._profile, self._given = species, grid, profile, given
+        self._cells = face_cells(grid)
+        self.times = calls.times
+        if is_dataset(given):
+            times = seconds_since(given["time"].to_numpy() if "time" in given.coords else None, calls.start, "boundary")
+            if "time" in given.dims and "time" not in given.coords:
+                raise DataError("the boundary's dimension time has no values; give it times or seconds")
+            # the last interval may go on
+            if len(times) > 1 and not (times[0] <= 0.0 and 2.0 * times[-1] - times[-2] >= calls.last - 1.0):
+                raise DataError(
+                    f"the boundary's dataset covers {times[0]:g} s to {times[-1]:g} s after the case's start "
+                    f"{calls.start}, the case lasts {calls.last:g} s; give data for all of it"
+                )
+            self.times = times
+        elif not callable(given):
+            raise CaseError(
+                f"the boundary is a {type(given).__name__}; give an xarray.Dataset of species on time, level and face, "
+                "or a function that takes seconds and returns one"
+            )
+        self.at(self.times[0])
 
     def at(self, seconds: float) -> Array:
         """Return the concentrations (species, level, face cell) [mol/mol] at one of the instants."""
-        data = self.dataset(seconds)
-        unknown_species(data, self.species, _WHAT)
-        count = FaceCells(*self.grid.shape[1:]).count
-        field = np.repeat(self.profile[..., None], count, axis=-1)
-        for number, name in enumerate(self.species):
-            if name in data.data_vars:
-                field[number] = _one_species(data[name], f"{_WHAT[:-8]} {name}", self.grid, count)
-        return field
-
-
-def boundary_field(
-    given: "xr.Dataset | Callable[[float], xr.Dataset]", species: Sequence[str], grid: Grid, profile: Array,
-    calls: Calls,
-) -> BoundaryField:  # fmt: skip
-    """Return the boundary concentrations of a Dataset or a function; the first instant is read and checked.
-
-    Parameters
-    ----------
-    given
-        Variables named by species on time, level and face, or some of these, in the order of :func:`face_cells`, with
-        `units` of a mixing ratio (mol/mol without); or a function seconds -> Dataset without time.
-    calls
-        When a function is called. The data has to cover the time of the case.
-    """
-    if is_dataset(given):
-        times = seconds_since(given["time"].to_numpy() if "time" in given.coords else None, calls.start, "boundary")
-        if "time" in given.dims and "time" not in given.coords:
-            raise DataError("the boundary's dimension time has no values; give it times or seconds")
-        _check_cover(times, calls)
-
-        def of_dataset(seconds: float) -> "xr.Dataset":
-            return given.isel(time=times.index(seconds), drop=True) if "time" in given.dims else given
-
-        field = BoundaryField(species, grid, profile, times, of_dataset)
-    elif callable(given):
-
-        def of_function(seconds: float) -> "xr.Dataset":
-            data = given(seconds)
+        # the data of the instant
+        data: Any = self._given
+        if not is_dataset(data):
+            data = data(seconds)
             if not is_dataset(data):
                 raise DataError(f"the boundary's function returned {type(data).__name__}; return an xarray.Dataset")
-            return data
+        elif "time" in data.dims:
+            data = data.isel(time=self.times.index(seconds), drop=True)
 
-        field = BoundaryField(species, grid, profile, calls.times, of_function)
-    else:
-        raise CaseError(
-            f"the boundary is a {type(given).__name__}; give an xarray.Dataset of species on time, level and face, or "
-            "a function that takes seconds and returns one"
-        )
-    field.at(field.times[0])
-    return field
+        # its species, and the profiles of the others
+        unknown_species(data, self.species, "the boundary's dataset")
+        size = {"level": self.grid.shape[0], "face": self._cells.sizes["face"]}
+        field = np.repeat(self._profile[..., None], size["face"], axis=-1)
+        for number, name in enumerate(self.species):
+            if name in data.data_vars:
+                where = f"the boundary's {name}"
+                check_dims(data[name], where, size, "time")
+                if "face" in data[name].dims:
+                    self._check_places(data[name], where)
+                field[number] = mixing_ratios(data[name], where, size, self._place)
+        return field
+
+    def _place(self, level: int, face: int) -> str:
+        cell = self._cells.isel(face=face)
+        return f"layer {level} at the {cell.side.item()} face at {cell.lat.item():g} N, {cell.lon.item():g} E"
+
+    def _check_places(self, variable: "xr.DataArray", where: str) -> None:
+        """Raise CaseError where coordinates along `face` are not those of the grid."""
+        for name in [each for each in ("lat", "lon") if each in variable.coords]:
+            places = self._cells[name].to_numpy()
+            given = numbers(np.broadcast_to(variable.coords[name].to_numpy(), places.shape), f"{where}: its {name}")
+            apart = np.abs((given - places + 180.0) % 360.0 - 180.0)
+            if apart.max() > _SAME_PLACE:
+                raise CaseError(
+                    f"{where} lies at other places than the face cells of the grid: {name} differs by up to "
+                    f"{apart.max():g} degrees; interpolate it to airshed.face_cells(case), in its order"
+                )
 
 
 class LateralBoundary:
@@ -147,51 +159,3 @@ class LateralBoundary:
         grid, window = self.field.grid, self._subdomain.window
         own = FaceCells(*grid.shape[1:]).part(self.field.at(seconds), window.rows, window.columns)
         return PackedBoundary.of(self._layout, own, seconds, self._sides)
-
-
-def _check_cover(times: Sequence[float], calls: Calls) -> None:
-    """Raise DataError for instants that do not cover the time of a case; the last interval may go on."""
-    if len(times) > 1 and not (times[0] <= 0.0 and 2.0 * times[-1] - times[-2] >= calls.last - 1.0):
-        raise DataError(
-            f"the boundary's dataset covers {times[0]:g} s to {times[-1]:g} s after the case's start {calls.start}, "
-            f"the case lasts {calls.last:g} s; give data for all of it"
-        )
-
-
-def _one_species(variable: "xr.DataArray", where: str, grid: Grid, count: int) -> Array:
-    """Return one species (level, face cell) [mol/mol]."""
-    size = {"level": grid.shape[0], "face": count}
-    for dim in variable.dims:
-        if dim not in size:
-            raise CaseError(f"{where} has the dimension {dim!r}; it may have time, level and face only")
-        if variable.sizes[dim] != size[str(dim)]:
-            raise CaseError(
-                f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}"
-                + (" face cells, those of airshed.face_cells(case)" if dim == "face" else "")
-            )
-    if "face" in variable.dims:
-        _check_places(variable, where, grid)
-    missing = [dim for dim in _DIMS if dim not in variable.dims]
-    placed = variable.expand_dims({dim: size[dim] for dim in missing}).transpose(*_DIMS)
-
-    def place(level: int, face: int) -> str:
-        cell = face_cells(grid).isel(face=face)
-        return f"layer {level} at the {cell.side.item()} face at {cell.lat.item():g} N, {cell.lon.item():g} E"
-
-    return checked_ratio(placed.to_numpy(), str(variable.attrs.get("units", "1")), where, place)
-
-
-def _check_places(variable: "xr.DataArray", where: str, grid: Grid) -> None:
-    """Raise CaseError where coordinates along `face` or `level` are not those of the grid."""
-    cells = face_cells(grid)
-    for name in ("lat", "lon"):
-        if name in variable.coords:
-            given = numbers(
-                np.broadcast_to(variable.coords[name].to_numpy(), cells[name].shape), f"{where}: its {name}"
-            )
-            apart = np.abs((given - cells[name].to_numpy() + 180.0) % 360.0 - 180.0)
-            if apart.max() > _SAME_PLACE:
-                raise CaseError(
-                    f"{where} lies at other places than the face cells of the grid: {name} differs by up to "
-                    f"{apart.max():g} degrees; interpolate it to airshed.face_cells(case), in its order"
-                )

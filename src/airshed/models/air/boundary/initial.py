@@ -1,10 +1,9 @@
 """An initial state that the user gives as a dataset of species."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import NDArray
 
 from airshed.core.data import numbers, without_round_off
@@ -65,10 +64,18 @@ def initial_from_dataset(dataset: "xr.Dataset", species: Sequence[str], grid: Gr
     raises   CaseError for variables that are no species (all of them), and for wrong dims, sizes, places and numbers
     """
     unknown_species(dataset, species, "the initial dataset")
+    size = dict(zip(("level", *grid.dims), grid.shape, strict=True))
+
+    def place(level: int, row: int, column: int) -> str:
+        return f"layer {level} at {grid.lat[row, column]:g} N, {grid.lon[row, column]:g} E"
+
     state = np.array(np.broadcast_to(default, (len(species), *grid.shape)), dtype=np.float64)
     for row, name in enumerate(species):
         if name in dataset.data_vars:
-            state[row] = _one_species(dataset[name], name, grid)
+            where, given = f"the initial dataset's {name}", dataset[name]
+            given = given.rename({dim: _OTHER_NAMES[str(dim)] for dim in given.dims if dim in _OTHER_NAMES})
+            check_dims(given, where, size)
+            state[row] = mixing_ratios(_on_grid(given, where, grid), where, size, place)
     return state
 
 
@@ -82,32 +89,30 @@ def unknown_species(dataset: "xr.Dataset", species: Sequence[str], what: str) ->
         )
 
 
-def _one_species(variable: "xr.DataArray", name: str, grid: Grid) -> Array:
-    """Return one species (nz, nlat, nlon) [mol/mol]."""
-    where = f"the initial dataset's {name}"
-    variable = variable.rename({dim: _OTHER_NAMES[str(dim)] for dim in variable.dims if dim in _OTHER_NAMES})
-    dims = ("level", *grid.dims)
-    size = dict(zip(dims, grid.shape, strict=True))
+def check_dims(variable: "xr.DataArray", where: str, size: Mapping[str, int], *further: str) -> None:
+    """Raise CaseError for a variable with other dimensions or sizes; `further` dimensions are known in words alone."""
     for dim in variable.dims:
         if dim not in size:
-            raise CaseError(f"{where} has the dimension {dim!r}; it may have {', '.join(dims)} only")
+            *first, last = *further, *size
+            raise CaseError(f"{where} has the dimension {dim!r}; it may have {', '.join(first)} and {last} only")
         if variable.sizes[dim] != size[str(dim)]:
-            raise CaseError(f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}")
-    placed = _on_grid(variable, where, grid)
-    missing = [dim for dim in dims if dim not in placed.dims]
-    values = placed.expand_dims({dim: size[dim] for dim in missing}).transpose(*dims).to_numpy()
-
-    def place(level: int, row: int, column: int) -> str:
-        return f"layer {level} at {grid.lat[row, column]:g} N, {grid.lon[row, column]:g} E"
-
-    return checked_ratio(values, str(variable.attrs.get("units", "1")), where, place)
+            hint = " face cells, those of airshed.face_cells(case)" if dim == "face" else ""
+            raise CaseError(
+                f"{where} has {variable.sizes[dim]} points along {dim}, but the grid has {size[str(dim)]}{hint}"
+            )
 
 
-def checked_ratio(given: npt.ArrayLike, units: str, where: str, place: Callable[..., str]) -> Array:
-    """Return numbers in units of a mixing ratio as [mol/mol]; raises CaseError for what cannot be one.
+def mixing_ratios(
+    variable: "xr.DataArray", where: str, size: Mapping[str, int], place: Callable[..., str]
+) -> Array:  # fmt: skip
+    """Return a variable in units of a mixing ratio as [mol/mol], on all dimensions of a size in their order.
 
     place  describes where a number stands, by its indices
+
+    Raises CaseError for what cannot be a mixing ratio.
     """
+    missing = {dim: count for dim, count in size.items() if dim not in variable.dims}
+    given = variable.expand_dims(missing).transpose(*size).to_numpy()
     values = without_round_off(numbers(given, where))
     wrong = ~(np.isfinite(values) & (values >= 0.0))
     if wrong.any():
@@ -116,6 +121,7 @@ def checked_ratio(given: npt.ArrayLike, units: str, where: str, place: Callable[
             f"{where} holds a value that is negative or not finite, {values[first]:g} in {place(*first)}; mend it, or "
             "leave the variable out"
         )
+    units = variable.attrs.get("units", "1")
     ratio = np.asarray(values * to(f"1 {units}", "mol/mol", where=f"units of {where}"))
     if ratio.max(initial=0.0) > 1.0 + 1e-6:  # but for round-off
         raise CaseError(f"{where} is up to {ratio.max():.3g} mol/mol, more than all air; check its values and units")
@@ -138,14 +144,9 @@ def _on_grid(variable: "xr.DataArray", where: str, grid: Grid) -> "xr.DataArray"
         if dim in variable.dims and dim in variable.coords:
             given = numbers(variable.coords[dim].to_numpy(), f"{where}: its {dim}")
             counted = np.arange(given.size, dtype=np.float64) if dim == "level" else places
-            if not _same(given, places) and not _same(given, counted):
+            if not any(np.allclose(given, each, rtol=_SAME_PLACE, atol=_SAME_PLACE) for each in (places, counted)):
                 raise CaseError(
                     f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "
                     f"{places[0]:g} to {places[-1]:g}; interpolate it onto the grid first"
                 )
     return variable
-
-
-def _same(given: Array, places: Array) -> bool:
-    """Whether two sets of places agree to the precision of a float in a file."""
-    return bool(np.allclose(given, places, rtol=_SAME_PLACE, atol=_SAME_PLACE))

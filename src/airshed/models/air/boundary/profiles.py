@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
 from airshed.core.text import shown, suggestion
+from airshed.io.tables import Row
 from airshed.models.air.species_map import BoundaryMap
 
 Array = NDArray[np.float64]
 
 _PPM = 1e-6
-
 _PRESSURE = "pressure [Pa]"
-
 _PRESSURES = (1e-3, 2e5)
 
 
@@ -43,7 +42,9 @@ def read_profile(choice: str | Path) -> ProfileTable:
     The file: comments with #, a line of names of which the first is "pressure [Pa]", then lines of numbers [ppm].
     Raises DataError when it cannot be read or holds what no profile can.
     """
-    path = _shipped_or_given(choice)
+    with as_file(files("airshed.models.air") / "data" / "boundary") as folder:
+        shipped = folder / f"{choice}.csv"
+        path = shipped if shipped.is_file() else Path(choice)
     if path.is_file() and path.read_bytes()[:3] in (b"CDF", b"\x89HD"):
         raise DataError(
             f"the profile {path} is a netCDF file; a profile is one for all edges, in CSV: a line of names, of which "
@@ -58,10 +59,19 @@ def read_profile(choice: str | Path) -> ProfileTable:
     if len(cells) != len(lines) or len(cells) < 3:
         raise DataError(f"the profile {path} needs a line of names, then two or more lines of numbers")
     names = [name.strip() for name in cells[0]]
-    _check_names(path, names)
-    numbers = np.array([
-        _row(f"{path}, line {line}", names, row) for (line, _), row in zip(lines[1:], cells[1:], strict=True)
-    ])  # fmt: skip
+    if names[0] != _PRESSURE:
+        raise DataError(f"the profile {path} must have {_PRESSURE!r} as its first column, not {names[0][:40]!r}")
+    twice = [name for index, name in enumerate(names) if name in names[:index]]
+    if twice or "" in names:
+        raise DataError(f"the profile {path} has a column {(twice or [''])[0]!r} that is double or without a name")
+    places, rows = {name: number for number, name in enumerate(names)}, []
+    for (line, _), row in zip(lines[1:], cells[1:], strict=True):
+        if len(row) != len(names):
+            raise DataError(f"{path}, line {line}: {len(row)} numbers, but {len(names)} columns")
+        entries = Row(path, line, places, row)
+        pressure = entries.number(_PRESSURE, least=_PRESSURES[0], most=_PRESSURES[1])
+        rows.append([pressure, *(entries.number(name, most=1.0 / _PPM) for name in names[1:])])
+    numbers = np.array(rows)
     if np.any(np.diff(np.sort(numbers[:, 0])) <= 0.0):
         raise DataError(f"the profile {path} has a pressure more than once; take the double line out")
     numbers = numbers[np.argsort(numbers[:, 0])]
@@ -69,41 +79,7 @@ def read_profile(choice: str | Path) -> ProfileTable:
     return ProfileTable(path.name, np.log(numbers[:, 0]), columns)
 
 
-def _check_names(path: Path, names: list[str]) -> None:
-    if names[0] != _PRESSURE:
-        raise DataError(f"the profile {path} must have {_PRESSURE!r} as its first column, not {names[0][:40]!r}")
-    twice = [name for index, name in enumerate(names) if name in names[:index]]
-    if twice or "" in names:
-        raise DataError(f"the profile {path} has a column {(twice or [''])[0]!r} that is double or without a name")
-
-
-def _row(where: str, names: list[str], cells: list[str]) -> list[float]:
-    """Return a line's pressure [Pa] and mixing ratios [ppm]; raises DataError for what these cannot be."""
-    if len(cells) != len(names):
-        raise DataError(f"{where}: {len(cells)} numbers, but {len(names)} columns")
-    numbers = []
-    for name, cell in zip(names, cells, strict=True):
-        try:
-            number = float(cell)
-        except ValueError:
-            raise DataError(f"{where}: {name} {cell[:40]!r} is not a number") from None
-        low, high = _PRESSURES if name == _PRESSURE else (0.0, 1.0 / _PPM)
-        if not low <= number <= high:
-            raise DataError(f"{where}: {name} is {number:g}, but must lie within {low:g} and {high:g}")
-        numbers.append(number)
-    return numbers
-
-
-def _shipped_or_given(choice: str | Path) -> Path:
-    """Return the path of a profile that is shipped under a name, or the path as given."""
-    with as_file(files("airshed.models.air") / "data" / "boundary") as folder:
-        shipped = folder / f"{choice}.csv"
-        return shipped if shipped.is_file() else Path(choice)
-
-
-ZERO = "zero"
-"""The profile that needs no file: every species without a given value is 0."""
-
+ZERO = "zero"  # the profile that needs no file: every species without a given value is 0
 _NOTHING = ProfileTable(ZERO, np.log([1e4, 1e5]), {})
 
 
