@@ -25,12 +25,12 @@ from airshed.models.air import processes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
 from airshed.models.air.case import Case, check_species
 from airshed.models.air.case.species import left_out, translated
-from airshed.models.air.emissions.split import Split, isoprene_notes, kept_notes, split_of
+from airshed.models.air.emissions.split import isoprene_notes, kept_notes, split_of
 from airshed.models.air.emissions.totals import InventorySettings
 from airshed.models.air.fields import VOLUME, air_registry, optional_weather
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.models.air.light import Light
-from airshed.models.air.species_map import Needs, SpeciesMap, find_species_map, fit, without_air
+from airshed.models.air.species_map import SpeciesMap, find_species_map, fit, without_air
 from airshed.models.air.species_map.families import doubts
 from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, phases, with_particles
 from airshed.models.air.species_map.parts import ISOPRENE
@@ -59,7 +59,6 @@ _ERA5_NOTICE: Final = (
 )
 
 _ERA5_PAPER: Final = "Meteorology: Hersbach and others 2020, The ERA5 global reanalysis, doi:10.1002/qj.3803"
-
 _CMAQ_PROFILES: Final = "Lateral boundary: profiles of CMAQ (U.S. EPA), remote North Pacific, mean of 2016{changed}."
 
 _PROFILES: Final = {
@@ -194,8 +193,10 @@ def assemble(
     case = translated(case, species_map, names)
     inventory = _inventory_of(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
-    needs = _needs(case, names, split)
-    species_map = fit(species_map, network, needs, case.mechanism)
+    compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
+    if case.emissions.biogenic:
+        compounds.setdefault(ISOPRENE, "vegetation")
+    species_map = _fitted(case, species_map, network, compounds)
     species_map = replace(species_map, deposition=with_particles(species_map.deposition, case.particles, own_species))
     check_species(case, names, further=[each.name for each in own_fields])
     network = bind_rates(network, species_map.rates, species_map.source)
@@ -218,10 +219,10 @@ def assemble(
     )
     renamed = f"other names than in its file: {network.renaming}" if network.renamed else ""
     without = f"no species for {', '.join(left)}, which the case names: left out" if left else ""
-    of_mechanism = [*notes_on_air, *doubts(species_map, network, needs.compounds)]
+    of_mechanism = [*notes_on_air, *doubts(species_map, network, compounds)]
     of_emission = [
         *kept_notes(split, species_map.emissions, network),
-        *isoprene_notes(species_map.emissions, network, needs.compounds),
+        *isoprene_notes(species_map.emissions, network, compounds),
     ]
     notes = [("surface", f"land and sea: {LAND_FRACTION_SOURCE}")]
     notes += [("mechanism", note) for note in (renamed, species_map.caution, without, *of_mechanism) if note]
@@ -298,33 +299,28 @@ def _from_dataset(parts: Parts, dataset: "xr.Dataset", state: Array) -> Array:
     return np.where(np.isnan(whole), state, whole)
 
 
-def _needs(case: Case, names: tuple[str, ...], split: Split) -> Needs:
-    """Return what the case requires of the species map: a section from which nothing is made may be empty."""
-    compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
-    if case.emissions.biogenic:
-        compounds.setdefault(ISOPRENE, "vegetation")
+def _fitted(
+    case: Case, species_map: SpeciesMap, network: ReactionNetwork, compounds: Mapping[str, str]
+) -> SpeciesMap:  # fmt: skip
+    """Return the species map of a case: a section from which nothing is made may be empty."""
     particles: Any = case.particles
-    given, fixed, sized = case.boundary, case.deposition, particles.diameters
-    return Needs(
-        compounds,
-        boundary=() if given.profiles == ZERO else tuple(name for name in names if name not in given.values),
-        deposition=()
-        if fixed.scheme == "none"
-        else tuple(name for name in names if name not in fixed.velocities and name not in sized),
-    )
+    boundary, fixed = case.boundary, case.deposition
+    given = {*fixed.velocities, *particles.diameters}
+    return fit(
+        species_map, network, case.mechanism, compounds=compounds,
+        boundary=[each for each in network.names if boundary.profiles != ZERO and each not in boundary.values],
+        deposition=[each for each in network.names if fixed.scheme != "none" and each not in given],
+    )  # fmt: skip
 
 
 def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> BoundaryProfiles:
     settings = case.boundary
+    name = settings.profiles  # a shipped one has a plain name, others are files of the case
     return BoundaryProfiles(
-        names, species_map.boundary, profile=_name_or_path(case, settings.profiles),
-        scale=settings.scale, values={name: value.value for name, value in settings.values.items()},
+        names, species_map.boundary, scale=settings.scale,
+        profile=case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name,
+        values={each: value.value for each, value in settings.values.items()},
     )  # fmt: skip
-
-
-def _name_or_path(case: Case, name: str) -> str | Path:
-    """A shipped thing has a plain name; whatever ends in a suffix or lies in a folder is a file of the case."""
-    return case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name
 
 
 def own_processes(case: Case) -> list[RequestedProcess]:

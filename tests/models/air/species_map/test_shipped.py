@@ -16,7 +16,6 @@ from airshed.models.air.case.species import translated
 from airshed.models.air.emissions.split import kept_notes, read_split
 from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
 from airshed.models.air.species_map import (
-    Needs,
     SpeciesMap,
     find_species_map,
     fit,
@@ -92,7 +91,9 @@ def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> Non
     network = read_openatmos(path)
     found = find_species_map("auto", str(path), network.name, Path())
     network = without_air(network, found)
-    fitted = fit(found, network, Needs(compounds(), network.names, network.names), name)
+    fitted = fit(
+        found, network, name, compounds=compounds(), boundary=network.names, deposition=network.names
+    )  # fmt: skip
     bound = bind_rates(network, fitted.rates, fitted.source)
     assert bound.parameters == ()
     noon = {"TEMP": 298.0, "PRESS": 1e5, "M": 2.43e19, "O2": 5.1e18, "N2": 1.9e19, "H2O": 3e17, "SUN": 1.0}

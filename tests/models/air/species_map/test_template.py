@@ -15,7 +15,6 @@ from airshed.models.air.map_template import template
 from airshed.models.air.species_map import (
     BoundaryMap,
     EmissionMap,
-    Needs,
     SpeciesMap,
     fit,
     read_species_map,
@@ -49,9 +48,11 @@ def test_what_no_name_tells_is_asked_and_then_missing(smog: Path, tmp_path: Path
     asked = re.findall(r'^#\? "?([\w>-]+)"? =', text, re.MULTILINE)
     path = tmp_path / "begun.toml"
     path.write_text(text)
-    needs = Needs(compounds(), network.names, network.names)
     with pytest.raises(CaseError) as caught:
-        fit(read_species_map(path), network, needs, "smog")
+        fit(
+            read_species_map(path), network, "smog", compounds=compounds(), boundary=network.names,
+            deposition=network.names,
+        )  # fmt: skip
     assert (
         re.findall(r"[\w>-]+", re.sub(r"\(.*?\)|\[\w+\]", "", "".join(str(caught.value).splitlines()[1:-1]))) == asked
     )

@@ -15,14 +15,14 @@ source  Simpson et al. 2012, Atmos. Chem. Phys. 12, 7825-7868, section 8.2; Berg
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.units import Quantity
-from airshed.models.air.species_map.parts import DepositionMap, depositing_species, read_table
+from airshed.models.air.species_map.parts import DepositionMap, TableEntry, depositing_species, entries_of, look_up
 from airshed.process import Process, at_instant, choice, loss, need, number, per_species, quantity, weather
 
 if TYPE_CHECKING:
@@ -30,21 +30,16 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-WATER_DENSITY: Final = 1000.0
-"""rho_w [kg m-3]."""
-SCAVENGING_DEPTH: Final = 1000.0
-"""h_s [m], the characteristic depth of scavenging."""
+WATER_DENSITY: Final = 1000.0  # rho_w [kg m-3]
+SCAVENGING_DEPTH: Final = 1000.0  # h_s [m], the characteristic depth of scavenging
 COLLECTION: Final = 5.2
 """A [m3 kg-1 s-1] of drops of the Marshall-Palmer sizes; with V_dr [m s-1], the speed at which they fall."""
 FALL_SPEED: Final = 5.0
-LEAST_CLOUD_WATER: Final = 1e-7
-"""[kg/kg] that makes a layer a cloud."""
+LEAST_CLOUD_WATER: Final = 1e-7  # [kg/kg] that makes a layer a cloud
 EXPONENT: Final = 0.79
 """Of the rain in the rate that a given coefficient makes; source: Sportisse 2007, Atmos. Environ. 41, 2683-2698."""
 SOLUBLE_BELOW: Final = 0.5e6
-SOLUBLE_IN: Final = 1.4e6
-"""Scavenging ratios [1] of gases that dissolve at once, such as HNO3, below and in cloud."""
-
+SOLUBLE_IN: Final = 1.4e6  # scavenging ratios [1] of gases that dissolve at once, such as HNO3, below and in cloud
 _REFERENCE: Final = 298.0
 _LITRES_ATMOSPHERES: Final = 1000.0 / 101325.0  # mol/(l atm) in mol/(m3 Pa)
 _MM_PER_HOUR: Final = 1.0 / 3600.0
@@ -147,16 +142,13 @@ def rain_in_layers(
 
 
 @dataclass(frozen=True)
-class ScavengedSpecies:
+class ScavengedSpecies(TableEntry):
     """A substance that goes into rain; see the table for what the numbers are, which are 0 where it has none.
 
     henry  (constant at 298 K [mol/(l atm)], growth in the cold [K]);  acid  the same of both dissociations [mol/l];
     base   the same of Kb/Kw [l/mol]
     """
 
-    name: str
-    source: str
-    particle: bool
     in_cloud: float
     below_cloud: float
     efficiency: float
@@ -167,23 +159,18 @@ class ScavengedSpecies:
 
 @cache
 def scavenged_species() -> Mapping[str, ScavengedSpecies]:
-    """Return what goes into rain, by folded name; a substance stands under its name and under each of its aliases."""
-    known: dict[str, ScavengedSpecies] = {}
-    for name, row in read_table("deposition/scavenging.toml").items():
+    """Return what goes into rain, see :func:`airshed.models.air.species_map.parts.entries_of`."""
+
+    def make(name: str, row: Mapping[str, Any]) -> ScavengedSpecies:
         first, second, *_ = *zip(row.get("acid", ()), row.get("acid_cold", ()), strict=True), (0.0, 0.0), (0.0, 0.0)
-        entry = ScavengedSpecies(
-            name=name,
-            source=row["source"],
-            particle="efficiency" in row,
-            in_cloud=row.get("in_cloud", 0.0),
-            below_cloud=row.get("below_cloud", 0.0),
-            efficiency=row.get("efficiency", 0.0),
-            henry=(row.get("henry", 0.0), row.get("henry_cold", 0.0)),
-            acid=(first, second),
-            base=(row.get("base", 0.0), row.get("base_cold", 0.0)),
-        )
-        known.update({alias.casefold(): entry for alias in (name, *row.get("alias", ()))})
-    return known
+        return ScavengedSpecies(
+            name, row["source"], "efficiency" in row,
+            in_cloud=row.get("in_cloud", 0.0), below_cloud=row.get("below_cloud", 0.0),
+            efficiency=row.get("efficiency", 0.0), henry=(row.get("henry", 0.0), row.get("henry_cold", 0.0)),
+            acid=(first, second), base=(row.get("base", 0.0), row.get("base_cold", 0.0)),
+        )  # fmt: skip
+
+    return entries_of("deposition/scavenging.toml", make)
 
 
 class Scavenging:
@@ -208,15 +195,15 @@ class Scavenging:
         coefficients  {species: loss [1/s] to rain of 1 mm/h} in place of the scheme's; 0 for none
         """
         given = coefficients or {}
-        found = {name: _entry(substances[name], scheme) for name in species if name in substances and name not in given}
-        table = {name: entry for name, entry in found.items() if entry is not None}
-        self.species = tuple(name for name in species if name in table or given.get(name, 0.0) > 0.0)
-        self.provenance = {
-            name: f"given: {given[name]:g} 1/s in 1 mm/h"
-            if name in given
-            else f"{scheme}: {_origin(name, table[name])}"
-            for name in self.species
-        }
+
+        def find(name: str) -> ScavengedSpecies | None:  # by the substance as which it deposits
+            dry = depositing_species().get(name.casefold())
+            entry = scavenged_species().get((dry.name if dry else name).casefold())
+            without = entry is None or scheme == "none" or (scheme == "ratios" and entry.in_cloud == 0.0)
+            return None if without else entry
+
+        table, self.provenance = look_up(species, substances, find, given, (scheme, "1/s in 1 mm/h"))
+        self.species = tuple(self.provenance)
         entries = [table.get(name) for name in self.species]
         self.soluble = np.array([each is not None and scheme == "henry" and not each.particle for each in entries])
         pairs = [_factors(each, scheme) for each in entries]
@@ -245,20 +232,6 @@ class Scavenging:
             for value, cold in (entry.henry, *entry.acid, entry.base)
         )
         return effective_henry(henry, acid, second, base, self._hydrogen)
-
-
-def _entry(name: str, scheme: str) -> ScavengedSpecies | None:
-    """Return what of the table a species goes into rain as, by the substance as which it deposits; None for nothing."""
-    dry = depositing_species().get(name.casefold())
-    entry = scavenged_species().get((dry.name if dry else name).casefold())
-    if entry is None or scheme == "none" or (scheme == "ratios" and entry.in_cloud == 0.0):
-        return None
-    return entry
-
-
-def _origin(name: str, entry: ScavengedSpecies) -> str:
-    """Return the source of the numbers, with the substance if it is another one."""
-    return entry.source if entry.name.casefold() == name.casefold() else f"as {entry.name}, {entry.source}"
 
 
 def _factors(entry: ScavengedSpecies | None, scheme: str) -> tuple[float, float]:

@@ -5,7 +5,7 @@ case), ``families`` (meanings of species by shipped maps, names and atoms).
 :mod:`airshed.models.air.map_template` writes a map to begin with.
 """
 
-from airshed.models.air.species_map.fit import Needs, fit, without_air
+from airshed.models.air.species_map.fit import fit, without_air
 from airshed.models.air.species_map.parts import BoundaryMap, Compound, DepositionMap, EmissionMap, SpeciesMap
 from airshed.models.air.species_map.read import find_species_map, read_species_map, shipped_species_map
 
@@ -14,7 +14,6 @@ __all__ = [
     "Compound",
     "DepositionMap",
     "EmissionMap",
-    "Needs",
     "SpeciesMap",
     "find_species_map",
     "fit",

@@ -19,11 +19,8 @@ from airshed.models.air.species_map.parts import Amounts, BoundaryMap, SpeciesMa
 from airshed.models.air.species_map.read import shipped_maps
 
 _FORMULA: Final = re.compile(r"([A-Z][a-z]?)(\d*)")
-
 _RADICAL: Final = "radical"
-
-_FITS: Final = 0.8
-"""Share of the species of a shipped map that a mechanism must have for the map to be its own."""
+_FITS: Final = 0.8  # share of the species of a shipped map that a mechanism must have for the map to be its own
 
 
 @dataclass(frozen=True)
@@ -283,9 +280,7 @@ def _variant(base: Family, own: Family) -> Family:
 
 
 _LISTED = 8
-
-_WHOLE = 1.0
-"""Factor from which on a column counts fully in a species."""
+_WHOLE = 1.0  # factor from which on a column counts fully in a species
 
 
 def doubts(species_map: SpeciesMap, network: ReactionNetwork, compounds: Iterable[str]) -> list[str]:

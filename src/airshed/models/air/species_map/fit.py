@@ -1,7 +1,7 @@
 """Fits a species map to a mechanism, to its open rates and to the particles of a case."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from airshed.core.errors import CaseError, MechanismError
@@ -21,59 +21,43 @@ from airshed.models.air.species_map.read import map_to_write
 _LISTED = 100
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What a case wants to know of the map.
+def fit(
+    species_map: SpeciesMap, network: ReactionNetwork, mechanism: str, *, compounds: Mapping[str, str],
+    boundary: Sequence[str], deposition: Sequence[str],
+) -> SpeciesMap:  # fmt: skip
+    """Return the map with the mechanism's spelling of its species, checked against what a case needs.
 
-    compounds   compound that is emitted -> what it is part of
+    mechanism   as the case names it, for messages;  compounds  that are emitted -> what each is part of
     boundary    species whose clean air comes from the profiles
     deposition  species whose deposition follows a scheme
-    """
-
-    compounds: Mapping[str, str] = field(default_factory=dict)
-    boundary: Sequence[str] = ()
-    deposition: Sequence[str] = ()
-
-
-def fit(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs, mechanism: str) -> SpeciesMap:
-    """Return the map with the mechanism's spelling of its species, checked against what the case needs.
-
-    mechanism  as the case names it, for messages
 
     Raises CaseError for all names that are no species, and for all that is missing, section by section.
     """
     spelled = _spelled(species_map, network)
-    missing = _missing(spelled, network, needs)
-    if missing:
+    rates = {name.casefold() for name in spelled.rates}
+    lacks = {
+        "emissions": [f"{name} (of {of})" for name, of in compounds.items() if name not in spelled.emissions],
+        "boundary": [name for name in boundary if name not in spelled.boundary],
+        "deposition": [name for name in deposition if name not in spelled.deposition],
+        "rates": [
+            f"{each.name} [{each.unit}]" if each.unit else each.name
+            for each in network.open_parameters
+            if each.name.casefold() not in rates
+        ],
+    }
+    whole = {"boundary": boundary, "deposition": deposition, "rates": network.open_parameters}
+    lines = ""
+    for section, names in lacks.items():
+        if names:
+            every = _LISTED < len(names) == len(whole.get(section, ()))
+            lines += f"\n  [{section}] " + (f"all {len(names)}" if every else ", ".join(names))
+    if lines:
         what = f"{species_map.source} lacks" if species_map.source else "there is no species map, and the case needs"
-        lines = "".join(f"\n  [{section}] {entries}" for section, entries in missing.items())
         raise CaseError(
             f"mechanism {network.name}: {what}{lines}\n"
             f"write them to {map_to_write(species_map, mechanism)}; airshed mechanism map {mechanism} prints a template"
         )
     return spelled
-
-
-def _missing(species_map: SpeciesMap, network: ReactionNetwork, needs: Needs) -> dict[str, str]:
-    """Return section -> what it lacks."""
-    known = {name.casefold() for name in species_map.rates}
-    of = needs.compounds
-    lacks = {
-        "emissions": [f"{name} (of {of[name]})" for name in of if name not in species_map.emissions],
-        "boundary": [name for name in needs.boundary if name not in species_map.boundary],
-        "deposition": [name for name in needs.deposition if name not in species_map.deposition],
-        "rates": [
-            f"{each.name} [{each.unit}]" if each.unit else each.name
-            for each in network.open_parameters
-            if each.name.casefold() not in known
-        ],
-    }
-    whole = {"boundary": needs.boundary, "deposition": needs.deposition, "rates": network.open_parameters}
-    return {
-        section: f"all {len(names)}" if _LISTED < len(names) == len(whole.get(section, ())) else ", ".join(names)
-        for section, names in lacks.items()
-        if names
-    }
 
 
 def without_air(network: ReactionNetwork, species_map: SpeciesMap) -> ReactionNetwork:
@@ -194,11 +178,8 @@ def _formula(value: str | float, where: str) -> Expression:
         raise CaseError(f"{where} = {value!r} is not a rate: {error}") from None
 
 
-FINE: Final = 2.5e-6
-"""Greatest diameter [m] of fine particles, as of PM2.5."""
-
-AS_FINE: Final = "SA"
-"""Substance of the deposition tables that fine particles are taken as."""
+FINE: Final = 2.5e-6  # greatest diameter [m] of fine particles, as of PM2.5
+AS_FINE: Final = "SA"  # substance of the deposition tables that fine particles are taken as
 
 
 @dataclass(frozen=True)

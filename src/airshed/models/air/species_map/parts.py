@@ -7,16 +7,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Self, TypeVar
 
-ISOPRENE: Final = "isoprene"
-"""The compound that vegetation emits."""
-
-OPTIONAL: Final = ("NH3",)
-"""Compounds that most mechanisms of ozone do without."""
-
+ISOPRENE: Final = "isoprene"  # the compound that vegetation emits
+OPTIONAL: Final = ("NH3",)  # compounds that most mechanisms of ozone do without
 Value = TypeVar("Value")
-
-Amounts = Mapping[str, float]
-"""Species (or column) -> factor [mol/mol]."""
+Amounts = Mapping[str, float]  # species (or column) -> factor [mol/mol]
 
 
 def read_table(path: str) -> dict[str, Any]:
@@ -85,15 +79,55 @@ class BoundaryMap:
 
 
 @dataclass(frozen=True)
-class DepositingSpecies:
+class TableEntry:
+    """A substance of a shipped table, and the source of its numbers."""
+
+    name: str
+    source: str
+    particle: bool
+
+
+Entry = TypeVar("Entry", bound=TableEntry)
+
+
+def entries_of(path: str, make: Callable[[str, Mapping[str, Any]], Entry]) -> Mapping[str, Entry]:
+    """Return what a shipped table holds, by folded name; a substance stands under its name and each of its aliases."""
+    known: dict[str, Entry] = {}
+    for name, row in read_table(path).items():
+        entry = make(name, row)
+        known.update({alias.casefold(): entry for alias in (name, *row.get("alias", ()))})
+    return known
+
+
+def look_up(
+    species: Iterable[str], substances: Mapping[str, str], find: Callable[[str], Entry | None],
+    given: Mapping[str, float], texts: tuple[str, str],
+) -> tuple[dict[str, Entry], dict[str, str]]:  # fmt: skip
+    """Return the entry of each species whose numbers are not given, and where each that has numbers has them from.
+
+    substances  {species: substance of the table}, which `find` returns;  given  {species: number}, 0 for none
+    texts       name of the scheme, and unit of the given numbers
+    """
+    table: dict[str, Entry] = {}
+    provenance: dict[str, str] = {}
+    for name in species:
+        entry = find(substances[name]) if name in substances and name not in given else None
+        if entry is not None:
+            table[name] = entry
+            other = "" if entry.name.casefold() == name.casefold() else f"as {entry.name}, "
+            provenance[name] = f"{texts[0]}: {other}{entry.source}"
+        elif given.get(name, 0.0) > 0.0:
+            provenance[name] = f"given: {given[name]:g} {texts[1]}"
+    return table, provenance
+
+
+@dataclass(frozen=True)
+class DepositingSpecies(TableEntry):
     """A substance that deposits: molar mass [g/mol], Henry's constant [mol/(l atm)], reactivity [1]; 0 for particles.
 
     ``constant`` are the velocities [m/s] over land and sea of the scheme "constant", None where it has none.
     """
 
-    name: str
-    source: str
-    particle: bool
     mass: float
     henry: float
     reactivity: float
@@ -102,21 +136,14 @@ class DepositingSpecies:
 
 @cache
 def depositing_species() -> Mapping[str, DepositingSpecies]:
-    """Return what deposits, by folded name; a substance stands under its name and under each of its aliases."""
-    known: dict[str, DepositingSpecies] = {}
-    for name, row in read_table("deposition/species.toml").items():
-        constant = row.get("constant")
-        entry = DepositingSpecies(
-            name=name,
-            source=row["source"],
-            particle=row.get("particle", False),
-            mass=row.get("mass", 0.0),
-            henry=row.get("henry", 0.0),
-            reactivity=row.get("reactivity", 0.0),
-            constant=(0.01 * constant["land"], 0.01 * constant["sea"]) if constant else None,
-        )
-        known.update({alias.casefold(): entry for alias in (name, *row.get("alias", ()))})
-    return known
+    """Return what deposits, see :func:`entries_of`."""
+
+    def make(name: str, row: Mapping[str, Any]) -> DepositingSpecies:
+        constant, numbers = row.get("constant"), (row.get(key, 0.0) for key in ("mass", "henry", "reactivity"))
+        velocities = (0.01 * constant["land"], 0.01 * constant["sea"]) if constant else None
+        return DepositingSpecies(name, row["source"], row.get("particle", False), *numbers, velocities)
+
+    return entries_of("deposition/species.toml", make)
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,8 @@ from airshed.models.air.species_map.parts import (
     depositing_species,
 )
 
-AUTO = "auto"
-"""The choice that goes by the mechanism."""
-
-SUFFIX = ".species.toml"
-"""End of the name of a map beside a mechanism's file."""
+AUTO = "auto"  # the choice that goes by the mechanism
+SUFFIX = ".species.toml"  # end of the name of a map beside a mechanism's file
 
 
 def find_species_map(choice: str, mechanism: str, name: str, base: Path) -> SpeciesMap:
@@ -107,18 +104,11 @@ SECTIONS: Final = (
     "guesses",
 )  # fmt: skip
 
-OTHERS: Final = "others"
-"""In place of a list of names: all that the section does not name."""
-
+OTHERS: Final = "others"  # in place of a list of names: all that the section does not name
 _GUESSED: Final = ("emissions", "boundary", "deposition")
-
 _LONGEST: Final = 60
-
-_MOST_MOLES: Final = 1e6
-"""More moles than a mole of anything becomes, and more atoms of carbon than it has."""
-
+_MOST_MOLES: Final = 1e6  # more moles than a mole of anything becomes, and more atoms of carbon than it has
 _HEAVIEST: Final = 10.0
-
 _COMPOUND: Final = 'NAME = { mass = 0.95, molar_mass = "46.0055 g/mol", carbon = 0 }'
 
 

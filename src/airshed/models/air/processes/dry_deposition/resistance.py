@@ -32,7 +32,6 @@ SEASONS = ("summer", "autumn", "late_autumn", "spring")
 """Seasonal categories of Wesely (1989); that of snow is left out."""
 
 WATER = "water"
-
 _SEASON_OF_MONTH = ("late_autumn",) * 2 + ("spring",) * 3 + ("summer",) * 3 + ("autumn",) * 2 + ("late_autumn",) * 2
 
 

@@ -4,7 +4,6 @@ v is given, constant over land and sea, or follows from the resistances of the a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from airshed.models.air.case.sections import DepositionSection
 from airshed.models.air.landcover import LAND_ROUGHNESS, sea_roughness
 from airshed.models.air.light import global_radiation
 from airshed.models.air.processes.dry_deposition import resistance
-from airshed.models.air.species_map.parts import DepositingSpecies, DepositionMap, depositing_species
+from airshed.models.air.species_map.parts import DepositingSpecies, DepositionMap, depositing_species, look_up
 from airshed.process import Process, at_instant, loss, need
 
 if TYPE_CHECKING:
@@ -100,13 +99,14 @@ class DepositionVelocities:
         season            one of :data:`resistance.SEASONS`
         """
         given = given or {}
-        found = {name: _entry(substances[name], scheme) for name in species if name in substances and name not in given}
-        table = {name: entry for name, entry in found.items() if entry is not None}
-        self.species = tuple(name for name in species if name in table or given.get(name, 0.0) > 0.0)
-        self.provenance = {
-            name: f"given: {given[name]:g} m/s" if name in given else f"{scheme}: {_origin(name, table[name])}"
-            for name in self.species
-        }
+
+        def find(name: str) -> DepositingSpecies | None:
+            entry = depositing_species().get(name.casefold())
+            without = entry is None or scheme == "none" or (scheme == "constant" and entry.constant is None)
+            return None if without else entry
+
+        table, self.provenance = look_up(species, substances, find, given, (scheme, "m/s"))
+        self.species = tuple(self.provenance)
         kinds = resistance.surfaces(season)
         water = kinds[resistance.WATER]
         self._over_land = _velocity_over(tuple(kind for kind in kinds.values() if kind is not water))
@@ -143,23 +143,29 @@ class DepositionVelocities:
                 velocity[row] = by_day * (land_fraction * land + (1.0 - land_fraction) * sea)
         elif self._tabled:
             light = global_radiation(cos_zenith, met.cloud_cover)
-            air = _Air(met.friction_velocity, met.obukhov_length, met.surface_temperature, light)
+            air = met.friction_velocity, met.obukhov_length, met.surface_temperature, light
             total = np.zeros((len(self._tabled), land_fraction.size))
             for over, share in ((self._over_land, land_fraction), (self._over_sea, 1.0 - land_fraction)):
                 cells = np.flatnonzero(share)
-                here = air.at(cells)
-                rough = sea_roughness(here.friction) if over is self._over_sea else np.full(cells.shape, LAND_ROUGHNESS)
-                total[:, cells] += share.take(cells) * self._through_all(over, rough, here)
+                here = [field.take(cells) for field in air]
+                rough = sea_roughness(here[0]) if over is self._over_sea else np.full(cells.shape, LAND_ROUGHNESS)
+                total[:, cells] += share.take(cells) * self._through_all(over, rough, *here)
             velocity[list(self._tabled)] = total.reshape(-1, *land_fraction.shape)
         return velocity
 
-    def _through_all(self, over: Callable[..., Array], roughness: Array, air: "_Air") -> Array:
-        """Return velocities (tabled species, cell) [m/s] through the air and into the surfaces of land or sea."""
-        turbulent = resistance.aerodynamic(self._height, roughness, air.friction, air.obukhov)
-        weather = resistance.SurfaceWeather.of(air.light, air.temperature)
+    def _through_all(
+        self, over: Callable[..., Array], roughness: Array, friction: Array, obukhov: Array, temperature: Array,
+        light: Array,
+    ) -> Array:  # fmt: skip
+        """Return velocities (tabled species, cell) [m/s] through the air and into the surfaces of land or sea.
+
+        Friction velocity [m/s], Obukhov length [m], temperature [K] and light [W/m2] are those of the cells.
+        """
+        turbulent = resistance.aerodynamic(self._height, roughness, friction, obukhov)
+        weather = resistance.SurfaceWeather.of(light, temperature)
         velocity = np.empty((len(self._tabled), *roughness.shape))
-        velocity[self._particles] = resistance.fine_particles(air.friction, air.obukhov, turbulent)
-        way_down = turbulent + resistance.quasi_laminar(self._properties[0], air.friction)
+        velocity[self._particles] = resistance.fine_particles(friction, obukhov, turbulent)
+        way_down = turbulent + resistance.quasi_laminar(self._properties[0], friction)
         velocity[self._gases] = over(way_down, *self._properties, weather.openness, weather.cold, weather.down)
         return velocity
 
@@ -181,33 +187,3 @@ def _velocity_over(kinds: tuple[resistance.Surface, ...]) -> Callable[..., Array
         return sum(of_kinds[1:], start=of_kinds[0])
 
     return one_pass(velocity)
-
-
-@dataclass(frozen=True)
-class _Air:
-    """Weather of the lowest layer: friction velocity [m/s], Obukhov length [m], temperature [K], light [W/m2].
-
-    (nlat, nlon), or (cell,)
-    """
-
-    friction: Array
-    obukhov: Array
-    temperature: Array
-    light: Array
-
-    def at(self, cells: NDArray[np.intp]) -> "_Air":
-        """Return the weather of some cells, by their places in the fields."""
-        return _Air(*(field.take(cells) for field in (self.friction, self.obukhov, self.temperature, self.light)))
-
-
-def _origin(name: str, entry: DepositingSpecies) -> str:
-    """Where the properties come from, and of what substance they are if it is another one."""
-    return entry.source if entry.name.casefold() == name.casefold() else f"as {entry.name}, {entry.source}"
-
-
-def _entry(name: str, scheme: str) -> DepositingSpecies | None:
-    """Return the table's entry for a species where the scheme has a velocity for it."""
-    entry = depositing_species().get(name.casefold())
-    if entry is None or scheme == "none" or (scheme == "constant" and entry.constant is None):
-        return None
-    return entry
