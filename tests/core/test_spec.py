@@ -8,7 +8,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.units import quantity
 from airshed.grid import Grid
-from airshed.models.air.fields import CF_SPECIES, WEATHER, air_registry, species_fields
+from airshed.models.air.fields import CF_SPECIES, WEATHER, air_registry
 
 SIZES = {"level": 2, "lat": 3, "lon": 4}
 SPECIES = [("O3", "ozone"), ("NO2", "nitrogen dioxide"), ("TRACER", "")]
@@ -59,7 +59,7 @@ def test_a_field_on_other_dimensions_than_its_domain_is_refused(dims, message):
 
 
 def test_species_are_mixing_ratios():
-    ozone, _, tracer = species_fields(SPECIES)
+    ozone, _, tracer = (air_registry(SPECIES)[name] for name, _ in SPECIES)
     assert (ozone.unit, ozone.dims) == ("mol mol-1", ("level", "lat", "lon"))
     assert ozone.standard_name == "mole_fraction_of_ozone_in_air"
     assert ozone.text == "Mixing ratio of ozone"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.models.air.case import Case
-from airshed.models.air.report import BudgetTable, _advice
+from airshed.models.air.report import _advice
 
 NAMES = ("nitrogen", "sulphur")
 
@@ -36,8 +36,9 @@ def advice(
     *settings: str, drift: Sequence[float] = (0.0, 0.0), clipped: Sequence[float] = (0.0, 0.0), emitted: float = 1000.0
 ) -> str:
     model = Model(Parts(Case.load("west-europe", settings), load_mechanism("emep")))
-    terms = {"drift": drift, "clipped": clipped, "emitted": [emitted, emitted], "throughput": [200.0, 200.0]}
-    budget = BudgetTable(NAMES, {name: np.array(values) for name, values in terms.items()})
+    terms = {"drift": drift, "clipped": clipped, "emitted": [emitted, emitted]}
+    budget = {name: dict(zip(NAMES, values, strict=True)) for name, values in terms.items()}
+    budget["throughput"] = dict.fromkeys(model.parts.network.names, 0.0)
     return _advice(model, budget)  # type: ignore[arg-type]
 
 
@@ -66,7 +67,7 @@ def test_where_nothing_reacts_tracers_are_looked_at(clipped: float, says: str) -
     network = load_mechanism("tracer")
     model = Model(Parts(Case.load("tracer-rotation"), network), (), {"TRACER": 100.0, "TRACER2": 10.0})
     terms = {"drift": [0.0, 0.0], "clipped": [0.0, clipped], "emitted": [0.0, 0.0], "throughput": [200.0, 20.0]}
-    budget = BudgetTable(tuple(network.names), {name: np.array(values) for name, values in terms.items()})
+    budget = {name: dict(zip(network.names, values, strict=True)) for name, values in terms.items()}
     said = _advice(model, budget)  # type: ignore[arg-type]
     assert says in said
     assert bool(said) == bool(says)

@@ -68,32 +68,6 @@ CF_SPECIES: Final = {
 """Species whose mole fraction has a name in the CF standard name table (version 93)."""
 
 
-def species_fields(
-    species: Iterable[tuple[str, str]], molar_masses: Mapping[str, float | None] | None = None,
-    phases: "Mapping[str, Phase] | None" = None,
-) -> tuple[FieldSpec, ...]:  # fmt: skip
-    """Return the field of each species, given as (name, text): its mixing ratio [mol mol-1].
-
-    ``molar_masses`` [kg mol-1] by name, of those species whose composition is known.
-    """
-    masses, known = molar_masses or {}, phases or {}
-    return tuple(
-        FieldSpec(
-            name,
-            VOLUME,
-            "mol mol-1",
-            f"Mixing ratio of {text.strip() or name}",
-            f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
-            molar_mass=masses.get(name),
-            valid=(0.0, 1.0),
-            settable=True,
-            phase=known[name].name if name in known else "",
-            particle=known[name].size if name in known else None,
-        )
-        for name, text in species
-    )
-
-
 def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Array:
     """Return the values of all cells that a field is to be set to; raises CaseError for what are none.
 
@@ -117,11 +91,21 @@ def air_registry(
     settable: Iterable[FieldSpec] = (), phases: "Mapping[str, Phase] | None" = None,
     horizontal: tuple[str, str] = SURFACE,
 ) -> FieldRegistry:  # fmt: skip
-    """Return all fields of the air model with these species, and the numbers that may be changed while it runs.
+    """Return all fields of the air model: a mixing ratio [mol mol-1] of each species, weather, and settable numbers.
 
-    horizontal  names of the horizontal dimensions of the grid
-    raises      CaseError for two of the same name
+    species       (name, text);  molar_masses  [kg mol-1] by name, of those whose composition is known
+    horizontal    names of the horizontal dimensions of the grid
+    raises        CaseError for two of the same name
     """
-    names = dict(zip(SURFACE, horizontal, strict=True))
-    fields = (*species_fields(species, molar_masses, phases), *WEATHER, *settable)
+    masses, known, names = molar_masses or {}, phases or {}, dict(zip(SURFACE, horizontal, strict=True))
+    ratios = [
+        FieldSpec(
+            name, VOLUME, "mol mol-1", f"Mixing ratio of {text.strip() or name}",
+            f"mole_fraction_of_{CF_SPECIES[name]}_in_air" if name in CF_SPECIES else None,
+            molar_mass=masses.get(name), valid=(0.0, 1.0), settable=True,
+            phase=known[name].name if name in known else "", particle=known[name].size if name in known else None,
+        )
+        for name, text in species
+    ]  # fmt: skip
+    fields = (*ratios, *WEATHER, *settable)
     return FieldRegistry(replace(each, dims=tuple(names.get(dim, dim) for dim in each.dims)) for each in fields)

@@ -18,7 +18,6 @@ from airshed.kernels.step.data import Pair
 Array = NDArray[np.float64]
 
 _J2000 = np.datetime64("2000-01-01T12:00:00", "ns")
-
 _SECONDS_PER_DEGREE = 240.0
 
 
@@ -199,17 +198,11 @@ class PackedLight:
 
 
 SMALLEST_COSINE: Final = 1e-3
-
 STEEPEST_COSINE: Final = 0.5
-
 _OPTICAL_DEPTH: Final = 20.0
-
 _SCATTER_FORWARD: Final = 0.86
-
 _TRANSMISSION: Final = (5.0 - exp(-_OPTICAL_DEPTH)) / (4.0 + 3.0 * _OPTICAL_DEPTH * (1.0 - _SCATTER_FORWARD))
-
-OVERCAST: Final = 1.6 * _TRANSMISSION
-"""What an overcast sky leaves of the light, over the cosine of the zenith angle."""
+OVERCAST: Final = 1.6 * _TRANSMISSION  # what an overcast sky leaves of the light, over the cosine of the zenith angle
 
 
 def daylight(cos_zenith: Array) -> Array:

@@ -1,7 +1,7 @@
 """Report of a run: budgets of species and families, extremes, emission, and the origin of its input."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,30 +24,14 @@ if TYPE_CHECKING:
 
     from airshed.models.air.model import AirModel
 
-MORE_THAN_AIR: Final = "more than all air"
-"""The fact that names species of which there is more than of all air."""
-
+MORE_THAN_AIR: Final = "more than all air"  # the fact that names species of which there is more than of all air
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _EXTREMES: Final = "Extremes at the end [ppb]"
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-4
 _ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
-
-
-class BudgetTable(NamedTuple):
-    """Terms of budgets [mol] by their names, each with a value for every label: a species or a family."""
-
-    labels: tuple[str, ...]
-    terms: dict[str, NDArray[np.float64]]
-
-    def value(self, term: str, label: str) -> float:
-        """Return a term of one species or family."""
-        return float(self.terms[term][self.labels.index(label)])
-
-    def values(self, term: str, labels: Sequence[str]) -> NDArray[np.float64]:
-        """Return a term of some species and families."""
-        return self.terms[term][[self.labels.index(label) for label in labels]]
+BudgetTable = dict[str, dict[str, float]]  # term -> species or family -> its amount [mol]
 
 
 def budget_dataset(model: "AirModel") -> "xr.Dataset":
@@ -66,8 +50,8 @@ def budget_dataset(model: "AirModel") -> "xr.Dataset":
     import xarray as xr
 
     table = budget_table(model)
-    data: dict[str, Any] = {name: ("species", values, {"units": "mol"}) for name, values in table.terms.items()}
-    coordinates: dict[str, Any] = {"species": list(table.labels)}
+    data: dict[str, Any] = {name: ("species", list(row.values()), {"units": "mol"}) for name, row in table.items()}
+    coordinates: dict[str, Any] = {"species": list(table["change"])}
     if model.budget.faces is not None:
         further, places = model.budget.faces.variables(model.parts.whole, _weights(model))
         data, coordinates = data | further, coordinates | places
@@ -75,7 +59,7 @@ def budget_dataset(model: "AirModel") -> "xr.Dataset":
 
 
 def budget_table(model: "AirModel") -> BudgetTable:
-    """Return what :func:`budget_dataset` returns, as plain arrays."""
+    """Return what :func:`budget_dataset` returns by process, as plain numbers."""
     base, names, weights = model.baseline, list(model.parts.network.names), _weights(model)
     now, parts = model.amounts(), model.budget.amounts - base.processes
     signs = model.budget.signs
@@ -85,7 +69,8 @@ def budget_table(model: "AirModel") -> BudgetTable:
     table["imbalance"] = np.concatenate([np.zeros(len(names)), model.budget.imbalance - base.imbalance])
     table["drift"] = np.where(np.arange(len(weights)) < len(names), 0.0, table["chemistry"] - table["imbalance"])
     table["throughput"] = weights @ (now + base.amounts + np.abs(parts).sum(axis=0))
-    return BudgetTable((*names, *(FAMILIES[element] for element in model.families)), table)
+    labels = (*names, *(FAMILIES[element] for element in model.families))
+    return {name: dict(zip(labels, row.tolist(), strict=True)) for name, row in table.items()}
 
 
 def _weights(model: "AirModel") -> NDArray[np.float64]:
@@ -100,7 +85,13 @@ def summary(model: "AirModel", *, brief: bool = False) -> Report:
     budget, parts = budget_table(model), model.parts
     begin = min(model.baseline.seconds, model.seconds)  # in the spin-up, its beginning
     emitted = emission_rows(parts.sources, parts.network, begin, model.seconds, parts.start)
-    tables = _brief_tables(model, budget, emitted) if brief else _all_tables(model, budget, emitted)
+    if brief:
+        names = _species_of_output(model)
+        tables = [
+            _brief_budgets(model, budget, names), _extremes(model, names), sector_matrix(emitted), _brief_input(model),
+        ]  # fmt: skip
+    else:
+        tables = _all_tables(model, budget, emitted)
     facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
     shown = [table for table in tables if table.rows]
     return Report(parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
@@ -122,11 +113,6 @@ def _all_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[Sector
         country_table(model.parts.sources),
         _input(model),
     ]  # fmt: skip
-
-
-def _brief_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
-    names = _species_of_output(model)
-    return [_brief_budgets(model, budget, names), _extremes(model, names), sector_matrix(emitted), _brief_input(model)]
 
 
 def _facts(model: "AirModel") -> dict[str, Cell]:
@@ -156,7 +142,7 @@ def _closing_facts(model: "AirModel", budget: BudgetTable, sources: Sequence[Sec
     }
     for element in model.families:
         family = FAMILIES[element]
-        drift, emitted = budget.value("drift", family), budget.value("emitted", family)
+        drift, emitted = budget["drift"][family], budget["emitted"][family]
         part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
         cause = "the unconverged iteration" if model.cell_counts is None else "round-off"
         facts[f"drift of {family}"] = f"{drift:.3g} mol by {cause}{part}"
@@ -173,7 +159,7 @@ def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequenc
         return {}
     differences = {}
     for name in names:
-        done, moles = budget.value("emitted", name), integrals.get(name, 0.0)
+        done, moles = budget["emitted"][name], integrals.get(name, 0.0)
         differences[name] = abs(done - moles) / max(abs(done), moles) if done != moles else 0.0
     worst = max(differences, key=lambda name: differences[name])
     return {"emitted as the sources say to": f"{differences[worst]:.0e} ({worst})"}
@@ -188,11 +174,10 @@ def _advice(model: "AirModel", budget: BudgetTable) -> str:
     time, network = model.parts.case.time, model.parts.network
     amounts = model.amounts()
     held = {FAMILIES[element]: float(amounts @ atom_counts(network, element)) for element in model.families}
-    species = [name for name in network.names if name in budget.labels]
-    held |= dict(zip(species, (0.5 * budget.values("throughput", species)).tolist(), strict=True))
+    held |= {name: 0.5 * budget["throughput"][name] for name in network.names}
     shorter = "a shorter time.longest" if time.step == "auto" else "a shorter time.step"
     advice = []
-    emitted = {FAMILIES[element]: budget.value("emitted", FAMILIES[element]) for element in model.families}
+    emitted = {FAMILIES[element]: budget["emitted"][FAMILIES[element]] for element in model.families}
     if drifting := _largest_share(budget, "drift", emitted, _MUCH_DRIFT):
         sweeps, start = model.parts.case.chemistry.sweeps + 2, "" if time.spinup.value else ", or a time.spinup"
         advice.append(f"the iteration drifts by {drifting} emitted; take chemistry.sweeps = {sweeps}, {shorter}{start}")
@@ -204,7 +189,7 @@ def _advice(model: "AirModel", budget: BudgetTable) -> str:
 
 def _largest_share(budget: BudgetTable, term: str, wholes: Mapping[str, float], limit: float) -> str:
     """Return the part that is the largest share of its whole, in words; nothing where it is below a limit."""
-    shares = {name: abs(budget.value(term, name)) / whole for name, whole in wholes.items() if whole > 0.0}
+    shares = {name: abs(budget[term][name]) / whole for name, whole in wholes.items() if whole > 0.0}
     share, name = max(((share, name) for name, share in shares.items()), default=(0.0, ""))
     return f"{100.0 * share:.2g} % of the {name}" if share > limit else ""
 
@@ -217,8 +202,7 @@ def _species_of_output(model: "AirModel") -> list[str]:
 
 
 def _rows(budget: BudgetTable, labels: list[str], columns: Sequence[str]) -> list[tuple[str | float, ...]]:
-    values = [budget.values(column, labels).tolist() for column in columns]
-    return list(zip(labels, *values, strict=True))
+    return [(label, *(budget[column][label] for column in columns)) for label in labels]
 
 
 def _brief_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> Table:
@@ -235,7 +219,8 @@ def _brief_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> 
 
 
 def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.float64]:
-    return budget.values("residual", labels) / np.maximum(budget.values("throughput", labels), 1e-300)
+    residual, throughput = (np.array([budget[term][label] for label in labels]) for term in ("residual", "throughput"))
+    return residual / np.maximum(throughput, 1e-300)
 
 
 def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:

@@ -4,11 +4,9 @@ import math
 from typing import Final
 
 from airshed.core.report import Cell, Report, Table
-from airshed.core.settings import Section
 from airshed.kernels.cells import method
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case.case import Case
-from airshed.models.air.case.sections import OutputSection
 from airshed.program.stage import CELLS, EVERYTHING, Stage
 
 SECONDS_PER_CELL_SPECIES = 7.8e-9
@@ -20,46 +18,29 @@ SECONDS_PER_SWEEP = 2.75e-9
 SECONDS_PER_CELLS_STAGE = 1.7e-8
 """One core's time for what chemistry by Rosenbrock steps does once in a stage, for one cell and species [s]."""
 
-SECONDS_PER_TRY = 8e-9
-"""The same for a step that a cell tries, besides its stages [s]: Jacobian, elimination, error."""
+SECONDS_PER_TRY = 8e-9  # the same for a step that a cell tries, besides its stages [s]: Jacobian, elimination, error
 
 SECONDS_PER_STAGE = 3.7e-9
 """The same for a stage [s]. Five runs of emep: within a quarter, three methods, steps of 100 and 300 s."""
 
-TRIES = 1.6
-"""Steps that a cell tries in a stage: 1.1 to 1.8 of emep in these runs."""
-
-SINGLE = 0.8
-"""Time of the compiled step in single precision, as part of that in double."""
+TRIES = 1.6  # steps that a cell tries in a stage: 1.1 to 1.8 of emep in these runs
+SINGLE = 0.8  # time of the compiled step in single precision, as part of that in double
 
 GAIN_BY_CORES = 0.5
 """The compiled step is faster by this power of the number of cores: they share the memory's bandwidth."""
 
-SECONDS_PER_STEP = 1.5e-3
-"""Time for the control of a step [s], on one core."""
-
-SECONDS_PER_CELL_HOUR = 2.5e-6
-"""Time for the weather of one cell in a simulated hour [s], on one core."""
-
-SECONDS_PER_OUTPUT_VALUE = 1.5e-7
-"""Time for one value in an output file [s]."""
-
-SECONDS_PER_RESTART_BYTE = 1.5e-9
-"""Time for a byte of a restart [s]."""
+SECONDS_PER_STEP = 1.5e-3  # time for the control of a step [s], on one core
+SECONDS_PER_CELL_HOUR = 2.5e-6  # time for the weather of one cell in a simulated hour [s], on one core
+SECONDS_PER_OUTPUT_VALUE = 1.5e-7  # time for one value in an output file [s]
+SECONDS_PER_RESTART_BYTE = 1.5e-9  # time for a byte of a restart [s]
 
 SECONDS_TO_START = 5.0
 """Time before the first step and after the last one [s]: libraries, input, summary; the mechanism is in the cache."""
 
 ASSUMED = "cores of a 2.5 GHz Xeon with AVX-512 that have nothing else to do"
-
-STATE_ARRAYS = 3
-"""State arrays that the model holds: two time levels and the tendency."""
-
-FORCING_FIELDS = 24
-"""Fields of the forcing, at two instants and at the present one."""
-
-STRONG_WIND = 30.0
-"""Wind that the longest step must allow for [m/s], which only the meteorology gives."""
+STATE_ARRAYS = 3  # state arrays that the model holds: two time levels and the tendency
+FORCING_FIELDS = 24  # fields of the forcing, at two instants and at the present one
+STRONG_WIND = 30.0  # wind that the longest step must allow for [m/s], which only the meteorology gives
 
 
 def describe(case: Case) -> Report:
@@ -82,11 +63,23 @@ def estimate(case: Case) -> dict[str, Cell]:
     if network.reactions and case.time.step == "auto":
         longest = case.time.longest.value
         step = longest if case.chemistry.integrator != "imex" else min(step, longest)
-    steps = math.ceil((case.time.length.value + case.time.spinup.value) / step)
+    steps = math.ceil(case.time.whole / step)
     state = cells * STATE_ARRAYS * species * (8 if case.chemistry.precision == "double" else 4)
     memory = state + cells * 3 * FORCING_FIELDS * 8
     cores = case.run.threads or usable_cores()
-    seconds = time_estimate(case, network, cells, steps, state, cores)
+
+    # time: kernels, forcing, output and restarts
+    whole = case.time.whole
+    each = sum(stage_estimate(case, stage, whole / steps) for stage in case.program(network).stages)
+    compiled = cells * species * steps * each * (1.0 if case.chemistry.precision == "double" else SINGLE)
+    forcing = steps * SECONDS_PER_STEP + whole / 3600.0 * cells * SECONDS_PER_CELL_HOUR
+    values = 0.0
+    for output in case.output:
+        levels = {"all": nz, "ground": 1}[output.levels] if isinstance(output.levels, str) else len(output.levels)
+        fields = species if output.fields == "all" else len(output.fields)
+        values += (1.0 + case.time.length.value // output.every.value) * fields * cells * levels / nz
+    written = values * SECONDS_PER_OUTPUT_VALUE + whole / case.restart.every.value * state * SECONDS_PER_RESTART_BYTE
+    seconds = SECONDS_TO_START + compiled / math.pow(cores, GAIN_BY_CORES) + forcing + written
     notices = "; ".join(case_notices(case, network))
     return {
         "grid": f"{nlon} x {nlat} columns, {nz} layers: {cells} cells",
@@ -96,17 +89,6 @@ def estimate(case: Case) -> dict[str, Cell]:
         "time": f"about {seconds:.0f} s with {cores} {'thread' if cores == 1 else 'threads'}, on {ASSUMED}",
         **({"notice": notices} if notices else {}),
     }
-
-
-def time_estimate(case: Case, network: ReactionNetwork, cells: int, steps: int, state: int, cores: int) -> float:
-    """Return the time of a run [s] from typing its command to its end; `state` is the size of a restart [bytes]."""
-    whole, species = case.time.length.value + case.time.spinup.value, len(network.species)
-    each = sum(stage_estimate(case, stage, whole / steps) for stage in case.program(network).stages)
-    compiled = cells * species * steps * each * (1.0 if case.chemistry.precision == "double" else SINGLE)
-    forcing = steps * SECONDS_PER_STEP + whole / 3600.0 * cells * SECONDS_PER_CELL_HOUR
-    values = sum(output_values(case, output, cells, species) for output in case.output)
-    written = values * SECONDS_PER_OUTPUT_VALUE + whole / case.restart.every.value * state * SECONDS_PER_RESTART_BYTE
-    return SECONDS_TO_START + compiled / math.pow(cores, GAIN_BY_CORES) + forcing + written
 
 
 def stage_estimate(case: Case, stage: Stage, step: float) -> float:
@@ -119,14 +101,6 @@ def stage_estimate(case: Case, stage: Stage, step: float) -> float:
     applications = 2.0 * (stage.span[1] - stage.span[0])
     pieces = math.ceil(step / courant_step(case)) if "transport" in stage.operators else 1
     return applications * pieces * (SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP) if stage.operators else 0.0
-
-
-def output_values(case: Case, output: OutputSection, cells: int, species: int) -> float:
-    """Return the number of values that an output file will hold."""
-    layers = len(case.grid.layers)
-    levels = {"all": layers, "ground": 1}[output.levels] if isinstance(output.levels, str) else len(output.levels)
-    fields = species if output.fields == "all" else len(output.fields)
-    return (1.0 + case.time.length.value // output.every.value) * fields * cells * levels / layers
 
 
 def step_estimate(case: Case) -> float:
@@ -182,12 +156,14 @@ def idle_settings(case: Case) -> list[str]:
         ("assimilation", apart if case.assimilation.scheme == "none" else (), 'with assimilation.scheme = "none"'),
         ("boundary", ("scale",) if case.boundary.profiles == "zero" else (), 'with boundary.profiles = "zero"'),
     ]
-    return [
-        f"{section}.{name} has no effect {why}"
-        for section, names, why in idle
-        for name in names
-        if _is_changed(getattr(case, section), name)
-    ]
+    lines = []
+    for section, names, why in idle:
+        settings = getattr(case, section)
+        for name in names:
+            value, field = getattr(settings, name), type(settings).model_fields[name]
+            if getattr(value, "text", value) != field.get_default(call_default_factory=True):  # a quantity's is a text
+                lines.append(f"{section}.{name} has no effect {why}")
+    return lines
 
 
 def _idle_releases(case: Case) -> list[str]:
@@ -199,8 +175,3 @@ def _idle_releases(case: Case) -> list[str]:
         early = f"ends at {end / 3600.0:g} h, before the run begins" if end <= first else ""
         lines += [f"emission: emissions.point.{number} emits nothing: it {why}" for why in (late, early) if why]
     return lines
-
-
-def _is_changed(section: Section, name: str) -> bool:
-    value, field = getattr(section, name), type(section).model_fields[name]
-    return bool(getattr(value, "text", value) != field.get_default(call_default_factory=True))  # a quantity's is a text

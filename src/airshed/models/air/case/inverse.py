@@ -11,11 +11,8 @@ from airshed.core.units import Quantity
 from airshed.models.air.case.sections import Latitude, Layer, Longitude, MixingRatio
 
 Reach = Annotated[Quantity, measured("m", least="1 m", most="20000 km", or_zero=True)]
-
 Duration = Annotated[Quantity, measured("s", least="1 s", most="1 year", or_zero=True)]
-
 Share = Annotated[Number, Field(ge=0.0, le=10.0)]
-
 Correlation = Literal["exponential", "gaussian", "balgovind"]
 
 
@@ -183,9 +180,7 @@ class AssimilationSection(Section):
 
 
 Measure = Literal["mean", "aot40", "mda8"]
-
 Easts = Annotated[tuple[Longitude, Longitude], BeforeValidator(pair), AfterValidator(rising)]
-
 Norths = Annotated[tuple[Latitude, Latitude], BeforeValidator(pair), AfterValidator(rising)]
 
 

@@ -51,17 +51,17 @@ def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], know
     for key, names in named:
         unknown = [name for name in dict.fromkeys(names) if name not in known]
         if unknown:
+            mechanism = case.chemistry.mechanism
             place = case.provenance.get(key) or case.provenance.get(f"{key}.{unknown[0]}", "")
-            faults.append((place, f"{key}: {_unknown_species(unknown, case.chemistry.mechanism, known)}"))
+            text = f"{unknown[0]!r} is not a species of {mechanism}; {suggestion(unknown[0], known)}"
+            if len(unknown) > 1:
+                text = (
+                    f"{listed([shown(name) for name in unknown])} are not species of {mechanism}; name those that it "
+                    "has, or say under [names] of its species map what they are there, or `none`"
+                )
+            faults.append((place, f"{key}: {text}"))
     if faults:
         raise CaseError(faults_in_words(faults, case._file))
-
-
-def _unknown_species(names: Sequence[str], mechanism: str, known: Iterable[str]) -> str:
-    if len(names) == 1:
-        return f"{names[0]!r} is not a species of {mechanism}; {suggestion(names[0], known)}"
-    advice = "name those that it has, or say under [names] of its species map what they are there, or `none`"
-    return f"{listed([shown(name) for name in names])} are not species of {mechanism}; {advice}"
 
 
 def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> Case:
@@ -76,8 +76,9 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
     if not names:
         return case
     outputs = tuple(
-        output if output.fields == "all"
-        else output.model_copy(update={"fields": _translated_fields(output.fields, names)})
+        output if output.fields == "all" else output.model_copy(update={
+            "fields": tuple(dict.fromkeys(own for n in output.fields if (own := names.get(n, n)))) or output.fields
+        })
         for output in case.output
     )  # fmt: skip
     points = tuple(
@@ -102,10 +103,6 @@ def left_out(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> lis
     fields = [name for output in case.output if output.fields != "all" for name in output.fields]
     named = dict.fromkeys([*fields, *case.boundary.scale, *case.boundary.values])
     return [name for name in named if species_map.names.get(name) == "" and name not in species]
-
-
-def _translated_fields(fields: Sequence[str], names: Mapping[str, str]) -> Sequence[str]:
-    return tuple(dict.fromkeys(own for name in fields if (own := names.get(name, name)))) or fields
 
 
 def _renamed(section: Any, names: Mapping[str, str], key: str, where: str) -> Any:

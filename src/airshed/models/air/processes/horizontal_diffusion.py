@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-LOOKS: Final = 2
-"""Columns on each side that the deformation at a face looks at; the density alone looks at 1."""
-SMAGORINSKY: Final = 0.28
-"""c [1]; source: Smagorinsky 1963, Mon. Weather Rev. 91, 99-164."""
+LOOKS: Final = 2  # columns on each side that the deformation at a face looks at; the density alone looks at 1
+SMAGORINSKY: Final = 0.28  # c [1]; source: Smagorinsky 1963, Mon. Weather Rev. 91, 99-164
 LEAST, MOST = 10.0, 1e5
 """Bounds of K [m2/s]; source: as in LOTOS-EUROS, after Liu & Durran 1977."""
 

@@ -25,13 +25,9 @@ Array = npt.NDArray[np.float64]
 _SUTHERLAND: Final = (1.458e-6, 110.4)
 _SLIP: Final = (1.257, 0.4, 1.1)
 _DRAG: Final = (0.15, 0.687)
-_STEPS: Final = 5
-"""Of Newton's method after the first: then the speed is right to 1e-6 up to a Reynolds number of 800."""
-_NO_MOTION: Final = 1e-30
-"""Reynolds number in place of 0, of which the power has no derivative."""
-
-LARGEST_REYNOLDS: Final = 800.0
-"""Up to which the law of drag holds; drops of 3 mm fall so fast."""
+_STEPS: Final = 5  # of Newton's method after the first: then the speed is right to 1e-6 up to a Reynolds number of 800
+_NO_MOTION: Final = 1e-30  # reynolds number in place of 0, of which the power has no derivative
+LARGEST_REYNOLDS: Final = 800.0  # up to which the law of drag holds; drops of 3 mm fall so fast
 
 
 def viscosity(temperature: Array) -> Array:
