@@ -191,7 +191,7 @@ def test_a_run_that_was_closed_is_refused(tmp_path: Path) -> None:
 def test_an_inventory_tells_countries_apart_where_a_factor_acts_on_some(tmp_path: Path) -> None:
     some, all_of_them = ({"factors": {"a": {"species": ["NO"], **more}}} for more in ({"regions": ["DE"]}, {}))
     case = small(tmp_path)
-    assert with_countries_apart(case, requested_inputs(some).factors).assimilation.tells_countries_apart
+    assert with_countries_apart(case, requested_inputs(some).factors).assimilation.separates_countries
     assert with_countries_apart(case, requested_inputs(all_of_them).factors) is case
 
 

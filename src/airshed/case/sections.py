@@ -51,7 +51,7 @@ class OutputSection(Section):
         "By `gather`, `files` and `zarr`: `zlib` takes a third off the files, and costs a tenth of a run's time.",
     )
 
-    def kept(self) -> Mapping[str, Sequence[int]]:
+    def selection(self) -> Mapping[str, Sequence[int]]:
         """Return the indices to write along dimensions that are not written whole."""
         return {}
 

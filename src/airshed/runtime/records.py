@@ -298,7 +298,7 @@ class RunRecords:
         domain = self._model.domain
         fields, case = self._model.fields.for_output(section.fields), self._case
         output = Output(
-            fields, section.every.value, section.name, section.kept(), section.strategy, section.compression,
+            fields, section.every.value, section.name, section.selection(), section.strategy, section.compression,
             section.statistic,
         )  # fmt: skip
         attributes = {"title": case.title, **domain.attributes, "airshed_case": case.to_toml(machine=False)}

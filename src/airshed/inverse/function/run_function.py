@@ -92,7 +92,7 @@ def requested_inputs(inputs: Mapping[str, Any]) -> RequestedInputs:
 
 def with_countries_apart(case: Case, factors: Sequence[ControlSection]) -> Case:
     """Return a case whose inventory keeps countries apart, where a factor acts on some: as it does for 4D-Var."""
-    if not any(each.regions for each in factors) or case.assimilation.tells_countries_apart:
+    if not any(each.regions for each in factors) or case.assimilation.separates_countries:
         return case
     section = case.assimilation.model_copy(update={"scheme": "4dvar", "control": tuple(factors)})
     return case.model_copy(update={"assimilation": section})

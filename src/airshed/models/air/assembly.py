@@ -260,7 +260,7 @@ def _inventory_of(case: Case) -> InventorySettings | None:
         raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
     year = case.time.start.year if settings.year is None else settings.year
     return InventorySettings(
-        folder, year, scale=settings.scale, countries_apart=case.assimilation.tells_countries_apart
+        folder, year, scale=settings.scale, countries_apart=case.assimilation.separates_countries
     )
 
 

@@ -51,19 +51,6 @@ def make_groups(case: Case, ranks: Communicator) -> Groups | None:
 
 
 @contextmanager
-def allowing_service(groups: Groups | None) -> Iterator[None]:
-    """Let the transport ranks begin where the block ends well, and end where it raises."""
-    ready = False
-    try:
-        with closed_on_error(groups):
-            yield
-        ready = True
-    finally:
-        if groups is not None and not groups.same:
-            groups.world.broadcast(ready)
-
-
-@contextmanager
 def closed_on_error(groups: Groups | None) -> Iterator[None]:
     """Give the group's communicator back where the block raises."""
     try:
@@ -111,8 +98,14 @@ def build(
         )
     groups = make_groups(case, ranks)
     own = ranks if groups is None else groups.own
-    with allowing_service(groups):
-        check(own)
+    ready = False  # transport ranks begin where this goes well, and end where it raises
+    try:
+        with closed_on_error(groups):
+            check(own)
+        ready = True
+    finally:
+        if groups is not None and not groups.same:
+            groups.world.broadcast(ready)
     threads = case.run.threads or cores_each(own if groups is None else groups.world)
     with closed_on_error(groups):
         model = AirModel(
@@ -122,19 +115,16 @@ def build(
             model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
             model.budget.faces.watch(model.executor.steppers)
         if boundary is not None:
-            model.forcing.boundary = _lateral_boundary(model, boundary)
+            if case.has_groups:
+                raise CaseError(
+                    "boundary concentrations along the faces need ranks that are all alike, no parallel.groups"
+                )
+            length = case.time.length.value
+            calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
+            field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
+            model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
     return Built(model, notices, model.parts.case.output)
-
-
-def _lateral_boundary(model: AirModel, given: Any) -> LateralBoundary:
-    """Return the boundary concentrations of a run, of a Dataset or a function, see :class:`BoundaryField`."""
-    case, length = model.case, model.case.time.length.value
-    if case.has_groups:
-        raise CaseError("boundary concentrations along the faces need ranks that are all alike, no parallel.groups")
-    calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
-    field = BoundaryField(given, model.network.names, model.whole, model.constants.profile, calls)
-    return LateralBoundary(field, model.layout, model.subdomain)
 
 
 def check_ranks(case: Case, ranks: int) -> None:

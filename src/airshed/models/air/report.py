@@ -220,7 +220,7 @@ def _brief_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> 
 
 def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.float64]:
     residual, throughput = (np.array([budget[term][label] for label in labels]) for term in ("residual", "throughput"))
-    return residual / np.maximum(throughput, 1e-300)
+    return np.asarray(residual / np.maximum(throughput, 1e-300))
 
 
 def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:

@@ -107,9 +107,9 @@ class ObservedSection(Section):
     volume: Literal["standard", "ambient"] = setting(
         "standard", "What a volume means, as in ug/m3: air of 293 K and 101.3 kPa, as in Europe, or that of the place."
     )
-    instrument: Share = setting(0.1, "Error of a value whose row tells none, as a share of it.", unit="1")
+    instrument: Share = setting(0.1, "Error relative to the value, for rows that give none.", unit="1")
     representativeness: Share = setting(
-        0.2, "What a place differs from its cell, as a share of the value, where the row tells none.", unit="1"
+        0.2, "Representativeness error relative to the value, for rows that give none.", unit="1"
     )
     least: Share = setting(
         0.2, "Least value of which errors are shares, as a share of the mean of all values of the species.", unit="1"
@@ -161,7 +161,7 @@ class AssimilationSection(Section):
     control: tuple[ControlSection, ...] = setting((), "What may change.")
 
     @property
-    def tells_countries_apart(self) -> bool:
+    def separates_countries(self) -> bool:
         """Whether a control acts on some countries, so that the inventory must keep them apart."""
         return self.scheme != "none" and any(each.regions for each in self.control)
 

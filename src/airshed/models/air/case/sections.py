@@ -280,7 +280,7 @@ class OutputSection(general.OutputSection):
         "all", "Layers to write; 0 is the one at the ground."
     )
 
-    def kept(self) -> Mapping[str, Sequence[int]]:
+    def selection(self) -> Mapping[str, Sequence[int]]:
         """Return the layers to write, where they are not all."""
         if self.levels == "all":
             return {}

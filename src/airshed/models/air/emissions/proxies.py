@@ -229,30 +229,29 @@ def spread(cities: Cities, window: FineWindow, share: Array) -> Array:
     land of the country around it, on an island too small for the map, stays in its own cell.
     """
     field = np.zeros((window.nlat, window.nlon))
-    sigma = np.sqrt(np.maximum(cities.population, 1.0) / (2.0 * np.pi * CITY_DENSITY))
-    reach = np.ceil(3.0 * sigma / min(window.cell_size)).astype(int)
-    for half in np.unique(reach):  # cities whose kernels reach equally far are spread together
-        chosen = reach == half
-        group = Cities(cities.lon[chosen], cities.lat[chosen], cities.population[chosen])
-        _add(field, group, sigma[chosen], int(half), window, share)
+    widths = np.sqrt(np.maximum(cities.population, 1.0) / (2.0 * np.pi * CITY_DENSITY))
+    reach = np.ceil(3.0 * widths / min(window.cell_size)).astype(int)
+    all_rows, all_columns = window.cells(cities.lon, cities.lat)
+    present = (all_rows >= 0) & (all_rows < window.nlat) & (all_columns >= 0) & (all_columns < window.nlon)
+    for half in np.unique(reach).tolist():  # cities whose kernels reach equally far are spread together
+        chosen = present & (reach == half)
+        rows, columns, sigma = all_rows[chosen], all_columns[chosen], widths[chosen]
+
+        # share of each city in the cells around it
+        row, column = rows[:, None] + np.arange(-half, half + 1), columns[:, None] + np.arange(-half, half + 1)
+        along = _integral(row + window.south, cities.lat[chosen], sigma / window.cell_size[1])
+        across = _integral(column + window.west, cities.lon[chosen], sigma / window.cell_size[0])
+        along *= (row >= 0) & (row < window.nlat)
+        across *= (column >= 0) & (column < window.nlon)
+        row, column = np.clip(row, 0, window.nlat - 1)[:, :, None], np.clip(column, 0, window.nlon - 1)[:, None, :]
+        weight = along[:, :, None] * across[:, None, :] * share[row, column]
+
+        # all of its people, in its own cell where there is no land
+        homeless = weight.sum(axis=(1, 2)) == 0.0
+        weight[homeless, half, half] = 1.0
+        weight *= (cities.population[chosen] / weight.sum(axis=(1, 2)))[:, None, None]
+        np.add.at(field, (row, column), weight)
     return field
-
-
-def _add(field: Array, cities: Cities, sigma: Array, half: int, window: FineWindow, share: Array) -> None:
-    rows, columns = window.cells(cities.lon, cities.lat)
-    present = (rows >= 0) & (rows < window.nlat) & (columns >= 0) & (columns < window.nlon)
-    rows, columns = rows[present], columns[present]
-    lon, lat, people, sigma = (values[present] for values in (cities.lon, cities.lat, cities.population, sigma))
-    row, column = rows[:, None] + np.arange(-half, half + 1), columns[:, None] + np.arange(-half, half + 1)
-    along = _integral(row + window.south, lat, sigma / window.cell_size[1]) * ((row >= 0) & (row < window.nlat))
-    across = _integral(column + window.west, lon, sigma / window.cell_size[0])
-    across *= (column >= 0) & (column < window.nlon)
-    row, column = np.clip(row, 0, window.nlat - 1)[:, :, None], np.clip(column, 0, window.nlon - 1)[:, None, :]
-    weight = along[:, :, None] * across[:, None, :] * share[row, column]
-    homeless = weight.sum(axis=(1, 2)) == 0.0
-    weight[homeless, half, half] = 1.0
-    weight *= (people / weight.sum(axis=(1, 2)))[:, None, None]
-    np.add.at(field, (row, column), weight)
 
 
 def _integral(cell: NDArray[np.int64], centre: Array, sigma: Array) -> Array:
