@@ -32,8 +32,8 @@ def weather(friction: float, length: float, temperature: float, cloud: float = 0
     return MetState(**fields)
 
 
-def summer_weather(light: float, temperature: float) -> resistance.SurfaceWeather:
-    return resistance.SurfaceWeather.of(np.array([[light]]), np.array([[temperature]]))
+def summer_weather(light: float, temperature: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return resistance.surface_weather(np.array([[light]]), np.array([[temperature]]))
 
 
 DAY = weather(0.4, -50.0, 293.0)
@@ -85,7 +85,7 @@ def test_ozone_at_a_leaf_by_hand() -> None:
     """Wesely's formulas for O3 on midsummer farmland at 20 degrees and 500 W/m2, worked out on paper."""
     crops = surfaces("summer")["agricultural"]
     one = np.ones((1, 1, 1))
-    found = resistance.surface(crops, 48.0 * one, 0.01 * one, one, summer_weather(500.0, 293.15))
+    found = resistance.surface(crops, 48.0 * one, 0.01 * one, one, *summer_weather(500.0, 293.15))
     stomata = 60.0 * np.sqrt(48.0 / 18.015) * (1.0 + (200.0 / 500.1) ** 2)
     pores = 1.0 / (stomata + 1.0 / (0.01 / 3000.0 + 100.0))
     cuticle, exposed = 1.0 / 2000.0, 1.0 / (100.0 * (1.0 + 1000.0 / 510.0) + 1000.0)
@@ -149,7 +149,7 @@ def test_stable_air_holds_deposition_back(length: float, name: str) -> None:
 def test_velocity_falls_with_every_resistance(name: str, factor: float, henry: float, reactivity: float) -> None:
     one = np.ones((1, 1, 1))
     crops = surfaces("summer")["agricultural"]
-    arguments = (50.0 * one, henry * one, reactivity * one, summer_weather(500.0, 293.15))
+    arguments = (50.0 * one, henry * one, reactivity * one, *summer_weather(500.0, 293.15))
     more = resistance.surface(replace(crops, **{name: factor * getattr(crops, name)}), *arguments)
     assert more.item() >= resistance.surface(crops, *arguments).item() * (1.0 - 1e-12)
 
@@ -159,7 +159,7 @@ def test_soluble_gases_deposit_faster(henry: float, factor: float) -> None:
     one = np.ones((1, 1, 1))
     for kind in surfaces("summer").values():
         low, high = (
-            resistance.surface(kind, 50.0 * one, h * one, 0.1 * one, summer_weather(300.0, 290.0)).item()
+            resistance.surface(kind, 50.0 * one, h * one, 0.1 * one, *summer_weather(300.0, 290.0)).item()
             for h in (henry, factor * henry)
         )
         assert high <= low * (1.0 + 1e-12)

@@ -259,9 +259,7 @@ def _inventory_of(case: Case) -> InventorySettings | None:
     if not folder.is_dir():
         raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
     year = case.time.start.year if settings.year is None else settings.year
-    return InventorySettings(
-        folder, year, scale=settings.scale, countries_apart=case.assimilation.separates_countries
-    )
+    return InventorySettings(folder, year, scale=settings.scale, countries_apart=case.assimilation.separates_countries)
 
 
 def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = None) -> Array:

@@ -118,7 +118,13 @@ class GriddedEmissions(MappedEmissions):
         area = np.outer(strips, np.radians(np.diff(meridians)))
         move = Regridder(meridians, parallels, grid)
         share = self._covered(float(move(area).sum() / move.target_area.sum()), grid, dataset)
-        self._check_levels(dataset)
+        if "level" in dataset.coords and dataset["level"].dims == ("level",):
+            given = dataset["level"].values
+            if not any(np.array_equal(given, first + np.arange(given.size)) for first in (0, 1)):
+                raise DataError(
+                    f"{self._place}: its levels are {listed([str(each) for each in given], 4)}; they must be the "
+                    "numbers of the layers, 0, 1 ... from the lowest one on"
+                )
         levels = dataset.sizes.get("level", 1)
         if levels > grid.shape[0]:
             raise DataError(f"{self._place} has {levels} levels, but the grid has only {grid.shape[0]} layers")
@@ -131,17 +137,6 @@ class GriddedEmissions(MappedEmissions):
         self._note_outside(share, whole, fields.sum(axis=(0, 2, 3, 4)))
         fields.setflags(write=False)
         return fields
-
-    def _check_levels(self, dataset: "xr.Dataset") -> None:
-        """Raise DataError for levels that are no numbers of layers from below, such as heights."""
-        if "level" not in dataset.coords or dataset["level"].dims != ("level",):
-            return
-        levels = dataset["level"].values
-        if not any(np.array_equal(levels, first + np.arange(levels.size)) for first in (0, 1)):
-            raise DataError(
-                f"{self._place}: its levels are {listed([str(each) for each in levels], 4)}; they must be the numbers "
-                "of the layers, 0, 1 ... from the lowest one on"
-            )
 
     def _covered(self, share: float, grid: Grid, dataset: "xr.Dataset") -> float:
         """Return the share of the grid's area that the dataset covers; raises DataError where it is none."""

@@ -200,11 +200,8 @@ def _by_atoms(left: Iterable[Species], taken: set[str]) -> dict[str, Meaning]:
         atoms = frozenset((atom.capitalize(), number) for atom, number in species.atoms.items())
         if atoms in by_formula and by_formula[atoms].name not in taken:
             found.setdefault(by_formula[atoms].name, []).append(species)
-    alone = {name: of[0] for name, of in found.items() if len(of) == 1}
-    return {
-        species.name: Meaning(name, substances()[name].boundary, substances()[name].deposits, substances()[name].carbon)
-        for name, species in alone.items()
-    }
+    alone = {of[0].name: substances()[name] for name, of in found.items() if len(of) == 1}
+    return {name: Meaning(each.name, each.boundary, each.deposits, each.carbon) for name, each in alone.items()}
 
 
 def _own_map(names: Iterable[str]) -> tuple[SpeciesMap, bool]:
@@ -223,24 +220,16 @@ def _own_map(names: Iterable[str]) -> tuple[SpeciesMap, bool]:
 @cache
 def substances() -> Mapping[str, Substance]:
     """Return the substances by name."""
-    return {name: _substance(name, row) for name, row in read_table("families/substances.toml").items()}
-
-
-def _substance(name: str, row: Mapping[str, Any]) -> Substance:
-    atoms: dict[str, int] = {}
-    for atom, number in _FORMULA.findall(row["formula"]):
-        atoms[atom] = atoms.get(atom, 0) + int(number or 1)
-    boundary = {} if _RADICAL in row["boundary"] else row["boundary"]
-    entry = depositing_species().get(row.get("deposits", name).casefold())
-    deposits = entry.name if entry else ""
-    return Substance(
-        name,
-        atoms,
-        boundary,
-        deposits,
-        row.get("isomers", False),
-        row.get("shared", False),
-    )
+    found = {}
+    for name, row in read_table("families/substances.toml").items():
+        atoms: dict[str, int] = {}
+        for atom, number in _FORMULA.findall(row["formula"]):
+            atoms[atom] = atoms.get(atom, 0) + int(number or 1)
+        boundary = {} if _RADICAL in row["boundary"] else row["boundary"]
+        entry = depositing_species().get(row.get("deposits", name).casefold())
+        others = row.get("isomers", False), row.get("shared", False)
+        found[name] = Substance(name, atoms, boundary, entry.name if entry else "", *others)
+    return found
 
 
 @cache
@@ -251,32 +240,24 @@ def _universal_names() -> Mapping[str, str]:
 
 @cache
 def families() -> tuple[Family, ...]:
-    """Return the families of mechanisms, without variants."""
+    """Return the families of mechanisms; a variant has what it names, and what its family has besides."""
     rows = read_table("families/families.toml")
-    found = {key: _family(row) for key, row in rows.items() if "variant_of" not in row}
-    for row in rows.values():
-        if "variant_of" in row:
-            base = found[row["variant_of"]]
-            found[row["variant_of"]] = replace(base, variants=(*base.variants, _variant(base, _family(row))))
+    found: dict[str, Family] = {}
+    for key, row in sorted(rows.items(), key=lambda each: "variant_of" in each[1]):  # families first
+        own = Family(
+            row["title"], frozenset(row["marks"]), row["least"], row.get("names", {}), frozenset(row["radicals"]),
+            row.get("lumped", {}), {name: tuple(ways) for name, ways in row.get("emissions", {}).items()},
+        )  # fmt: skip
+        if "variant_of" not in row:
+            found[key] = own
+            continue
+        base = found[row["variant_of"]]
+        variant = replace(
+            own, names={**base.names, **own.names}, radicals=base.radicals | own.radicals,
+            lumped={**base.lumped, **own.lumped}, emissions={**base.emissions, **own.emissions},
+        )  # fmt: skip
+        found[row["variant_of"]] = replace(base, variants=(*base.variants, variant))
     return tuple(found.values())
-
-
-def _family(row: Mapping[str, Any]) -> Family:
-    return Family(
-        row["title"], frozenset(row["marks"]), row["least"], row.get("names", {}), frozenset(row["radicals"]),
-        row.get("lumped", {}), {name: tuple(ways) for name, ways in row.get("emissions", {}).items()},
-    )  # fmt: skip
-
-
-def _variant(base: Family, own: Family) -> Family:
-    """Return a variant with what it has, and what its family has besides."""
-    return replace(
-        own,
-        names={**base.names, **own.names},
-        radicals=base.radicals | own.radicals,
-        lumped={**base.lumped, **own.lumped},
-        emissions={**base.emissions, **own.emissions},
-    )
 
 
 _LISTED = 8
@@ -324,7 +305,8 @@ def _guesses(species_map: SpeciesMap, compounds: Iterable[str]) -> list[str]:
     for section, text in (("boundary", "clean air"), ("deposition", "deposition")):
         names = guessed.get(section, ())
         if names:
-            found.append(f"{text} of {', '.join(names[:_LISTED])}{_more(len(names))}")
+            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+            found.append(f"{text} of {', '.join(names[:_LISTED])}{more}")
     return [f"{Path(species_map.source).name} guesses: {'; '.join(found)}"] if found else []
 
 
@@ -340,7 +322,3 @@ def _contradictions(species_map: SpeciesMap, meanings: Meanings, compounds: Iter
             title = meanings.family.title
             found.append(f"{compound} becomes {' + '.join(becomes)}, but is {right} in mechanisms like {title}")
     return found
-
-
-def _more(count: int) -> str:
-    return f" and {count - _LISTED} more" if count > _LISTED else ""

@@ -8,7 +8,6 @@ Velocities and resistances carry places at the end, (nlat, nlon) or cells in a r
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,32 +104,25 @@ def quasi_laminar(mass: Array, friction_velocity: Array) -> Array:
     return np.asarray(2.0 / (VON_KARMAN * friction) * (schmidt / _PRANDTL) ** (2.0 / 3.0))
 
 
-@dataclass(frozen=True)
-class SurfaceWeather:
-    """What the weather does to the uptake by any surface, (nlat, nlon).
+def surface_weather(radiation: Array, temperature: Array) -> tuple[Array, Array, Array]:
+    """Return what the weather does to the uptake by any surface, (nlat, nlon).
 
-    openness  of pores to water vapour over their least resistance, { 1 + [200 / (G + 0.1)]^2 }^-1 T (40 - T) / 400 [1]
-    cold      1000 exp(-T - 4), by which surfaces take up less in the cold [s/m]
-    down      from the air above the canopy into it, r_dc = 100 [1 + 1000/(G + 10)] [s/m]
+    Openness of pores to water vapour over their least resistance, { 1 + [200 / (G + 0.1)]^2 }^-1 T (40 - T) / 400 [1];
+    1000 exp(-T - 4), by which surfaces take up less in the cold [s/m]; from the air above the canopy down into it,
+    r_dc = 100 [1 + 1000/(G + 10)] [s/m]
+
+    reads  radiation G [W/m2] and temperature of the air near the ground [K]
     """
-
-    openness: Array
-    cold: Array
-    down: Array
-
-    @classmethod
-    def of(cls, radiation: Array, temperature: Array) -> Self:
-        """Take radiation G [W/m2] and temperature of the air near the ground [K]."""
-        celsius = temperature - _FREEZING
-        warmth = np.maximum(celsius * (_WARMEST_LEAF - celsius), 0.0) / 400.0
-        return cls(
-            openness=warmth / (1.0 + (200.0 / (radiation + 0.1)) ** 2),
-            cold=1000.0 * np.exp(-np.maximum(celsius, -20.0) - 4.0),
-            down=100.0 * (1.0 + 1000.0 / (radiation + 10.0)),
-        )
+    celsius = temperature - _FREEZING
+    warmth = np.maximum(celsius * (_WARMEST_LEAF - celsius), 0.0) / 400.0
+    openness = warmth / (1.0 + (200.0 / (radiation + 0.1)) ** 2)
+    cold = 1000.0 * np.exp(-np.maximum(celsius, -20.0) - 4.0)
+    return openness, cold, 100.0 * (1.0 + 1000.0 / (radiation + 10.0))
 
 
-def surface(kind: Surface, mass: Array, henry: Array, reactivity: Array, weather: SurfaceWeather) -> Array:
+def surface(
+    kind: Surface, mass: Array, henry: Array, reactivity: Array, openness: Array, cold: Array, down: Array
+) -> Array:  # fmt: skip
     """Return the resistance of a kind of surface to gases: leaf pores, leaf skin, lower canopy and ground in parallel.
 
     1/R_c = 1/(r_s + r_m) + 1/r_lu + 1/(r_dc + r_cl) + 1/(r_ac + r_gs);  at least 1 s/m
@@ -141,21 +133,21 @@ def surface(kind: Surface, mass: Array, henry: Array, reactivity: Array, weather
 
     Written so that it can be compiled, see ``kernels.one_pass``.
 
-    reads    mass [g/mol], henry [mol/(l atm)], reactivity f0 [1]: (n, 1, 1)
+    reads    mass [g/mol], henry [mol/(l atm)], reactivity f0 [1]: (n, 1, 1); weather as of :func:`surface_weather`
     returns  (n, nlat, nlon) [s/m]
     source   Wesely 1989, Atmos. Environ. 23, 1293-1304; least R_c: Wang et al. 1998, J. Geophys. Res. 103, 10713
     """
     paths = []
     if isfinite(kind.stomata):
         mesophyll = 1.0 / (henry / 3000.0 + 100.0 * reactivity)
-        paths.append(_then(weather.openness / (kind.stomata * np.sqrt(mass / _WATER_MASS)), mesophyll))
+        paths.append(_then(openness / (kind.stomata * np.sqrt(mass / _WATER_MASS)), mesophyll))
     if isfinite(kind.cuticle):
-        paths.append(_then(_uptake(henry, reactivity, kind.cuticle, kind.cuticle), weather.cold))
+        paths.append(_then(_uptake(henry, reactivity, kind.cuticle, kind.cuticle), cold))
     if isfinite(min(kind.exposed_so2, kind.exposed_o3)):
         exposed = _uptake(henry, reactivity, kind.exposed_so2, kind.exposed_o3)
-        paths.append(_then(exposed, weather.cold + weather.down))
+        paths.append(_then(exposed, cold + down))
     ground = _uptake(henry, reactivity, kind.ground_so2, kind.ground_o3)
-    paths.append(_then(ground, weather.cold + kind.in_canopy))
+    paths.append(_then(ground, cold + kind.in_canopy))
     conductance = sum(paths[1:], start=paths[0])
     return 1.0 / np.minimum(np.maximum(conductance, 1e-12), 1.0 / _SMALLEST_SURFACE)
 

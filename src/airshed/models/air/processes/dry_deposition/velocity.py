@@ -162,11 +162,11 @@ class DepositionVelocities:
         Friction velocity [m/s], Obukhov length [m], temperature [K] and light [W/m2] are those of the cells.
         """
         turbulent = resistance.aerodynamic(self._height, roughness, friction, obukhov)
-        weather = resistance.SurfaceWeather.of(light, temperature)
+        weather = resistance.surface_weather(light, temperature)
         velocity = np.empty((len(self._tabled), *roughness.shape))
         velocity[self._particles] = resistance.fine_particles(friction, obukhov, turbulent)
         way_down = turbulent + resistance.quasi_laminar(self._properties[0], friction)
-        velocity[self._gases] = over(way_down, *self._properties, weather.openness, weather.cold, weather.down)
+        velocity[self._gases] = over(way_down, *self._properties, *weather)
         return velocity
 
 
@@ -175,14 +175,13 @@ def _velocity_over(kinds: tuple[resistance.Surface, ...]) -> Callable[..., Array
     """Return the formula of the velocities (n, cell) [m/s] of gases over kinds of surface, weighted by their shares.
 
     Of way_down, the resistance of the air (n, cell) [s/m]; mass, henry and reactivity of the gases (n, 1); and the
-    fields of SurfaceWeather (cell,).
+    weather of the surface (cell,).
     """
 
     def velocity(
         way_down: Array, mass: Array, henry: Array, reactivity: Array, openness: Array, cold: Array, down: Array
     ) -> Array:
-        weather = resistance.SurfaceWeather(openness, cold, down)
-        uptakes = (resistance.surface(kind, mass, henry, reactivity, weather) for kind in kinds)
+        uptakes = (resistance.surface(kind, mass, henry, reactivity, openness, cold, down) for kind in kinds)
         of_kinds = [kind.share / (way_down + uptake) for kind, uptake in zip(kinds, uptakes, strict=True)]
         return sum(of_kinds[1:], start=of_kinds[0])
 
