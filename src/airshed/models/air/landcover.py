@@ -33,7 +33,8 @@ def land_fraction(grid: Grid) -> Array:
     returns  (nlat, nlon) [1], 0 to 1
     source   Natural Earth 1:50m (public domain)
     """
-    percent = _land_map()
+    with as_file(files("airshed.models.air") / "data" / "land_fraction.nc") as path:
+        percent = plain_values(path, "land_fraction")  # (lat, lon) [%], over the whole globe from 90 S and 180 W
     parallels = np.linspace(-90.0, 90.0, len(percent) + 1)
     if not grid.mapping.separable:
         return _by_outlines(percent, parallels, grid)
@@ -89,9 +90,3 @@ def _shares(cells: Array, map_cells: Array) -> Weights:
     low = np.maximum(cells[:-1, None], near[None, :-1])
     high = np.minimum(cells[1:, None], near[None, 1:])
     return Weights.of(np.maximum(high - low, 0.0) / np.diff(cells)[:, None]).beginning_at(-first)
-
-
-def _land_map() -> NDArray[np.integer]:
-    """Return the map of land (lat, lon) [percent], cells of equal size over the whole globe from 90 S and 180 W."""
-    with as_file(files("airshed.models.air") / "data" / "land_fraction.nc") as path:
-        return plain_values(path, "land_fraction")

@@ -187,14 +187,10 @@ class PackedLight:
         """
         if len(times) > len(self._suns):
             raise KernelError(f"the sun of {len(times)} times is asked for; there is room for {len(self._suns)}")
-        directions = np.array([self._direction(each) for each in times])
+        suns = (sun_over(self._start + np.timedelta64(round(each * 1e9), "ns")) for each in times)
+        directions = np.array([(cos(lat) * cos(lon), cos(lat) * sin(lon), sin(lat)) for lat, lon in suns])
         self._sunlight(directions, cloud if self._clouds else None, np.array(weights))
         return self._suns[: len(times)]
-
-    def _direction(self, seconds: float) -> tuple[float, float, float]:
-        """The unit vector to the sun."""
-        declination, east = sun_over(self._start + np.timedelta64(round(seconds * 1e9), "ns"))
-        return cos(declination) * cos(east), cos(declination) * sin(east), sin(declination)
 
 
 SMALLEST_COSINE: Final = 1e-3

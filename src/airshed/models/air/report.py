@@ -259,17 +259,12 @@ def _input(model: "AirModel") -> Table:
 
 def _brief_input(model: "AirModel") -> Table:
     parts = model.parts
-    rows = [("meteorology", origin, ", ".join(names)) for origin, names in _by_origin(parts.meteorology.provenance)]
+    groups: dict[str, list[str]] = {kind: [] for kind in _ORIGINS}  # or the origin itself where it is of no kind
+    for name, origin in parts.meteorology.provenance.items():
+        kind = next((kind for kind in _ORIGINS if origin.startswith(kind)), origin)
+        groups.setdefault(kind, []).append(name.replace("_", " "))
+    rows = [("meteorology", kind, ", ".join(names)) for kind, names in groups.items() if names]
     for part, provenance in [("boundary", parts.boundary.provenance), *parts.processes.provenance.items()]:
         kinds = [origin.partition(":")[0] if ":" in origin else "fixed" for origin in provenance.values()]
         rows += [(part, kind, f"{kinds.count(kind)} species") for kind in dict.fromkeys(kinds)]
     return Table("Input", ("part", "origin", "fields"), rows, "formulas, and the origin for each species: summary.txt")
-
-
-def _by_origin(provenance: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """Group fields by the kind of their origin, or by the origin itself where it is of no kind."""
-    groups: dict[str, list[str]] = {kind: [] for kind in _ORIGINS}
-    for name, origin in provenance.items():
-        kind = next((kind for kind in _ORIGINS if origin.startswith(kind)), origin)
-        groups.setdefault(kind, []).append(name.replace("_", " "))
-    return [(kind, names) for kind, names in groups.items() if names]

@@ -46,7 +46,8 @@ class Periods:
         """The times at which the field changes, also those of the repeated first day that are not on the hour."""
         found = np.union1d(self.begin, self.end)
         first = found[(found >= 0.0) & (found < SECONDS_PER_DAY)]
-        within = first[(self._of_day(first) % 3600.0) != 0.0]
+        midnight = np.datetime64(self.start, "D")
+        within = first[((first + float((self.start - midnight) / np.timedelta64(1, "s"))) % 3600.0) != 0.0]
         before = [within - day * SECONDS_PER_DAY for day in range(_SPIN_UP, 0, -1)]
         return tuple(np.concatenate([*before, found[found >= 0.0]]).tolist())
 
@@ -95,10 +96,6 @@ class Periods:
         months = np.array_equal(np.sort(middle % 12), np.arange(12))
         return bool(months and np.all(self.end - self.begin > 27 * SECONDS_PER_DAY))
 
-    def _of_day(self, seconds: Array) -> Array:
-        midnight = np.datetime64(self.start, "D")
-        return np.asarray(seconds + float((self.start - midnight) / np.timedelta64(1, "s")))
-
 
 def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Periods:
     """Return the periods of a dataset's fields.
@@ -112,19 +109,38 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
     nothing = np.zeros(0)
     if "time" not in dataset.dims:
         return Periods(start, nothing, nothing, nothing.astype(np.intp))
-    dates = _dates(dataset, where)
+
+    # times
+    if "time" not in dataset.coords:
+        raise DataError(f"{where}: its dimension time has no values; give dates, such as hours since 2022-08-31")
+    dates = dataset["time"].values
+    if not dates.size:
+        raise DataError(f"{where} has no times: its axis time is empty; give one field at least")
+    if dates.dtype.kind != "M" or np.isnat(dates).any() or np.any(np.diff(dates) <= np.timedelta64(0)):
+        raise DataError(f"{where}: its times must be dates in rising order, such as hours since 2022-08-31")
     if dates.size == 1:
         told = f"all times: there is one, {dates[0].astype('datetime64[D]')}"
         return Periods(start, nothing, nothing, nothing.astype(np.intp), told)
     number = np.arange(dates.size)
-    bounds = _bounds(dataset, where)
-    if bounds is not None:
+
+    # bounds of the times
+    time = dataset["time"]
+    named = [time.attrs.get(key) or time.encoding.get(key) for key in ("bounds", "climatology")]
+    name = next((name for name in (*named, *_BOUNDS) if name and str(name) in dataset.variables), None)
+    if name is not None:
+        bounds = dataset[str(name)].values
+        if bounds.shape != (time.size, 2) or bounds.dtype.kind != "M" or np.isnat(bounds).any():
+            raise DataError(
+                f"{where}: {name}, the bounds of its times, must be two dates for each time; mend or remove it"
+            )
         begin, end = (_seconds(edge, start) for edge in bounds.T)
         if np.any(end <= begin) or np.any(begin[1:] < end[:-1] - 1e-3):
             raise DataError(
                 f"{where}: the bounds of its times overlap or have no length; give each field its own period"
             )
         return Periods(start, begin, end, number, "the bounds of its times")
+
+    # whole months, years, days or hours, else until the next
     for unit in ("M", "Y", "D", "h"):
         if _stamps(dates, unit):
             first = dates.astype(f"datetime64[{unit}]")
@@ -132,30 +148,6 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
             return Periods(start, begin, end, number, _WORDS[unit])
     begin = _seconds(dates, start)
     return Periods(start, begin, np.append(begin[1:], 2.0 * begin[-1] - begin[-2]), number)
-
-
-def _dates(dataset: "xr.Dataset", where: str) -> Dates:
-    if "time" not in dataset.coords:
-        raise DataError(f"{where}: its dimension time has no values; give dates, such as hours since 2022-08-31")
-    times = dataset["time"].values
-    if not times.size:
-        raise DataError(f"{where} has no times: its axis time is empty; give one field at least")
-    if times.dtype.kind != "M" or np.isnat(times).any() or np.any(np.diff(times) <= np.timedelta64(0)):
-        raise DataError(f"{where}: its times must be dates in rising order, such as hours since 2022-08-31")
-    return np.asarray(times)
-
-
-def _bounds(dataset: "xr.Dataset", where: str) -> Dates | None:
-    time = dataset["time"]
-    named = [time.attrs.get(key) or time.encoding.get(key) for key in ("bounds", "climatology")]
-    names = [str(name) for name in (*named, *_BOUNDS) if name]
-    name = next((name for name in names if name in dataset.variables), None)
-    if name is None:
-        return None
-    values: Any = dataset[name].values
-    if values.shape != (time.size, 2) or values.dtype.kind != "M" or np.isnat(values).any():
-        raise DataError(f"{where}: {name}, the bounds of its times, must be two dates for each time; mend or remove it")
-    return np.asarray(values)
 
 
 def _stamps(dates: Dates, unit: str) -> bool:

@@ -139,9 +139,11 @@ def depositing_species() -> Mapping[str, DepositingSpecies]:
     """Return what deposits, see :func:`entries_of`."""
 
     def make(name: str, row: Mapping[str, Any]) -> DepositingSpecies:
-        constant, numbers = row.get("constant"), (row.get(key, 0.0) for key in ("mass", "henry", "reactivity"))
-        velocities = (0.01 * constant["land"], 0.01 * constant["sea"]) if constant else None
-        return DepositingSpecies(name, row["source"], row.get("particle", False), *numbers, velocities)
+        constant = row.get("constant")
+        return DepositingSpecies(
+            name, row["source"], row.get("particle", False), row.get("mass", 0.0), row.get("henry", 0.0),
+            row.get("reactivity", 0.0), (0.01 * constant["land"], 0.01 * constant["sea"]) if constant else None,
+        )  # fmt: skip
 
     return entries_of("deposition/species.toml", make)
 
