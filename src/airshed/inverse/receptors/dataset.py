@@ -89,7 +89,7 @@ def _of_inventory(model: AirModel, whole: Inventory, sources: Mapping[float, Arr
     for country, part in whole.apart():
         total = np.zeros((len(part.sectors), len(part.pollutants)))
         for begin, each in sources.items():
-            total += part.worth(_own(model, part, each), begin)
+            total += part.contributions(_own(model, part, each), begin)
         for sector, row in zip(part.sectors, total, strict=True):
             for pollutant, value in zip(part.pollutants, row, strict=True):
                 yield Contribution(INVENTORY, country, sector, pollutant, float(value))

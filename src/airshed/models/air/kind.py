@@ -170,16 +170,8 @@ def release(case: Case, seconds: float, wanted: Mapping[str, Any]) -> dict[str, 
 
 
 KIND = ModelKind(
-    Case,
-    build,
-    check_ranks=check_ranks,
-    helps=only_transports,
-    help=lambda case, ranks: transport_for_others(case, ranks=ranks),
-    release=release,
-    budget=budget_dataset,
-    info=info,
-    cells=lambda case: prod(case.make_grid().shape),
-    evidence=(FAILED_CELL,),
-    describe=describe,
+    Case, build, check_ranks=check_ranks, helps=only_transports,
+    help=lambda case, ranks: transport_for_others(case, ranks=ranks), release=release, budget=budget_dataset,
+    info=info, cells=lambda case: prod(case.make_grid().shape), evidence=(FAILED_CELL,), describe=describe,
     gradients="airshed.inverse.receptors.sensitivity",
-)
+)  # fmt: skip

@@ -92,13 +92,9 @@ class ChemistrySection(Section):
     )  # fmt: skip
     solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "the Rosenbrock method.", only_for=SPLITTINGS)
     relative_tolerance: Number = setting(
-        1e-2,
-        "error of a step of chemistry, as part of each concentration.",
-        unit="1",
-        ge=1e-14,
-        lt=1.0,
+        1e-2, "error of a step of chemistry, as part of each concentration.", unit="1", ge=1e-14, lt=1.0,
         only_for=SPLITTINGS,
-    )
+    )  # fmt: skip
     absolute_tolerance: Tolerance = setting(
         "1e4 molecules/cm3", "error of a step of chemistry that never matters.", only_for=SPLITTINGS
     )

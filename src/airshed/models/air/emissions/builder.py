@@ -37,14 +37,9 @@ _KG_PER_GG: Final = 1e6
 
 
 def build_inventory(
-    settings: InventorySettings,
-    grid: Grid,
-    start: np.datetime64,
-    species: Iterable[str],
-    emissions: EmissionMap | None = None,
-    *,
-    apart: bool = False,
-) -> Inventory:
+    settings: InventorySettings, grid: Grid, start: np.datetime64, species: Iterable[str],
+    emissions: EmissionMap | None = None, *, apart: bool = False,
+) -> Inventory:  # fmt: skip
     """Distribute the national totals of every country that the grid touches, and split them to the species.
 
     ``emissions`` says what species the inventory's compounds become; without it each is the species of its name.

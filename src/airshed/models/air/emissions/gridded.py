@@ -43,15 +43,9 @@ class GriddedEmissions(MappedEmissions):
     kind = "gridded files"
 
     def __init__(
-        self,
-        data: "xr.Dataset | str | Path",
-        grid: Grid,
-        start: np.datetime64,
-        species: Iterable[str] | None = None,
-        *,
-        any_year: bool = False,
-        compounds: Collection[str] = (),
-    ) -> None:
+        self, data: "xr.Dataset | str | Path", grid: Grid, start: np.datetime64, species: Iterable[str] | None = None,
+        *, any_year: bool = False, compounds: Collection[str] = (),
+    ) -> None:  # fmt: skip
         """Read and regrid; ``species`` are the known names, if the variables are to be checked against them.
 
         any_year   whether twelve months hold for every year

@@ -133,10 +133,10 @@ class Inventory(MappedEmissions):
             self._rate = hour, rate
         return self._rate[1]
 
-    def worth(self, each: Array, seconds: float) -> Array:
-        """Return what the emission of an hour is worth, by sector and pollutant (sectors, pollutants).
+    def contributions(self, each: Array, seconds: float) -> Array:
+        """Return the contribution of the emission of an hour by sector and pollutant (sectors, pollutants).
 
-        each  what a rate of 1 mol/s of each species is worth (species, levels, lat, lon)
+        each  sensitivity to a rate of 1 mol/s of each species (species, levels, lat, lon)
         """
         by_pollutant = np.tensordot(self._split, each, axes=(0, 0))
         factors = self._factors(int(np.floor((self._start + seconds) / HOUR)))

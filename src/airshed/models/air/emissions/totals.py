@@ -107,13 +107,9 @@ class NationalTotals:
 
 
 def read_totals(
-    path: Path,
-    settings: InventorySettings,
-    *,
-    pollutants: Collection[str],
-    sectors: Collection[str],
+    path: Path, settings: InventorySettings, *, pollutants: Collection[str], sectors: Collection[str],
     countries: Collection[str],
-) -> NationalTotals:
+) -> NationalTotals:  # fmt: skip
     """Read the totals of the year of the settings; lines of other years and pollutants are passed over.
 
     Raises DataError for a faulty line, an unknown country, sector or pollutant, and a year or pollutant that is not
