@@ -14,7 +14,7 @@ from airshed.case.process_files import ProcessSection
 from airshed.case.sections import Due
 from airshed.case.toml import KeyPath
 from airshed.core.errors import CaseError, UnknownMechanismError
-from airshed.core.settings import Section, refuse, setting
+from airshed.core.settings import Section, refuse, setting, settings_of
 from airshed.core.text import nearest, shown, suggestion
 from airshed.grid import Grid
 from airshed.mechanism import inspect_mechanism, load_mechanism
@@ -91,13 +91,8 @@ class _FixedCase(RunCase):
         return [*super()._due(), *([] if every == "auto" else [("meteorology.every", every)])]
 
     def tables_by_species(self) -> list[tuple[str, str, Mapping[str, Any]]]:
-        """Return the tables by species that processes declare: their section, their name and what they hold."""
-        return [
-            (process.section, name, getattr(getattr(self, process.section), name))
-            for process in processes_of(processes)
-            for name, each in process.declaration.settings.items()
-            if each.by_species
-        ]
+        """Return the tables by species of all sections: the section, its name for the table and what that holds."""
+        return [(section, name, getattr(getattr(self, section), name)) for section, name in _tables_by_species()]
 
     @classmethod
     def _place_files(cls, data: dict[str, Any], changed: Sequence[KeyPath], base: Path) -> None:
@@ -206,6 +201,11 @@ def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
             f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
             f"case, {base}" + (f"; did you mean {match}?" if match else "")
         )
+
+
+@cache
+def _tables_by_species() -> list[list[str]]:
+    return [each.key.split(".") for each in settings_of(Case) if each.keys == "species"]
 
 
 @cache

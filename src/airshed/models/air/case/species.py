@@ -28,13 +28,7 @@ def check_species(case: Case, species: Iterable[str], further: Iterable[str] = (
     named += [("assimilation.observations.species", observed.species)]
     named += [("assimilation.observations.names", observed.names.values())]
     named += [(f"assimilation.control.{i}.species", each.species) for i, each in enumerate(case.assimilation.control)]
-    named += [
-        ("deposition.velocities", case.deposition.velocities),
-        *((f"{section}.{name}", table) for section, name, table in case.tables_by_species()),
-        ("boundary.scale", case.boundary.scale),
-        ("boundary.values", case.boundary.values),
-        ("initial.values", case.initial.values),
-    ]
+    named += [(f"{section}.{name}", table) for section, name, table in case.tables_by_species()]
     _refuse_unknown(case, named, known)
 
 
@@ -89,9 +83,6 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
     changed: dict[str, Any] = {
         "output": outputs,
         "emissions": case.emissions.model_copy(update={"point": points, "area": areas}),
-        "deposition": _renamed(case.deposition, names, "velocities", "deposition"),
-        "boundary": _renamed(_renamed(case.boundary, names, "scale", "boundary"), names, "values", "boundary"),
-        "initial": _renamed(case.initial, names, "values", "initial"),
     }
     for section, table, _ in case.tables_by_species():
         changed[section] = _renamed(changed.get(section, getattr(case, section)), names, table, section)
