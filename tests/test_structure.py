@@ -29,6 +29,8 @@ MANY = {
     "kernels/backends/cpu/stepper.py: __init__": "what other ranks hold and add up, and a state, are optional",
     "models/air/weather/boundary_layer.py: _free_diffusivity": "the formula of one pass over arrays",
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
+    "models/air/emissions/inventory.py: __init__": "what the builder made, by name",
+    "models/air/forcing.py: __init__": "what a run requires of its forcing, by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",
 }

@@ -102,10 +102,7 @@ class _Distribution:
         cities = read_cities(folder / "cities.csv", reporting, self.countries)
         plants = read_plants(folder / "power_plants.csv", reporting, self._fuels, self.countries)
         methane = read_methane(folder / "edgar_methane_2012.nc")
-        self._sums: tuple[dict[tuple[str, str], float], ...] = (
-            defaultdict(float),
-            defaultdict(float),
-        )  # over all sectors
+        self._sums: list[dict[tuple[str, str], float]] = [defaultdict(float), defaultdict(float)]  # over all sectors
         for sums, amounts in zip(self._sums, (self._totals.emitted, self._totals.left_out), strict=True):
             for (iso2, _, pollutant), amount in amounts.items():
                 sums[iso2, pollutant] += amount
@@ -152,11 +149,11 @@ class _Distribution:
         folder, emitting = self.settings.folder, tuple(self.mixture)
         zones = _local_times(by_country, self.countries, start, apart=apart)
         return Inventory(
-            start, self.settings.year, self.parts, emitting, zones,
-            np.stack([sum(by_country[iso2] for iso2 in members) for _, members in zones], axis=1),
-            read_time_profiles(folder, emitting),
-            read_height_profiles(folder / "height_profiles.csv", emitting, self.grid.layer_faces),
-            self.rows, self.notices, self.notes, by_itself,
+            start, self.settings.year, parts=self.parts, sectors=emitting, zones=zones,
+            annual=np.stack([sum(by_country[iso2] for iso2 in members) for _, members in zones], axis=1),
+            profiles=read_time_profiles(folder, emitting),
+            height=read_height_profiles(folder / "height_profiles.csv", emitting, self.grid.layer_faces),
+            totals=self.rows, notices=self.notices, notes=self.notes, apart=by_itself,
         )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ class Inventory(MappedEmissions):
     kind = "the inventory's sources"
 
     def __init__(
-        self, start: np.datetime64, year: int, parts: Mapping[str, Sequence[Part]], sectors: tuple[str, ...],
+        self, start: np.datetime64, year: int, *, parts: Mapping[str, Sequence[Part]], sectors: tuple[str, ...],
         zones: Sequence[tuple[ZoneInfo, Sequence[str]]], annual: Array, profiles: TimeProfiles, height: Array,
         totals: Sequence[CountryTotal] = (), notices: Sequence[str] = (), notes: Sequence[str] = (),
         apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
