@@ -380,4 +380,4 @@ class CallableMeteorology(CheckedSeries):
 
     def _instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
-        return GriddedDataset(self._call(self._times[index]), self._area, self._extra).instant(0)
+        return GriddedDataset(self._call(self.times[index]), self._area, self._extra).instant(0)

@@ -47,23 +47,12 @@ class CheckedSeries:
         self, times: tuple[float, ...], area: Area, build: Callable[[int], MetState], provenance: Mapping[str, str]
     ) -> None:
         """``build`` returns the state of the area at an instant, by its index in ``times`` [s]."""
-        self._times, self._area, self._build = times, area, build
-        self._states: dict[int, MetState] = {}
-        self._provenance = MappingProxyType(dict(provenance))
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the instants [s since the case's start]."""
-        return self._times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return where each field comes from: read or given, or how it is diagnosed."""
-        return self._provenance
+        self.times, self.provenance = times, MappingProxyType(dict(provenance))
+        self._area, self._build, self._states = area, build, dict[int, MetState]()
 
     def at(self, seconds: float) -> MetState:
         """Return the state at a time [s since the case's start]."""
-        return state_at(self._times, self._cached, seconds)
+        return state_at(self.times, self._cached, seconds)
 
     def _cached(self, index: int) -> MetState:
         """Return the state at an instant, of which the newest three are kept."""
@@ -71,7 +60,7 @@ class CheckedSeries:
             if len(self._states) >= _KEPT:
                 del self._states[next(iter(self._states))]
             state = self._build(index)
-            state.check(self._area.grid, f"the meteorology at {self._times[index]:g} s")
+            state.check(self._area.grid, f"the meteorology at {self.times[index]:g} s")
             self._states[index] = state.part(self._area.asked)
         return self._states[index]
 
@@ -83,17 +72,7 @@ class Wrapped:
     """
 
     def __init__(self, base: Meteorology) -> None:
-        self._base = base
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the instants [s since the case's start]."""
-        return self._base.times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return where each field comes from."""
-        return self._base.provenance
+        self._base, self.times, self.provenance = base, base.times, base.provenance
 
     def at(self, seconds: float) -> MetState:
         """Return the state at a time [s since the case's start]."""
@@ -172,25 +151,14 @@ class RepeatedDay(Wrapped):
             day.insert(0, 0.0)
         repeated = [(time - n * SECONDS_PER_DAY, time) for n in range(days, 0, -1) for time in day]
         later = [(time, time) for time in base.times if time > 0.0]
-        pairs = [*repeated, (0.0, 0.0), *later]
-        self._times = tuple(time for time, _ in pairs)
-        self._sources = tuple(source for _, source in pairs)
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Return the instants [s since the case's start], from the first repeated day on."""
-        return self._times
-
-    @property
-    def provenance(self) -> Mapping[str, str]:
-        """Return the provenance of the repeated meteorology."""
-        return {**super().provenance, "before the start": "the first day, repeated"}
+        self.times, self._sources = zip(*repeated, (0.0, 0.0), *later, strict=True)
+        self.provenance = {**base.provenance, "before the start": "the first day, repeated"}
 
     def at(self, seconds: float) -> MetState:
         """Return the state at a time [s since the case's start]."""
-        return state_at(self._times, lambda index: self._base.at(self._sources[index]), seconds)
+        return state_at(self.times, lambda index: self._base.at(self._sources[index]), seconds)
 
     def take(self, moments: Sequence[float]) -> None:
         """Have the states at some times [s] at hand."""
-        indices = dict.fromkeys(index for moment in moments for index in around(self._times, moment))
+        indices = dict.fromkeys(index for moment in moments for index in around(self.times, moment))
         super().take([self._sources[index] for index in indices])
