@@ -33,18 +33,6 @@ class Columns:
     """Fields that some processes need, by name"""
 
 
-@dataclass
-class LayerMeans:
-    """Means over the model's layers at the data's points, (layer, lat, lon), and pressures at the layer faces."""
-
-    face_pressure: Array
-    east: Array
-    north: Array
-    water_vapour: Array
-    temperature: Array
-    extra: Mapping[str, Array]
-
-
 def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground: Array | None = None) -> Array:
     """Return level values in which levels below the ground have the value of the lowest level above it.
 
@@ -60,26 +48,32 @@ def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground
     return filled
 
 
-def layer_means(columns: Columns, faces: Array) -> LayerMeans:
-    """Return the means over layers between heights ``faces`` [m above ground] of fields that are linear in height.
+def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]]:
+    """Return pressures at ``faces`` [m above ground], and means over the layers between of fields linear in height.
 
+    The means (layer, lat, lon) are those of "east", "north", "water_vapour", "temperature", and of the extra fields.
     Below the lowest level its temperature and humidity hold. The pressure at the faces is hydrostatic:
     ln p = ln ps - integral of g / (R Tv) dz. Of the temperature the inverse is linear in height and averaged, as there.
     raises  DataError where the data does not reach the top of the layers
     """
+    # Values of levels and of the ground, the first node: nodes[0] is the inverse scale height.
     ps = columns.surface_pressure
-    wind = columns.ground_wind or (None, None)
-    nodes = np.empty((5 + len(columns.extra), len(columns.pressure) + 1, *ps.shape))
-    inverse, east, north, vapour, temperature, *others = nodes
-    _with_ground(columns, columns.east, east, wind[0])
-    _with_ground(columns, columns.north, north, wind[1])
-    _with_ground(columns, columns.water_vapour, vapour)
-    _with_ground(columns, columns.temperature, temperature)
-    for name, other in zip(columns.extra, others, strict=True):
-        _with_ground(columns, columns.extra[name], other)
+    fields = {
+        "east": columns.east, "north": columns.north, "water_vapour": columns.water_vapour,
+        "temperature": columns.temperature, **columns.extra,
+    }  # fmt: skip
+    at_ground = dict(zip(("east", "north"), columns.ground_wind or (), strict=False))
+    nodes = np.empty((1 + len(fields), len(columns.pressure) + 1, *ps.shape))
+    for (name, values), node in zip(fields.items(), nodes[1:], strict=True):
+        ground = at_ground.get(name)
+        node[1:] = above_ground(columns.pressure, ps, values, ground)
+        node[0] = node[1] if ground is None else ground
+    inverse, _, _, vapour, temperature = nodes[:5]
     virtual = atmosphere.virtual_temperature(temperature, vapour)
     inverse[...] = atmosphere.inverse_scale_height(virtual)
     np.divide(1.0, temperature, out=temperature)
+
+    # Heights of the nodes, and integrals from the ground up.
     pressure = np.minimum(columns.pressure, ps)
     heights = _heights(columns, pressure, virtual, inverse)
     lowest_top = float(heights[-1].min())
@@ -92,20 +86,15 @@ def layer_means(columns: Columns, faces: Array) -> LayerMeans:
     log_pressure = np.log(ps) - integrals[0]
     if columns.geopotential is not None:
         # given heights need not agree with the given temperature to the last metre: the levels keep their pressures
-        hydrostatic = np.log(ps) - _integral_to_nodes(heights, inverse)
+        upwards = np.zeros_like(heights)
+        np.cumsum(0.5 * np.diff(heights, axis=0) * (inverse[1:] + inverse[:-1]), axis=0, out=upwards[1:])
+        hydrostatic = np.log(ps) - upwards
         given = np.log(np.concatenate([ps[None], pressure]))
         log_pressure += column_values(heights, (given - hydrostatic)[None], faces)[0]
     means = np.diff(integrals[1:], axis=1)
     means /= np.diff(faces)[:, None, None]
-    east, north, vapour, inverse, *others = means
-    extra = dict(zip(columns.extra, others, strict=True))
-    return LayerMeans(np.exp(log_pressure), east, north, vapour, temperature=1.0 / inverse, extra=extra)
-
-
-def _with_ground(columns: Columns, values: Array, nodes: Array, ground: Array | None = None) -> None:
-    """Write level values into nodes, the first of which is the ground."""
-    nodes[1:] = above_ground(columns.pressure, columns.surface_pressure, values, ground)
-    nodes[0] = nodes[1] if ground is None else ground
+    found = dict(zip(fields, means, strict=True))
+    return np.exp(log_pressure), found | {"temperature": 1.0 / found["temperature"]}
 
 
 def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) -> Array:
@@ -122,13 +111,6 @@ def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) 
     above = np.where(columns.pressure < columns.surface_pressure, height - ground, 0.0)
     np.maximum(above, 0.0, out=heights[1:])
     return heights
-
-
-def _integral_to_nodes(heights: Array, values: Array) -> Array:
-    """Return the integral of node values from the ground to each node."""
-    parts = np.zeros_like(heights)
-    np.cumsum(0.5 * np.diff(heights, axis=0) * (values[1:] + values[:-1]), axis=0, out=parts[1:])
-    return parts
 
 
 def height_of_pressure(pressure: Array, height: Array, virtual: Array, target: Array) -> Array:

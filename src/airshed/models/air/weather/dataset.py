@@ -93,25 +93,15 @@ class GriddedDataset:
         else:
             vapour = atmosphere.mole_fraction(np.maximum(specific, 0.0))
         along_x, along_y = self._winds(get)
-        return Instant(
-            eastward_wind=along_x,
-            northward_wind=along_y,
-            temperature=temperature,
-            pressure=pressure,
-            water_vapour=vapour,
-            surface_pressure=surface_pressure,
-            temperature_is_read="air_temperature" in self._fields,
-            surface_temperature=get("surface_temperature", "surface"),
-            diffusivity=self._diffusivity(get),
-            cloud_cover=self._cloud(get),
-            friction_velocity=get("friction_velocity", "surface"),
-            obukhov_length=get("obukhov_length", "surface"),
-            boundary_layer_height=get("atmosphere_boundary_layer_thickness", "surface"),
-            precipitation=get("precipitation_flux", "surface"),
-            shortwave=get("surface_downwelling_shortwave_flux_in_air", "surface"),
-            sensible_heat=get("surface_upward_sensible_heat_flux", "surface"),
-            extra={each.name: value for each in self._extra if (value := get(each.cf_name, each.place)) is not None},
-        )
+        found = {
+            "eastward_wind": along_x, "northward_wind": along_y, "temperature": temperature, "pressure": pressure,
+            "water_vapour": vapour, "surface_pressure": surface_pressure, "diffusivity": self._diffusivity(get),
+            "cloud_cover": self._cloud(get),
+        }  # fmt: skip
+        others = (each for each in of_use("state", "input") if each.place == "surface" and each.name not in found)
+        found |= {each.name: get(each.cf_name, each.place) for each in (*others, *self._extra)}
+        given = {name: values for name, values in found.items() if values is not None}
+        return Instant(given, temperature_is_read="air_temperature" in self._fields)
 
     def _winds(self, get: Getter) -> tuple[Array, Array]:
         """Return the wind along x at the x faces and along y at the y faces.

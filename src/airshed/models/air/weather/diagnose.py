@@ -4,7 +4,8 @@ The order of the steps is the order of the functions here: air, cloud, ground, d
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,44 +16,25 @@ from airshed.kernels.one_pass import one_pass
 from airshed.models.air.light import cos_zenith, day_length
 from airshed.models.air.weather import atmosphere, boundary_layer
 from airshed.models.air.weather.atmosphere import molar_density, relative_humidity
+from airshed.models.air.weather.fields import of_use
 from airshed.models.air.weather.state import MetState, bounded_obukhov_length
 
 Array = NDArray[np.float64]
 
 _REFERENCE_PRESSURE = 1e5
+_ONLY_DIAGNOSES_READ = {"wind at 10 m", *(each.name for each in of_use("derived", "input"))}
 
 
-@dataclass
-class Instant:
-    """What the data says at one instant, on the model grid; None where it says nothing."""
+class Instant(NamedTuple):
+    """What the data gives at one instant, on the model grid: fields by their names in the table of weather fields.
 
-    eastward_wind: Array
-    """(nz, nlat, nlon + 1) [m/s] at the west and east faces"""
-    northward_wind: Array
-    """(nz, nlat + 1, nlon) [m/s] at the south and north faces"""
-    temperature: Array
-    pressure: Array
-    water_vapour: Array
-    surface_pressure: Array
+    fields  both winds [m/s] at the faces that they cross, temperature, pressure, water vapour and surface pressure
+            always; others as far as the data has them, and "wind at 10 m", the speed [m/s]
+    temperature_is_read  whether the profile of temperature carries information on stability
+    """
+
+    fields: Mapping[str, Array]
     temperature_is_read: bool
-    """Whether the profile of temperature carries information on stability."""
-    air_density: Array | None = None
-    surface_temperature: Array | None = None
-    wind_speed_10m: Array | None = None
-    diffusivity: Array | None = None
-    cloud_cover: Array | None = None
-    friction_velocity: Array | None = None
-    obukhov_length: Array | None = None
-    boundary_layer_height: Array | None = None
-    precipitation: Array | None = None
-    evaporation: Array | None = None
-    """[kg m-2 s-1], positive upwards"""
-    shortwave: Array | None = None
-    """[W/m2] downwards at the ground"""
-    sensible_heat: Array | None = None
-    """[W/m2], positive upwards"""
-    extra: Mapping[str, Array] = field(default_factory=dict)
-    """Fields that some processes need, by name"""
 
 
 @dataclass
@@ -87,34 +69,21 @@ class Diagnosis:
     def state(self, index: int) -> MetState:
         """Return the full state of an instant."""
         instant = self._instant(index)
-        density = instant.air_density
-        if density is None:
-            density = molar_density(instant.pressure, instant.temperature)
+        given = {name: values for name, values in instant.fields.items() if name not in _ONLY_DIAGNOSES_READ}
+        if "air_density" not in given:
+            given["air_density"] = molar_density(given["pressure"], given["temperature"])
         covers = self._possible_covers(instant)
         ground = self._ground(instant, covers, index)
         depth = self._depth(instant, ground, index)
-        diffusivity = instant.diffusivity
-        if diffusivity is None:
-            diffusivity = self._diffusivity(instant, ground, depth)
-        east, north = air_fluxes(self._grid, density, instant.eastward_wind, instant.northward_wind)
-        still = np.zeros(self._grid.shape[1:])
-        return MetState(
-            air_density=density,
-            temperature=instant.temperature,
-            pressure=instant.pressure,
-            water_vapour=instant.water_vapour,
-            eastward_air_flux=east,
-            northward_air_flux=north,
-            diffusivity=diffusivity,
-            cloud_cover=covers.mean(axis=0),
-            friction_velocity=ground.friction,
-            obukhov_length=bounded_obukhov_length(ground.inverse_obukhov),
-            boundary_layer_height=depth,
-            precipitation=still if instant.precipitation is None else instant.precipitation,
-            surface_temperature=_surface_temperature(instant),
-            surface_pressure=instant.surface_pressure,
-            **instant.extra,
-        )
+        if "diffusivity" not in given:
+            given["diffusivity"] = self._diffusivity(instant, ground, depth)
+        east, north = air_fluxes(self._grid, given["air_density"], *_winds(instant))
+        return MetState(**{
+            "precipitation": np.zeros(self._grid.shape[1:]), **given, "eastward_air_flux": east,
+            "northward_air_flux": north, "cloud_cover": covers.mean(axis=0), "friction_velocity": ground.friction,
+            "obukhov_length": bounded_obukhov_length(ground.inverse_obukhov), "boundary_layer_height": depth,
+            "surface_temperature": _surface_temperature(instant),
+        })  # fmt: skip
 
     def summed_before(self, index: int) -> int:
         """Return the first instant whose heat is yet to be summed for that of an instant; the one after it for none."""
@@ -134,25 +103,31 @@ class Diagnosis:
 
     def _possible_covers(self, instant: Instant) -> Array:
         """Return the total cover, given or of the relative humidity, several where that is uncertain: (n, lat, lon)."""
-        if instant.cloud_cover is not None:
-            return np.clip(instant.cloud_cover, 0.0, 1.0)[None]
+        given = instant.fields
+        if "cloud_cover" in given:
+            return np.clip(given["cloud_cover"], 0.0, 1.0)[None]
+        air = given["water_vapour"], given["temperature"], given["pressure"]
         if not instant.temperature_is_read:
-            air = instant.water_vapour, instant.temperature, instant.pressure
             return atmosphere.possible_covers(*air, self._grid.level, self._land)
-        humidity = relative_humidity(instant.water_vapour, instant.temperature, instant.pressure)
+        humidity = relative_humidity(*air)
         return atmosphere.diagnosed_cover(humidity, self._grid.level, self._land)[None]
 
     def _ground(self, instant: Instant, covers: Array, index: int) -> _Ground:
         """Return friction velocity, stability and heat flux; what is given is kept."""
-        temperature, pressure = _surface_temperature(instant), instant.surface_pressure
-        wind, height = self._wind(instant)
+        given = instant.fields
+        temperature, pressure = _surface_temperature(instant), given["surface_pressure"]
+        if "wind at 10 m" in given:
+            wind, height = given["wind at 10 m"], 10.0
+        else:
+            east, north = centred_winds(*(each[0] for each in _winds(instant)))
+            wind, height = np.hypot(east, north), float(self._grid.level[0])
         roughness = boundary_layer.roughness_length(wind, height, self._land)
         flux = self._day_flux(instant, covers, temperature, self._when(index))
         sensible = boundary_layer.kinematic(flux, pressure, temperature)
-        if instant.evaporation is not None:
-            sensible = sensible + boundary_layer.buoyancy_of_evaporation(instant.evaporation, pressure, temperature)
+        if "evaporation" in given:
+            sensible = sensible + boundary_layer.buoyancy_of_evaporation(given["evaporation"], pressure, temperature)
         friction = np.empty(flux.shape)
-        night = (flux <= 0.0) & (self._land > 0.0) & (instant.sensible_heat is None)
+        night = (flux <= 0.0) & (self._land > 0.0) & ("sensible heat flux" not in given)
         if night.any():
             theta_scale = (boundary_layer.night_temperature_scale(covers).mean(axis=0) * self._land)[night]
             friction[night] = boundary_layer.friction_of_night(
@@ -163,39 +138,35 @@ class Diagnosis:
         friction[day] = boundary_layer.friction_of_flux(
             wind[day], height, roughness[day], temperature[day], sensible[day]
         )
-        if instant.friction_velocity is not None:
-            friction = np.maximum(instant.friction_velocity, 1e-3)
+        if "friction_velocity" in given:
+            friction = np.maximum(given["friction_velocity"], 1e-3)
         inverse = boundary_layer.inverse_obukhov(friction, temperature, sensible)
-        if instant.obukhov_length is not None:
-            inverse = 1.0 / instant.obukhov_length
+        if "obukhov_length" in given:
+            inverse = 1.0 / given["obukhov_length"]
         return _Ground(friction, 1.0 / bounded_obukhov_length(inverse), sensible)
-
-    def _wind(self, instant: Instant) -> tuple[Array, float]:
-        """Return a wind speed near the ground [m/s] and its height [m]."""
-        if instant.wind_speed_10m is not None:
-            return instant.wind_speed_10m, 10.0
-        east, north = centred_winds(instant.eastward_wind[0], instant.northward_wind[0])
-        return np.hypot(east, north), float(self._grid.level[0])
 
     def _day_flux(self, instant: Instant, covers: Array, temperature: Array, when: np.datetime64) -> Array:
         """Return the sensible heat flux [W/m2] of the cells, given or from the ground's energy; the sea's is 0."""
-        if instant.sensible_heat is not None:
-            return instant.sensible_heat
-        incoming = instant.shortwave
+        given = instant.fields
+        if "sensible heat flux" in given:
+            return given["sensible heat flux"]
+        incoming = given.get("solar radiation")
         if incoming is None:
             sun = cos_zenith(when, self._grid.lon, self._grid.lat)
             incoming = boundary_layer.shortwave(sun, covers).mean(axis=0)
         net = boundary_layer.net_radiation(incoming, temperature, covers.mean(axis=0))
-        latent = None if instant.evaporation is None else boundary_layer.LATENT_HEAT * instant.evaporation
+        latent = boundary_layer.LATENT_HEAT * given["evaporation"] if "evaporation" in given else None
         return self._land * boundary_layer.daytime_heat_flux(net, temperature, latent)
 
     def _depth(self, instant: Instant, ground: _Ground, index: int) -> Array:
         """Return the height of the boundary layer: given, from the stability, or from the heat since the morning."""
-        if instant.boundary_layer_height is not None:
-            return np.maximum(instant.boundary_layer_height, 10.0)
+        if "boundary_layer_height" in instant.fields:
+            return np.maximum(instant.fields["boundary_layer_height"], 10.0)
         lat = self._grid.lat
         if instant.temperature_is_read:
-            thermal = self._richardson(instant, ground)
+            excess = np.minimum(np.maximum(8.5 * ground.heat / np.maximum(ground.friction, 0.1), 0.0), 3.0)
+            air = _potential_temperature_and_winds(instant)
+            thermal = boundary_layer.richardson_height(*air, self._grid.level, ground.friction, excess)
             mechanical = boundary_layer.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
             mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
         else:
@@ -204,13 +175,6 @@ class Diagnosis:
             inversion = np.where((heat < 0.0) & (ground.inverse_obukhov <= 0.0), self._land, 0.0)
             mechanical = boundary_layer.equilibrium_height(ground.friction, ground.inverse_obukhov, lat, inversion)
         return np.clip(np.maximum(mechanical, thermal), boundary_layer.LEAST_HEIGHT, boundary_layer.GREATEST_HEIGHT)
-
-    def _richardson(self, instant: Instant, ground: _Ground) -> Array:
-        """Return the height from the bulk Richardson number."""
-        theta = potential_temperature(instant.temperature, instant.pressure)
-        east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
-        excess = np.minimum(np.maximum(8.5 * ground.heat / np.maximum(ground.friction, 0.1), 0.0), 3.0)
-        return boundary_layer.richardson_height(theta, east, north, self._grid.level, ground.friction, excess)
 
     def _heat_since_morning(self, index: int, flux: Array) -> Array:
         """Return the heat given to the air [K m] up to an instant, summed over all instants before it.
@@ -247,11 +211,9 @@ class Diagnosis:
 
     def _diffusivity(self, instant: Instant, ground: _Ground, depth: Array) -> Array:
         """Return the diffusivity at the layer faces: the larger of the boundary layer's and the free air's."""
-        grid = self._grid
-        east, north = centred_winds(instant.eastward_wind, instant.northward_wind)
-        theta = potential_temperature(instant.temperature, instant.pressure)
+        grid, air = self._grid, _potential_temperature_and_winds(instant)
         diffusivity = np.zeros((grid.shape[0] + 1, *grid.shape[1:]))
-        diffusivity[1:-1] = boundary_layer.free_diffusivity(theta, east, north, grid.level, grid.layer_faces)
+        diffusivity[1:-1] = boundary_layer.free_diffusivity(*air, grid.level, grid.layer_faces)
         # no column is mixed from below above the deepest layer
         mixed = slice(1, min(int(np.searchsorted(grid.layer_faces, depth.max())), grid.shape[0]))
         profile = boundary_layer.boundary_layer_diffusivity(
@@ -304,4 +266,15 @@ def _both_sides(density: Array, axis: int) -> tuple[Array, Array]:
 
 def _surface_temperature(instant: Instant) -> Array:
     """Return the given temperature near the ground, or that of the lowest layer."""
-    return instant.temperature[0] if instant.surface_temperature is None else instant.surface_temperature
+    given = instant.fields
+    return given["surface_temperature"] if "surface_temperature" in given else given["temperature"][0]
+
+
+def _winds(instant: Instant) -> tuple[Array, Array]:
+    return instant.fields["eastward_wind"], instant.fields["northward_wind"]
+
+
+def _potential_temperature_and_winds(instant: Instant) -> tuple[Array, Array, Array]:
+    """Return theta [K] and both components of the wind [m/s] at the cell centres."""
+    theta = potential_temperature(instant.fields["temperature"], instant.fields["pressure"])
+    return theta, *centred_winds(*_winds(instant))

@@ -113,36 +113,30 @@ class Era5Columns:
 
         # Means over the layers of the model.
         columns = self._columns(given, index)
-        means = layer_means(columns, self._grid.layer_faces)
-        face_pressure, water_vapour = cells(means.face_pressure), np.maximum(cells(means.water_vapour), 0.0)
-        density = atmosphere.hydrostatic_density(face_pressure, water_vapour, self._grid.thickness)
-        temperature = cells(means.temperature)
+        face_pressure, means = layer_means(columns, self._grid.layer_faces)
+        winds = means.pop("east"), means.pop("north")
+        water_vapour, temperature = np.maximum(cells(means.pop("water_vapour")), 0.0), cells(means.pop("temperature"))
+        density = atmosphere.hydrostatic_density(cells(face_pressure), water_vapour, self._grid.thickness)
 
         # Total cloud cover, given or of the levels.
         cloud = surface("tcc")
         if cloud is None and "cc" in given:
             cloud = cells(total_cover(above_ground(columns.pressure, columns.surface_pressure, given["cc"])))
-        return Instant(
-            eastward_wind=self._points.wind_through_x_faces(means.east, means.north),
-            northward_wind=self._points.wind_through_y_faces(means.east, means.north),
-            temperature=temperature,
-            pressure=density * GAS_CONSTANT * temperature,
-            water_vapour=water_vapour,
-            surface_pressure=cells(columns.surface_pressure),
-            temperature_is_read="t" in given or "z" in given,
-            air_density=density,
-            surface_temperature=surface("t2m"),
-            wind_speed_10m=cells(np.hypot(given["u10"], given["v10"])) if {"u10", "v10"} <= given.keys() else None,
-            cloud_cover=cloud,
-            friction_velocity=surface("zust"),
-            boundary_layer_height=surface("blh"),
-            precipitation=self._rate(given, "tp", _WATER),
-            evaporation=self._rate(given, "e", -_WATER),
-            shortwave=self._rate(given, "ssrd", 1.0),
-            sensible_heat=self._rate(given, "sshf", -1.0),
-            extra={name: cells(values) for name, values in means.extra.items()}
-            | {each.name: cells(given[name]) for each, name in extra if each.place == "surface"},
-        )
+        found = {
+            "eastward_wind": self._points.wind_through_x_faces(*winds),
+            "northward_wind": self._points.wind_through_y_faces(*winds),
+            "temperature": temperature, "pressure": density * GAS_CONSTANT * temperature, "water_vapour": water_vapour,
+            "surface_pressure": cells(columns.surface_pressure), "air_density": density, "cloud_cover": cloud,
+            "surface_temperature": surface("t2m"), "friction_velocity": surface("zust"),
+            "boundary_layer_height": surface("blh"), "precipitation": self._rate(given, "tp", _WATER),
+            "evaporation": self._rate(given, "e", -_WATER), "solar radiation": self._rate(given, "ssrd", 1.0),
+            "sensible heat flux": self._rate(given, "sshf", -1.0),
+            "wind at 10 m": cells(np.hypot(given["u10"], given["v10"])) if {"u10", "v10"} <= given.keys() else None,
+            **{name: cells(values) for name, values in means.items()},
+            **{each.name: cells(given[name]) for each, name in extra if each.place == "surface"},
+        }  # fmt: skip
+        fields = {name: values for name, values in found.items() if values is not None}
+        return Instant(fields, temperature_is_read="t" in given or "z" in given)
 
     def _rate(self, given: Given, name: str, factor: float) -> Array | None:
         """Return the rate of a quantity that ERA5 accumulates over the hour before each time.
