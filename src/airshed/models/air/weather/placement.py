@@ -160,7 +160,7 @@ class Points:
         """Return the values at the points of a field (lat, lon) of the whole's cells; beyond them the last ones."""
         whole = self._area.whole
         if not whole.mapping.separable:
-            rows, columns = whole.cells_at(self.lon, self.lat[:, None])
+            rows, columns = whole.cells_at(*np.meshgrid(self.lon, self.lat))
             return field[rows, columns]
         lat, lon = (
             Weights.of(clamped_matrix(cells, nodes)) for cells, nodes in ((whole.y, self.lat), (whole.x, self.lon))
