@@ -5,7 +5,7 @@ volume and the thickness of its layer, the sun, and weather at both ends of an i
 of the instant between them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -139,7 +139,8 @@ def _update(bound: Bound, unfinished: Sequence[type[Process]], own: Sequence[Own
     others = [each.name for each in own if each.owner != me and each.name not in later]
     weather = {each.field: f"{bound.key}_{name}" for name, each in declared.weather.items()}
     offered = [name for name in (*AIR, TIME_STEP) if name not in declared.weather]
-    _check(bound, {*carried, *(each.name for each in own)}, offered)
+    for fault in _faults(bound, {*carried, *(each.name for each in own)}, offered):
+        raise CaseError(f"process {me}: {fault}")
     mine = {each.name for each in own if each.owner == me and not each.is_flux}
     composition = Composition(
         CellFields(
@@ -169,31 +170,21 @@ def _fields(names: Iterable[str]) -> list[FieldSpec]:
     return [FieldSpec(name, (), "1", name) for name in sorted(names)]
 
 
-def _check(bound: Bound, carried: set[str], offered: Sequence[str]) -> None:
-    """Refuse what the functions of a process cannot be given, and names that mean two things."""
-    own, where = bound.own, f"process {type(bound.process).__name__}"
+def _faults(bound: Bound, carried: set[str], offered: Sequence[str]) -> Iterator[str]:
+    """Yield what the functions of a process cannot be given, and names that mean two things."""
+    own = bound.own
     for name, update in own.updates.items():
         for argument in arguments(update.function):
+            asks = f"{name}() asks for {argument}"
             if argument in own.settings and own.settings[argument].by_species:
-                raise CaseError(
-                    f"{where}: {name}() asks for {argument}, a table by species; declare a number of its own"
-                )
+                yield f"{asks}, a table by species; declare a number of its own"
             if argument in own.weather and own.weather[argument].optional:
-                raise CaseError(
-                    f"{where}: {name}() asks for {argument}, weather that may be missing; let a function of "
-                    "@at_instant give a field where it is None"
-                )
+                hint = "let a function of @at_instant give a field where it is None"
+                yield f"{asks}, weather that may be missing; {hint}"
             if argument in own.instants and bound.is_by_species(argument):
-                raise CaseError(
-                    f"{where}: {name}() asks for {argument}, which has a value for each species; make one field"
-                )
+                yield f"{asks}, which has a value for each species; make one field"
             if argument in carried and argument in (*offered, *own.weather, *own.instants):
-                raise CaseError(
-                    f"{where}: {name}() asks for {argument}, which is a species or field and something else too; "
-                    "rename one"
-                )
+                yield f"{asks}, which is a species or field and something else too; rename one"
     for each in own.weather.values():
         if each.field in carried:
-            raise CaseError(
-                f"{where}: it asks for the weather {each.field}, which is also a species or field; rename one"
-            )
+            yield f"it asks for the weather {each.field}, which is also a species or field; rename one"

@@ -23,7 +23,7 @@ does; such a one is not traced. What changes each cell by itself is an update, s
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from airshed.core.errors import CaseError
@@ -84,7 +84,13 @@ class Process:
         for name, value in vars(cls).items():
             if kind := _KINDS.get(type(value)):
                 getattr(cls.declaration, kind)[name] = value
-        check(cls, names_species=cls.species is not Process.species)
+        own = cls.declaration
+        if not _SECTION.fullmatch(cls.section):
+            raise CaseError(f"process {cls.__name__}: section {cls.section!r} is no name: letters, digits and _ alone")
+        words = {key: each.field.default for key, each in own.settings.items() if each.unit is None}
+        check_updates(cls.__name__, own.updates, list(own.fluxes), own.states, words)
+        for fault in _faults(cls):
+            raise CaseError(f"process {cls.__name__}: {fault}")
 
     def __init__(self, settings: Section, context: ProcessContext | None = None) -> None:
         if context is not None:
@@ -133,53 +139,12 @@ class Process:
 
 
 RESERVED_TERMS: Final = (
-    "inflow",
-    "outflow",
-    "chemistry",
-    "clipped",
-    "change",
-    "residual",
-    "throughput",
-    "imbalance",
-    "drift",
-)
+    "inflow", "outflow", "chemistry", "clipped", "change", "residual", "throughput", "imbalance", "drift",
+)  # fmt: skip
 """Names in budgets that no process can take for a term of its own."""
 
 SHARED_TERMS: Final = {"emitted": 1.0, "deposited": -1.0}
 """Terms that every budget has, and how they count: a process may add to them what counts alike."""
-
-
-def check(cls: "type[Process]", *, names_species: bool) -> None:
-    """Refuse a declaration; `names_species`: whether the class says itself on which species it acts."""
-    own = cls.declaration
-    if not _SECTION.fullmatch(cls.section):
-        raise CaseError(f"process {cls.__name__}: section {cls.section!r} is no name: letters, digits and _ alone")
-    words = {key: each.field.default for key, each in own.settings.items() if each.unit is None}
-    check_updates(cls.__name__, own.updates, list(own.fluxes), own.states, words)
-    _check_methods(cls)
-    _check_settable(cls)
-    for name, instant in own.instants.items():
-        known = {*own.settings, *own.weather, *own.instants, *OFFERED}
-        _check_arguments(cls, name, instant.function, known - {name})
-    numbers = {key for key, each in own.settings.items() if each.unit is not None}
-    for name, each in own.reactions.items():
-        _check_arguments(cls, name, each.function, numbers - {key for key in numbers if own.settings[key].settable})
-    for name, act in own.acts.items():
-        if act.term is not None:
-            _check_term(cls, name, act.term, SIGNS[act.kind])
-            _check_options(cls, name, act, names_species=names_species)
-        _check_arguments(cls, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
-
-
-def _check_term(cls: "type[Process]", name: str, term: str, sign: float) -> None:
-    if not _TERM.fullmatch(term):
-        raise CaseError(
-            f"process {cls.__name__}: {name}() cannot have the term {term!r}: letters, digits, _ and spaces"
-        )
-    if term in RESERVED_TERMS:
-        raise CaseError(f"process {cls.__name__}: {name}() cannot have the term {term!r}: budgets use it; take another")
-    if SHARED_TERMS.get(term, sign) != sign:
-        raise CaseError(f"process {cls.__name__}: {name}() cannot have the term {term!r}: that one has the other sign")
 
 
 _SECTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -203,61 +168,73 @@ _METHODS: Final = {
 """The arguments of methods, of which the first alone has a name that counts; what acts in a step is none."""
 
 
-def _check_options(cls: "type[Process]", name: str, act: Acts, *, names_species: bool) -> None:
-    """Refuse levels and units that a kind does not have, and what would act on no species."""
-    units = _UNITS.get((act.kind, act.levels))
-    if units is None:
-        raise CaseError(f"process {cls.__name__}: {name}() acts at levels {act.levels!r}; there are 'all' and 'ground'")
-    if act.unit not in units:
-        where = "at the ground" if act.levels == "ground" else "at all levels"
-        raise CaseError(
-            f"process {cls.__name__}: {name}() gives {act.unit!r}; a {act.kind} {where} is in {' or '.join(units)}"
-        )
-    tables = any(each.by_species for each in cls.declaration.settings.values())
-    if not tables and not names_species:
-        raise CaseError(
-            f"process {cls.__name__}: {name}() acts on the species that a table names, and there is none: declare one "
-            "with per_species, or a property species"
-        )
+def _faults(cls: "type[Process]") -> Iterator[str]:
+    """Yield what is wrong with a declaration; updates are checked first, see :func:`check_updates`."""
+    own = cls.declaration
 
-
-def _check_methods(cls: "type[Process]") -> None:
-    """Refuse methods that cannot be called as they will be."""
+    # Methods that cannot be called as they will be.
     for part, wanted in _METHODS.items():
-        for name, each in getattr(cls.declaration, part).items():
+        for name, each in getattr(own, part).items():
             asked = arguments(each.function)
             is_method = asked[:1] == ("self",)
             if (part == "releases" and not is_method) or (is_method and len(asked) != len(wanted)):
                 shown = f"write def {name}({', '.join(wanted)})" if wanted else "it becomes code, and is no method"
-                raise CaseError(f"process {cls.__name__}: {name}({', '.join(asked)}) cannot be called: {shown}")
+                yield f"{name}({', '.join(asked)}) cannot be called: {shown}"
 
-
-def _check_settable(cls: "type[Process]") -> None:
-    """Refuse a number that can be set where setting would have no effect."""
-    own = cls.declaration
+    # Numbers that can be set where setting would have no effect.
     functions = [each.function for part in (own.instants, own.acts, own.updates) for each in part.values()]
     given = {name for function in functions for name in arguments(function)}
     for name, setting in own.settings.items():
         if setting.settable and name not in given:
-            raise CaseError(
-                f"process {cls.__name__}: {name} is settable, but no function of an instant or a step has it as an "
-                "argument, so that a change would have no effect"
+            yield (
+                f"{name} is settable, but no function of an instant or a step has it as an argument, so that a change "
+                "would have no effect"
             )
 
+    # Arguments, and for what acts its term, unit and species.
+    numbers = {key for key, each in own.settings.items() if each.unit is not None}
+    steady = {key for key in numbers if not own.settings[key].settable}
+    known = {*own.settings, *own.weather, *own.instants, *OFFERED}
+    for name, instant in own.instants.items():
+        yield from _faults_of_arguments(own, name, instant.function, known - {name})
+    for name, each in own.reactions.items():
+        yield from _faults_of_arguments(own, name, each.function, steady)
+    for name, act in own.acts.items():
+        if act.term is not None:
+            yield from _faults_of_act(name, act, act.term)
+            tables = any(each.by_species for each in own.settings.values())
+            if not tables and cls.species is Process.species:
+                yield (
+                    f"{name}() acts on the species that a table names, and there is none: declare one with "
+                    "per_species, or a property species"
+                )
+        yield from _faults_of_arguments(own, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
 
-def _check_arguments(cls: "type[Process]", name: str, function: Callable[..., Any], known: set[str]) -> None:
+
+def _faults_of_act(name: str, act: Acts, term: str) -> Iterator[str]:
+    refused = f"{name}() cannot have the term {term!r}"
+    if not _TERM.fullmatch(term):
+        yield f"{refused}: letters, digits, _ and spaces"
+    if term in RESERVED_TERMS:
+        yield f"{refused}: budgets use it; take another"
+    if SHARED_TERMS.get(term, SIGNS[act.kind]) != SIGNS[act.kind]:
+        yield f"{refused}: that one has the other sign"
+    units = _UNITS.get((act.kind, act.levels))
+    if units is None:
+        yield f"{name}() acts at levels {act.levels!r}; there are 'all' and 'ground'"
+    elif act.unit not in units:
+        where = "at the ground" if act.levels == "ground" else "at all levels"
+        yield f"{name}() gives {act.unit!r}; a {act.kind} {where} is in {' or '.join(units)}"
+
+
+def _faults_of_arguments(own: Declaration, name: str, function: Callable[..., Any], known: set[str]) -> Iterator[str]:
     asked = arguments(function)
-    if asked[:1] == ("self",):
-        return
-    for argument in asked:
-        if argument not in known and argument in cls.declaration.settings:
-            raise CaseError(
-                f"process {cls.__name__}: {name}() asks for {argument!r}, a setting that it cannot have: reactions are "
-                "compiled, so theirs are not settable; words and switches are given to methods, as self.NAME"
+    for argument in () if asked[:1] == ("self",) else asked:
+        if argument not in known and argument in own.settings:
+            yield (
+                f"{name}() asks for {argument!r}, a setting that it cannot have: reactions are compiled, so theirs are "
+                "not settable; words and switches are given to methods, as self.NAME"
             )
         if argument not in known:
-            raise CaseError(
-                f"process {cls.__name__}: {name}() asks for {argument!r}, which is no setting, weather or result of "
-                "it; "
-                f"{suggestion(argument, sorted(known))}"
-            )
+            hint = suggestion(argument, sorted(known))
+            yield f"{name}() asks for {argument!r}, which is no setting, weather or result of it; {hint}"

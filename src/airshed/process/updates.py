@@ -27,7 +27,7 @@ state is the species and fields that processes declare themselves:
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf, isfinite
@@ -163,47 +163,42 @@ def check_updates(
     process  its name, for messages;  words  its settings that are no numbers, each with its default
     """
     for name, each in updates.items():
-        where = f"process {process}: {name}()"
-        _check_names(where, each)
-        _check_signature(where, name, each)
+        for fault in _faults_of_update(name, each):
+            raise CaseError(f"process {process}: {name}() {fault}")
         given = {key: words.get(key, Symbol(key)) for key in inspect.signature(each.function).parameters}
         with suppress(NoAxisError):  # the model has the sizes of arrays
-            formulas(where, each, given)
+            formulas(f"process {process}: {name}()", each, given)
     made = [name for each in updates.values() for name in each.names]
     for name in fluxes:
         if made.count(name) != 1:
             how = "no update makes it" if name not in made else "two updates make it; one function may, once in a step"
             raise CaseError(f"process {process}: {name} is a flux, but {how}")
     for name, own in states.items():
-        _check_state(f"process {process}: {name}", own, changed=name in made)
+        for fault in _faults_of_state(own, changed=name in made):
+            raise CaseError(f"process {process}: {name} {fault}")
 
 
-def _check_state(where: str, own: CellField, *, changed: bool) -> None:
-    if not changed:
-        raise CaseError(f"{where} is a state, but no update of the process returns it")
-    low, high = own.valid
-    if not (isfinite(own.start) and low <= own.start <= high):
-        raise CaseError(f"{where} begins with {own.start!r}, which is to lie between {low:g} and {high:g}")
-    if own.transported and not same_unit(own.unit, "mol/mol"):
-        raise CaseError(
-            f"{where} is transported and in {own.unit!r}: what the air carries is a mixing ratio; declare it in mol/mol"
-        )
-    if own.transported and not 0.0 <= own.start <= 1.0:
-        raise CaseError(f"{where} begins with {own.start!r}; a mixing ratio lies between 0 and 1")
-
-
-def _check_names(where: str, each: Update) -> None:
+def _faults_of_update(name: str, each: Update) -> Iterator[str]:
     if not each.names or not all(isinstance(name, str) and name.isidentifier() for name in each.names):
-        raise CaseError(f'{where} is to name the fields that it returns: write @update("water", "drained")')
-    for name in each.names:
-        if each.names.count(name) > 1:
-            raise CaseError(f"{where} returns {name} twice; name it once")
-
-
-def _check_signature(where: str, name: str, each: Update) -> None:
+        yield 'is to name the fields that it returns: write @update("water", "drained")'
+    for field_name in each.names:
+        if each.names.count(field_name) > 1:
+            yield f"returns {field_name} twice; name it once"
     arguments = inspect.signature(each.function).parameters
     if "self" in arguments:
-        raise CaseError(f"{where} cannot have self: it becomes code, and is no method")
+        yield "cannot have self: it becomes code, and is no method"
     for argument in arguments.values():
         if argument.kind is not _PLAIN or argument.default is not argument.empty:
-            raise CaseError(f"{where} cannot have the argument {argument}: write plain names, def {name}(water, rain)")
+            yield f"cannot have the argument {argument}: write plain names, def {name}(water, rain)"
+
+
+def _faults_of_state(own: CellField, *, changed: bool) -> Iterator[str]:
+    low, high = own.valid
+    if not changed:
+        yield "is a state, but no update of the process returns it"
+    if not (isfinite(own.start) and low <= own.start <= high):
+        yield f"begins with {own.start!r}, which is to lie between {low:g} and {high:g}"
+    if own.transported and not same_unit(own.unit, "mol/mol"):
+        yield f"is transported and in {own.unit!r}: what the air carries is a mixing ratio; declare it in mol/mol"
+    if own.transported and not 0.0 <= own.start <= 1.0:
+        yield f"begins with {own.start!r}; a mixing ratio lies between 0 and 1"
