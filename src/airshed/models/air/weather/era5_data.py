@@ -126,20 +126,20 @@ class Era5Data:
 
         raises  DataError where the data does not cover the grid or the time, or lacks what heights need
         """
-        around, head = _around(dataset, grid, start, length, extra)
-        return cls(head, _own(around, head, grid, window, Alone(), dataset.close))
+        reading = Reading([window], Alone(), "parallel")
+        return _opened(lambda: dataset, grid, start, length, reading, extra)
 
 
 @dataclass(frozen=True)
 class Reading:
     """How ranks share the reading of files.
 
-    windows   of all ranks, by rank
+    windows   of all ranks, by rank; None is the whole grid
     strategy  "parallel": each rank opens the files and reads what it needs; "root": the first one reads everything, and
               sends each rank what it needs
     """
 
-    windows: Sequence[Window]
+    windows: Sequence[Window | None]
     ranks: Communicator
     strategy: Literal["parallel", "root"]
 
@@ -153,27 +153,40 @@ def open_part(
     extra   fields that processes request
     raises  DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
     """
-    windows, ranks = reading.windows, reading.ranks
-    sends, opened = reading.strategy == "root" and ranks.size > 1, None
+    return _opened(lambda: open_era5(files), grid, start, length, reading, extra)
+
+
+def _opened(
+    open_data: Callable[[], xr.Dataset], grid: Grid, start: np.datetime64, length: float | None, reading: Reading,
+    extra: Sequence[WeatherField],
+) -> Era5Data:  # fmt: skip
+    # What is there, on the ranks that read.
+    ranks, around, head = reading.ranks, None, None
+    sends = reading.strategy == "root" and ranks.size > 1
     with together(ranks):
         if not sends or ranks.rank == 0:
-            dataset = open_era5(files)
+            dataset = open_data()
             try:
-                opened = (*_around(dataset, grid, start, length, extra), dataset.close)
+                around, head = _around(dataset, grid, start, length, extra)
             except BaseException:
                 dataset.close()
                 raise
-    if not sends:
-        assert opened is not None
-        around, head, close = opened
-        return Era5Data(head, _own(around, head, grid, windows[ranks.rank], ranks, close))
-    head = ranks.scatter(None if opened is None else [opened[1]] * ranks.size)
+    if sends:
+        head = ranks.scatter(None if head is None else [head] * ranks.size)
+    assert head is not None
     count = len(head.period.times)
-    if opened is None:
+    if around is None:
         return Era5Data(head, Instants(count, None, ranks, sends=True))
-    around, _, close = opened
-    read = partial(_parts, _FieldsAt(around, head), [_places(head, grid, window) for window in windows])
-    return Era5Data(head, Instants(count, read, ranks, sends=True, finish=close))
+
+    # The points around the windows for which this rank reads.
+    windows = reading.windows if sends else [reading.windows[ranks.rank]]
+    places = [Points(head.lat, head.lon, Area.of(grid, window)).places for window in windows]
+    read: Callable[[int], Any]
+    if sends:
+        read = partial(_parts, _FieldsAt(around, head), places)
+    else:
+        read = _SomeAtOnce(_FieldsAt(around.isel(places[0]), head), count)
+    return Era5Data(head, Instants(count, read, ranks, sends=sends, finish=dataset.close))
 
 
 def _around(
@@ -205,21 +218,6 @@ def _around(
     )  # fmt: skip
 
 
-def _own(
-    around: xr.Dataset, head: Era5Head, grid: Grid, window: Window | None, ranks: Communicator,
-    finish: Callable[[], None],
-) -> Instants:  # fmt: skip
-    """Return the instants of a window that this rank reads for itself."""
-    here = around.isel(_places(head, grid, window))
-    count = len(head.period.times)
-    return Instants(count, _SomeAtOnce(_FieldsAt(here, head), count), ranks, finish=finish)
-
-
-def _places(head: Era5Head, grid: Grid, window: Window | None) -> dict[str, slice]:
-    """Return the places of the points around a window among those around the whole grid."""
-    return Points(head.lat, head.lon, Area.of(grid, window)).places
-
-
 class _SomeAtOnce:
     """Reads some instants at once, and returns one after the other, each of them once.
 
@@ -239,19 +237,16 @@ class _SomeAtOnce:
         with self._lock:
             backwards, self._last = index == self._last - 1, index
             if index not in self._ready:
-                self._ready = self._from(index, backwards=backwards)
+                several = range(index, min(index + self._at_once, self._count))
+                if backwards:
+                    several = range(max(index + 1 - self._at_once, 0), index + 1)
+                try:
+                    self._ready = dict(zip(several, self._read(several), strict=True))
+                except DataError:  # perhaps of a later one, which is reported when it is needed
+                    self._ready = {index: self._read([index])[0]}
                 size = sum(values.nbytes for values in self._ready[index].values())
                 self._at_once = max(_LEAST, min(_MOST, _BYTES // max(size, 1)))
             return self._ready.pop(index)
-
-    def _from(self, index: int, *, backwards: bool) -> dict[int, Fields]:
-        several = range(index, min(index + self._at_once, self._count))
-        if backwards:
-            several = range(max(index + 1 - self._at_once, 0), index + 1)
-        try:
-            return dict(zip(several, self._read(several), strict=True))
-        except DataError:  # perhaps of a later one, which is reported when it is needed
-            return {index: self._read([index])[0]}
 
 
 class _FieldsAt:
