@@ -136,8 +136,8 @@ def onto(area: Area, name: str, field: PlacedField, where: str) -> Array:
     else:
         y, x = grid.dims
         values = _with_axes(field, ("level", "level_face"), (y, f"{y}_face"), (x, f"{x}_face"))
-        rows = _weights(_Axis(y, grid.y, grid.y_faces, where == "north"), name, field, window.rows)
-        columns = _weights(_Axis(x, grid.x, grid.x_faces, where == "east"), name, field, window.columns)
+        rows = _weights(_Targets(y, grid.y, grid.y_faces, where == "north"), name, field, window.rows)
+        columns = _weights(_Targets(x, grid.x, grid.x_faces, where == "east"), name, field, window.columns)
         values = apply(rows, values, columns)
     if where == "surface":
         if values.shape[0] != 1:
@@ -157,25 +157,17 @@ def _with_axes(field: PlacedField, *axes: tuple[str, str]) -> Array:
 
 def _at_places(area: Area, name: str, field: PlacedField, where: str) -> Array:
     """Return a field on latitudes and longitudes at the cells or faces of a grid with other axes."""
-    grid, window = area.whole, area.window
-    (west, east, south, north), nodes = grid.bounds, {}
+    (west, east, south, north), nodes = area.whole.bounds, {}
     for dim, low, high in (("lat", south, north), ("lon", west, east)):
         nodes[dim] = field.coords[dim].astype(np.float64) if dim in field.coords else np.full(1, low)
         some = nodes[dim] + 360.0 * np.round((0.5 * (low + high) - nodes[dim].mean()) / 360.0) * (dim == "lon")
         if dim in field.dims and not some[0] - _TOLERANCE <= low <= high <= some[-1] + _TOLERANCE:
             raise DataError(f"the meteorology's {name} does not cover {dim} {low:g} to {high:g} of the grid")
-    at_x, at_y = grid.face_places
-    if where == "east":
-        lon, lat = (window.of_faces(each, "x") for each in at_x)
-    elif where == "north":
-        lon, lat = (window.of_faces(each, "y") for each in at_y)
-    else:
-        lon, lat = window.of(grid.lon), window.of(grid.lat)
     values = _with_axes(field, ("level", "level_face"), ("lat", "lat"), ("lon", "lon"))
-    return PointWeights.of(nodes["lat"], nodes["lon"], lat, lon)(values)
+    return PointWeights.of(nodes["lat"], nodes["lon"], *area.places(where))(values)
 
 
-class _Axis(NamedTuple):
+class _Targets(NamedTuple):
     """A horizontal axis of the whole grid, and whether the faces or the cells of it are the targets."""
 
     dim: str
@@ -184,7 +176,7 @@ class _Axis(NamedTuple):
     at_faces: bool
 
 
-def _weights(axis: _Axis, name: str, field: PlacedField, cells: slice) -> Weights:
+def _weights(axis: _Targets, name: str, field: PlacedField, cells: slice) -> Weights:
     """Return the weights of a field along an axis, of the whole grid's those of some cells or their faces."""
     targets = slice(cells.start, cells.stop + axis.at_faces)
     if f"{axis.dim}_face" in field.dims:

@@ -43,6 +43,13 @@ class Area:
         around = asked.grown(1, *whole.shape[1:])
         return cls(whole, around, whole if around == everything else whole.part(around), asked.within(around))
 
+    def places(self, where: str) -> tuple[Array, Array]:
+        """Return latitude and longitude of the cells that are worked on, or of their "east" or "north" faces."""
+        axis = {"east": "x", "north": "y"}.get(where, "")
+        at_x, at_y = self.whole.face_places
+        lon, lat = at_x if axis == "x" else at_y if axis == "y" else (self.whole.lon, self.whole.lat)
+        return self.window.of_faces(lat, axis), self.window.of_faces(lon, axis)
+
     def land(self, given: Array | None) -> Array:
         """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""
         return np.ones(self.grid.shape[1:]) if given is None else np.ascontiguousarray(self.window.of(given))
@@ -127,10 +134,9 @@ class Points:
             self.places = {"latitude": self._by_lat.needed, "longitude": self._by_lon.needed}
         else:
             self.lat, self.lon, self.places = lat, lon, {"latitude": slice(lat.size), "longitude": slice(lon.size)}
-            window, (at_x, at_y) = area.window, whole.face_places
-            self._at_cells = PointWeights.of(lat, lon, window.of(whole.lat), window.of(whole.lon))
-            self._at_x_faces = PointWeights.of(lat, lon, *(window.of_faces(each, "x") for each in at_x[::-1]))
-            self._at_y_faces = PointWeights.of(lat, lon, *(window.of_faces(each, "y") for each in at_y[::-1]))
+            self._at_cells, self._at_x_faces, self._at_y_faces = (
+                PointWeights.of(lat, lon, *area.places(where)) for where in ("cells", "east", "north")
+            )
 
     def of(self, field: Array) -> Array:
         """Return the points' part of a field (..., lat, lon) at the points around the whole grid."""
