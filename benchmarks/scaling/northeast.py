@@ -11,7 +11,7 @@ import time
 from typing import Any, Final
 
 from airshed.core.report import Cell, Table
-from airshed.grid.layers import DEFAULT_LAYER_TOPS
+from airshed.grid.grid import DEFAULT_LAYER_TOPS
 from airshed.kernels.host import usable_cores
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation

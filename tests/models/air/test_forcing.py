@@ -14,7 +14,7 @@ from airshed.models.air.emissions.sources import PackedSources, hour_of
 from airshed.models.air.forcing import Forcing
 from airshed.models.air.processes.dry_deposition.velocity import DepositionVelocities
 from airshed.models.air.weather import Meteorology, MetState
-from airshed.models.air.weather.series import around
+from airshed.models.air.weather.state import around
 from airshed.process.processes import Processes
 
 CASE = Case.from_dict(

@@ -36,7 +36,7 @@ from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, pha
 from airshed.models.air.species_map.parts import ISOPRENE
 from airshed.models.air.weather.case_weather import Given, weather_of
 from airshed.models.air.weather.fields import NONE_GIVEN, WeatherField, WeatherNeeds, by_name, of_use
-from airshed.models.air.weather.series import OneAtATime
+from airshed.models.air.weather.state import OneAtATime
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Subdomain
 from airshed.process.bound import Bound, identifier, refuse_idle

@@ -10,8 +10,7 @@ from airshed.grid.window import Window
 from airshed.models.air.case import Case
 from airshed.models.air.light import Light
 from airshed.models.air.weather.case_weather import DailyMixing, mixing_profile, uniform_meteorology
-from airshed.models.air.weather.series import WindowOf
-from airshed.models.air.weather.state import always
+from airshed.models.air.weather.state import WindowOf, always
 
 GRID = Grid.regular(lon=(0, 12), lat=(40, 50), spacing=1.0, layers=[50.0, 150.0, 400.0, 800.0, 1500.0, 3000.0])
 NOON, MIDNIGHT = 12 * 3600.0, 0.0

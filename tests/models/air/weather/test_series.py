@@ -9,8 +9,7 @@ from airshed.models.air.weather import MetState, RepeatedDay, interpolate
 from airshed.models.air.weather.era5_times import ForcingTimes
 from airshed.models.air.weather.fields import of_use
 from airshed.models.air.weather.placement import Area
-from airshed.models.air.weather.series import CheckedSeries, state_at
-from airshed.models.air.weather.state import always
+from airshed.models.air.weather.state import CheckedSeries, always, state_at
 
 GRID = Grid.regular((0, 2), (48, 49), 0.5, [20.0, 100.0])
 

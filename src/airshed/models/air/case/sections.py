@@ -14,7 +14,7 @@ from airshed.case.values import YEARS, Interval, Length, PathText, Text, some
 from airshed.core.errors import CaseError
 from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
 from airshed.core.units import Quantity
-from airshed.grid.layers import check_layer_tops, default_layers
+from airshed.grid.grid import check_layer_tops, default_layers
 from airshed.program.integrators import SPLITTINGS as _SPLITTINGS
 
 Pause = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]

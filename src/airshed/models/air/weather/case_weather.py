@@ -23,10 +23,8 @@ from airshed.models.air.case.sections import MeteorologySection
 from airshed.models.air.light import Light
 from airshed.models.air.weather.dataset import CallableMeteorology, Calls, DatasetMeteorology
 from airshed.models.air.weather.fields import WeatherField, WeatherNeeds, by_name
-from airshed.models.air.weather.onto import PlacedField
-from airshed.models.air.weather.placement import Area
-from airshed.models.air.weather.series import CheckedSeries, OneAtATime, RepeatedDay, WindowOf
-from airshed.models.air.weather.state import Meteorology, MetState
+from airshed.models.air.weather.placement import Area, PlacedField
+from airshed.models.air.weather.state import CheckedSeries, Meteorology, MetState, OneAtATime, RepeatedDay, WindowOf
 from airshed.parallel.domain import Subdomain
 
 if TYPE_CHECKING:

@@ -18,9 +18,16 @@ from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.atmosphere import total_cover
 from airshed.models.air.weather.diagnose import Diagnosis, Instant
 from airshed.models.air.weather.fields import Range, WeatherField, dataset_provenance, of_use
-from airshed.models.air.weather.onto import PlacedField, check_values, in_unit_of_the_model, onto, standard_dims
-from airshed.models.air.weather.placement import Area, interpolation_matrix
-from airshed.models.air.weather.series import CheckedSeries
+from airshed.models.air.weather.placement import (
+    Area,
+    PlacedField,
+    check_values,
+    in_unit_of_the_model,
+    interpolation_matrix,
+    onto,
+    standard_dims,
+)
+from airshed.models.air.weather.state import CheckedSeries
 
 if TYPE_CHECKING:
     import xarray as xr

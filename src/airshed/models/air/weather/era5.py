@@ -23,7 +23,7 @@ from airshed.models.air.weather.diagnose import Diagnosis, Instant
 from airshed.models.air.weather.era5_data import Era5Data
 from airshed.models.air.weather.fields import WeatherField
 from airshed.models.air.weather.placement import Area, Points
-from airshed.models.air.weather.series import CheckedSeries, around
+from airshed.models.air.weather.state import CheckedSeries, around
 
 Array = NDArray[np.float64]
 Given = Mapping[str, Array]
@@ -69,7 +69,7 @@ class Era5Meteorology(CheckedSeries):
         super().__init__(times, area, self._diagnosis.state, data.head.provenance)
 
     def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times at hand; see :meth:`airshed.models.air.weather.series.Wrapped.take`.
+        """Have the states at some times at hand; see :meth:`airshed.models.air.weather.state.Wrapped.take`.
 
         Data without the depth of the boundary layer needs the heat of all instants before: where the run did not come
         by them, they are read one by one.

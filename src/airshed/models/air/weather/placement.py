@@ -1,17 +1,22 @@
-"""From data points to the cells and faces of a part of the model grid: areas, interpolation and averaging weights."""
+"""From data points to the cells and faces of a part of the model grid: areas, weights, and fields of a Dataset."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
+from airshed.core.text import counted
 from airshed.grid import Grid
-from airshed.grid.places import check_gaps, closed_circle
+from airshed.grid.places import check_gaps, check_places, closed_circle, in_degrees
 from airshed.grid.weights import PointWeights, Weights, apply
 from airshed.grid.window import Window
 from airshed.kernels.arrays import weighted
+from airshed.models.air.weather.fields import Range
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -204,3 +209,243 @@ def covering(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
         check_gaps(name, nodes[first : last + 1], f"the data of {dataset['u'].attrs['file']}")
         pieces[name] = slice(first, last + 1)
     return turned.isel(pieces)
+
+
+# Puts one field of a Dataset onto the points of a part of the model grid.
+
+
+_DIMENSIONS = {
+    "time": "time", "valid_time": "time", "level": "level", "lev": "level", "height": "level", "z": "level",
+    "lat": "lat", "latitude": "lat", "lon": "lon", "longitude": "lon",
+    "lat_face": "lat_face", "lon_face": "lon_face", "level_face": "level_face",
+    "y": "y", "x": "x", "y_face": "y_face", "x_face": "x_face",
+}  # fmt: skip
+_LOWEST = 2000.0
+_NUMBERED = frozenset({"", "1", "level", "levels", "layer", "layers"})
+"""Units of a coordinate ``level`` that may be the numbers of layers."""
+
+
+class PlacedField(NamedTuple):
+    """Values along standard dimensions, time first, and the coordinates of those that have one."""
+
+    dims: tuple[str, ...]
+    values: NDArray[np.float64]
+    coords: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of values along each dimension."""
+        return dict(zip(self.dims, self.values.shape, strict=True))
+
+    def at_time(self, index: int) -> "PlacedField":
+        """Return the values of one time."""
+        return PlacedField(self.dims[1:], self.values[index], self.coords)
+
+
+def in_unit_of_the_model(name: str, field: "xr.DataArray", unit: str) -> "xr.DataArray":
+    """Return the field in the model's unit, from the one in its attribute ``units``: degC or hPa too.
+
+    Raises DataError for a unit that cannot be converted; without the attribute the field is in the model's unit.
+    """
+    change = conversion(field.attrs, unit, f"the meteorology's {name}")
+    if not change.changes:
+        return field
+    return (field * change.factor + change.offset).assign_attrs({**field.attrs, "units": unit})
+
+
+def check_values(name: str, field: PlacedField, allowed: Range) -> None:
+    """Raise DataError, with the first place, where values in the model's unit are not finite or out of range."""
+    values = field.values
+    low, high, unit = allowed
+    where, finite = f"the meteorology's {name}", np.isfinite(values)
+    if not np.all(finite):
+        raise DataError(f"{where} holds NaN or infinite values{_first(field, ~finite)}; fill them or cut them off")
+    if name == "obukhov_length" and np.any(values == 0.0):
+        raise DataError(f"{where} holds 0{_first(field, values == 0.0)}; neutral air has a large one, such as 1e6 m")
+    if values.size and not low <= values.min() <= values.max() <= high:
+        raise DataError(
+            f"{where} is {values.min():g} to {values.max():g}, outside {low:g} to {high:g} {unit}"
+            f"{_first(field, (values < low) | (values > high))}; check its values and unit"
+        )
+
+
+def _first(field: PlacedField, wrong: NDArray[np.bool_]) -> str:
+    """Return where the first wrong value of a field lies, and how many there are; empty for a field of one value."""
+    if not field.dims:
+        return ""
+    indices = np.argwhere(wrong)
+    places = [
+        f"{dim} {_shown(field.coords[dim][index]) if dim in field.coords else int(index)}"
+        for dim, index in zip(field.dims, indices[0], strict=True)
+    ]
+    return f", first at {', '.join(places)} ({counted(len(indices), 'value')})"
+
+
+def _shown(value: Any) -> str:
+    return str(value.astype("datetime64[m]")) if isinstance(value, np.datetime64) else f"{float(value):g}"
+
+
+def standard_dims(name: object, field: "xr.DataArray") -> "xr.DataArray":
+    """Return the field with the model's names of dimensions, in the model's order, rising, as float64."""
+    unknown = [str(dim) for dim in field.dims if str(dim) not in _DIMENSIONS]
+    if unknown:
+        raise DataError(
+            f"the meteorology's {name} has a dimension {unknown[0]!r}; use time, level, lat, lon, lat_face or lon_face"
+        )
+    field = field.rename({dim: _DIMENSIONS[str(dim)] for dim in field.dims if _DIMENSIONS[str(dim)] != dim})
+    order = ("time", "level", "level_face", "lat", "lat_face", "y", "y_face", "lon", "lon_face", "x", "x_face")
+    field = field.transpose(*[dim for dim in order if dim in field.dims])
+    known = [dim for dim in order[1:] if dim in field.coords and dim[0] not in "xy"]
+    places = {dim: _places(f"the meteorology's {name}", dim, field[dim]) for dim in known}
+    field = field.assign_coords({dim: (dim, values) for dim, values in places.items() if dim in field.dims})
+    for dim in ("lat", "lon", "level"):
+        if dim in field.coords and dim in field.dims and field.sizes[dim] > 1:
+            field = field.sortby(dim)
+    return field.astype(np.float64)
+
+
+def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
+    """Return the values of a coordinate in degrees or metres, from its unit; DataError for no places."""
+    values = np.atleast_1d(coordinate.values)
+    if dim.startswith(("lat", "lon")):
+        return in_degrees(dim, values, coordinate.attrs, where)
+    heights = numbers(values, f"{where}: its {dim}")
+    names = " ".join(str(coordinate.attrs.get(key, "")) for key in ("standard_name", "long_name"))
+    if "pressure" in names or "sigma" in names or str(coordinate.attrs.get("positive", "up")).lower() == "down":
+        raise DataError(f"{where}: its {dim} is no height above ground; give heights in m, or interpolate onto such")
+    if str(coordinate.attrs.get("units", "")).strip().lower() not in _NUMBERED:
+        change = conversion(coordinate.attrs, "m", f"{where}: its {dim}")
+        heights = change.factor * heights + change.offset if change.changes else heights
+    check_places(dim, heights, where)
+    return heights
+
+
+def onto(area: Area, name: str, field: PlacedField, where: str) -> Array:
+    """Return a field (level, lat, lon) at the points that ``where`` names, of the part of the grid in use."""
+    grid, window = area.whole, area.window
+    if not grid.mapping.separable and {"lat", "lon"} & set(field.dims):
+        values = _at_places(area, name, field, where)
+    else:
+        y, x = grid.dims
+        values = _with_axes(field, ("level", "level_face"), (y, f"{y}_face"), (x, f"{x}_face"))
+        rows = _weights(_Targets(y, grid.y, grid.y_faces, where == "north"), name, field, window.rows)
+        columns = _weights(_Targets(x, grid.x, grid.x_faces, where == "east"), name, field, window.columns)
+        values = apply(rows, values, columns)
+    if where == "surface":
+        if values.shape[0] != 1:
+            raise DataError(f"the meteorology's {name} has levels; give it on lat and lon alone")
+        return np.asarray(values[0])
+    return _along_height(grid, name, field, values, where)
+
+
+def _with_axes(field: PlacedField, *axes: tuple[str, str]) -> Array:
+    """Return the values of a field with an axis of one for each pair of dimensions of which it has none."""
+    values: Array = field.values
+    for position, dims in enumerate(axes):
+        if not set(dims) & set(field.dims):
+            values = np.expand_dims(values, position)
+    return values
+
+
+def _at_places(area: Area, name: str, field: PlacedField, where: str) -> Array:
+    """Return a field on latitudes and longitudes at the cells or faces of a grid with other axes."""
+    (west, east, south, north), nodes = area.whole.bounds, {}
+    for dim, low, high in (("lat", south, north), ("lon", west, east)):
+        nodes[dim] = field.coords[dim].astype(np.float64) if dim in field.coords else np.full(1, low)
+        some = nodes[dim] + 360.0 * np.round((0.5 * (low + high) - nodes[dim].mean()) / 360.0) * (dim == "lon")
+        if dim in field.dims and not some[0] - _TOLERANCE <= low <= high <= some[-1] + _TOLERANCE:
+            raise DataError(f"the meteorology's {name} does not cover {dim} {low:g} to {high:g} of the grid")
+    values = _with_axes(field, ("level", "level_face"), ("lat", "lat"), ("lon", "lon"))
+    return PointWeights.of(nodes["lat"], nodes["lon"], *area.places(where))(values)
+
+
+class _Targets(NamedTuple):
+    """A horizontal axis of the whole grid, and whether the faces or the cells of it are the targets."""
+
+    dim: str
+    centres: Array
+    faces: Array
+    at_faces: bool
+
+
+def _weights(axis: _Targets, name: str, field: PlacedField, cells: slice) -> Weights:
+    """Return the weights of a field along an axis, of the whole grid's those of some cells or their faces."""
+    targets = slice(cells.start, cells.stop + axis.at_faces)
+    if f"{axis.dim}_face" in field.dims:
+        if not axis.at_faces:
+            raise DataError(f"the meteorology's {name} cannot lie on {axis.dim}_face; give it at the cell centres")
+        size = field.sizes[f"{axis.dim}_face"]
+        if size != axis.faces.size:
+            raise DataError(
+                f"the meteorology's {name} has {size} values along {axis.dim}_face, the grid {axis.faces.size} faces"
+            )
+        return Weights.same(size).part(targets)
+    if axis.dim not in field.dims:
+        return Weights.one_node(axis.faces.size).part(targets)
+    nodes = _nodes(name, field, axis.dim, axis.centres)
+    if axis.at_faces:
+        return Weights.of(interpolation_matrix(nodes, axis.faces)).part(targets)
+    if nodes.size == axis.centres.size and np.allclose(nodes, axis.centres, rtol=0.0, atol=_TOLERANCE):
+        return Weights.same(nodes.size).part(targets)
+    inside = nodes[0] <= axis.faces[0] + _TOLERANCE and nodes[-1] >= axis.faces[-1] - _TOLERANCE
+    matrix = averaging_matrix(nodes, axis.faces) if inside else interpolation_matrix(nodes, axis.centres)
+    return Weights.of(matrix).part(targets)
+
+
+def _nodes(name: str, field: PlacedField, dim: str, centres: Array) -> Array:
+    """Return the coordinate of a horizontal dimension, and check that it covers the cell centres."""
+    if dim not in field.coords:
+        if field.sizes[dim] == centres.size:
+            return centres
+        raise DataError(
+            f"the meteorology's {name} has {field.sizes[dim]} values along {dim} and no coordinate, "
+            f"the grid has {centres.size}; add the coordinate"
+        )
+    nodes = field.coords[dim].astype(np.float64)
+    if dim == "lon":
+        nodes = nodes + 360.0 * np.round((centres.mean() - nodes.mean()) / 360.0)
+    if nodes.size > 1 and (nodes[0] > centres[0] + _TOLERANCE or nodes[-1] < centres[-1] - _TOLERANCE):
+        raise DataError(
+            f"the meteorology's {name} covers {dim} {nodes[0]:g} to {nodes[-1]:g}, the grid's cells are at "
+            f"{centres[0]:g} to {centres[-1]:g}; give data for the whole grid"
+        )
+    return nodes
+
+
+def _along_height(grid: Grid, name: str, field: PlacedField, values: Array, where: str) -> Array:
+    """Interpolate the first axis to the layer centres or faces; beyond the last levels their values are held."""
+    targets = grid.layer_faces if where == "layer_faces" else grid.level
+    count = targets.size
+    if "level" not in field.dims and "level_face" not in field.dims:
+        return np.repeat(values, count, axis=0)
+    if "level_face" in field.dims or "level" not in field.coords:
+        if values.shape[0] != count:
+            raise DataError(
+                f"the meteorology's {name} has {values.shape[0]} levels without heights, the grid has {count}"
+            )
+        return values
+    nodes = field.coords["level"].astype(np.float64)
+    numbered = nodes.size == count and any(np.array_equal(nodes, np.arange(count) + first) for first in (0, 1))
+    if numbered or (nodes.size == count and np.allclose(nodes, targets, rtol=1e-6, atol=1e-3)):
+        return values
+    _check_lowest(grid, name, nodes)
+    if nodes[-1] < grid.level[-1] - 1.0:
+        raise DataError(
+            f"the meteorology's {name} reaches {nodes[-1]:g} m above ground, the highest layer's centre is at "
+            f"{grid.level[-1]:g} m; give data to there or fewer layers"
+        )
+    return Weights.of(clamped_matrix(nodes, targets))(values, -3)
+
+
+def _check_lowest(grid: Grid, name: str, nodes: Array) -> None:
+    """Raise DataError for levels that tell no profile, or nothing of the air near the ground."""
+    if nodes.size == 1:
+        raise DataError(
+            f"the meteorology's {name} has one level, at {nodes[0]:g} m; give more levels, or drop the dimension level "
+            "to have it hold at all heights"
+        )
+    if nodes[0] > max(_LOWEST, grid.level[0]):
+        raise DataError(
+            f"the meteorology's {name} begins at {nodes[0]:g} m above ground, and nothing tells of the air below; give "
+            f"levels to the ground, at least to {_LOWEST:g} m"
+        )
