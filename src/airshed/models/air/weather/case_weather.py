@@ -55,10 +55,9 @@ def uniform_meteorology(
     CaseError for a wind faster than any.
     """
     lon, lat = grid.middle
-    (at_x, at_y), (turn_x, turn_y) = grid.face_places, grid.wind_rotation
+    (at_x, at_y), whole = grid.face_places, Area.of(grid, None)
     of_x, of_y = (_winds(settings, *np.radians(places), *np.radians([lon, lat])) for places in (at_x, at_y))
-    wind_x = np.cos(turn_x) * of_x[0] + np.sin(turn_x) * of_x[1]
-    wind_y = np.cos(turn_y) * of_y[1] - np.sin(turn_y) * of_y[0]
+    wind_x, wind_y = whole.wind_along("x", *of_x), whole.wind_along("y", *of_y)
     fastest = max(float(np.abs(wind_x).max()), float(np.abs(wind_y).max()))
     if not fastest <= MOST_WIND:
         raise CaseError(

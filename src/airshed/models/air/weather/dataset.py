@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +89,7 @@ class GriddedDataset:
     def instant(self, index: int) -> Instant:
         """Return the data at one time, on the model grid."""
         grid = self._grid
-        get = self._getter(index)
+        get = partial(self._onto_grid, index)
         temperature, pressure = self._air(get)
         surface_pressure = get("surface_air_pressure", "surface")
         if surface_pressure is None:
@@ -115,34 +116,23 @@ class GriddedDataset:
 
         Fields at faces are winds across these; others are eastward and northward, and turned where the grid's axes are.
         """
-        whole, window, found = self._area.whole, self._area.window, []
+        whole, names = self._area.whole, ("eastward_wind", "northward_wind")
         own = {f"{dim}_face" for dim in whole.dims}
-        at_faces = any(own & set(self._fields[name].dims) for name in ("eastward_wind", "northward_wind"))
-        for axis, where, name in (("x", "east", "eastward_wind"), ("y", "north", "northward_wind")):
-            wind = get(name, where)
-            if not (whole.mapping.separable or at_faces):
-                east, north = get("eastward_wind", where), get("northward_wind", where)
-                assert east is not None
-                assert north is not None
-                turn = window.of_faces(whole.wind_rotation[axis == "y"], axis)
-                ahead, aside = (east, north) if axis == "x" else (north, -east)
-                wind = np.cos(turn) * ahead + np.sin(turn) * aside
-            assert wind is not None
-            found.append(wind)
-        return found[0], found[1]
+        if whole.mapping.separable or any(own & set(self._fields[name].dims) for name in names):
+            along_x, along_y = (get(name, where) for name, where in zip(names, ("east", "north"), strict=True))
+        else:
+            along_x, along_y = (
+                self._area.wind_along(axis, *(cast(Array, get(name, where)) for name in names))
+                for axis, where in (("x", "east"), ("y", "north"))
+            )
+        return cast(Array, along_x), cast(Array, along_y)
 
-    def _getter(self, index: int) -> Getter:
-        """Return the function that reads a field of an instant onto a set of grid points."""
-
-        def get(name: str, where: str) -> Array | None:
-            field = self._fields.get(name)
-            if field is None:
-                return None
-            if "time" in field.dims:
-                field = field.at_time(min(index, field.sizes["time"] - 1))
-            return onto(self._area, name, field, where)
-
-        return get
+    def _onto_grid(self, index: int, name: str, where: str) -> Array | None:
+        """Return a field of an instant on a set of grid points; None where the data does not have it."""
+        field = self._fields.get(name)
+        if field is not None and "time" in field.dims:
+            field = field.at_time(min(index, field.sizes["time"] - 1))
+        return None if field is None else onto(self._area, name, field, where)
 
     def _air(self, get: Getter) -> tuple[Array, Array]:
         """Return temperature [K] and pressure [Pa]: given, hydrostatic, or of the standard atmosphere."""
@@ -165,24 +155,21 @@ class GriddedDataset:
         if field is None:
             return None
         given = get("atmosphere_heat_diffusivity", "layer_faces" if "level_face" in field.dims else "cells")
-        assert given is not None
         diffusivity = np.zeros((self._grid.shape[0] + 1, *self._grid.shape[1:]))
         if "level_face" in field.dims:
-            inner = given[1:-1]
+            inner = cast(Array, given)[1:-1]
         else:
-            inner = Weights.of(interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]))(given, -3)
+            weights = Weights.of(interpolation_matrix(self._grid.level, self._grid.layer_faces[1:-1]))
+            inner = weights(cast(Array, given), -3)
         diffusivity[1:-1] = np.maximum(inner, 0.0)
         return diffusivity
 
     def _cloud(self, get: Getter) -> Array | None:
         """Return the total cloud cover, of one field or of layers."""
         field = self._fields.get("cloud_area_fraction")
-        if field is None:
-            return None
-        if "level" in field.dims:
-            layers = get("cloud_area_fraction", "cells")
-            return None if layers is None else total_cover(layers)
-        return get("cloud_area_fraction", "surface")
+        if field is None or "level" not in field.dims:
+            return get("cloud_area_fraction", "surface")
+        return total_cover(cast(Array, get("cloud_area_fraction", "cells")))
 
 
 class DatasetMeteorology(CheckedSeries):

@@ -123,8 +123,8 @@ class Era5Columns:
         if cloud is None and "cc" in given:
             cloud = cells(total_cover(above_ground(columns.pressure, columns.surface_pressure, given["cc"])))
         found = {
-            "eastward_wind": self._points.wind_through_x_faces(*winds),
-            "northward_wind": self._points.wind_through_y_faces(*winds),
+            "eastward_wind": self._points.wind("x", *winds),
+            "northward_wind": self._points.wind("y", *winds),
             "temperature": temperature, "pressure": density * GAS_CONSTANT * temperature, "water_vapour": water_vapour,
             "surface_pressure": cells(columns.surface_pressure), "air_density": density, "cloud_cover": cloud,
             "surface_temperature": surface("t2m"), "friction_velocity": surface("zust"),

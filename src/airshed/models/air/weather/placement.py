@@ -55,6 +55,12 @@ class Area:
         lon, lat = at_x if axis == "x" else at_y if axis == "y" else (self.whole.lon, self.whole.lat)
         return self.window.of_faces(lat, axis), self.window.of_faces(lon, axis)
 
+    def wind_along(self, axis: str, east: Array, north: Array) -> Array:
+        """Return the wind along "x" or "y" at the faces that it crosses, of its components there."""
+        turn = self.window.of_faces(self.whole.wind_rotation[axis == "y"], axis)
+        ahead, aside = (east, north) if axis == "x" else (north, -east)
+        return np.asarray(np.cos(turn) * ahead + np.sin(turn) * aside)
+
     def land(self, given: Array | None) -> Array:
         """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""
         return np.ones(self.grid.shape[1:]) if given is None else np.ascontiguousarray(self.window.of(given))
@@ -139,9 +145,9 @@ class Points:
             self.places = {"latitude": self._by_lat.needed, "longitude": self._by_lon.needed}
         else:
             self.lat, self.lon, self.places = lat, lon, {"latitude": slice(lat.size), "longitude": slice(lon.size)}
-            self._at_cells, self._at_x_faces, self._at_y_faces = (
-                PointWeights.of(lat, lon, *area.places(where)) for where in ("cells", "east", "north")
-            )
+            self._at_cells = PointWeights.of(lat, lon, *area.places("cells"))
+            faces = {"x": area.places("east"), "y": area.places("north")}
+            self._at_faces = {axis: PointWeights.of(lat, lon, *places) for axis, places in faces.items()}
 
     def of(self, field: Array) -> Array:
         """Return the points' part of a field (..., lat, lon) at the points around the whole grid."""
@@ -153,19 +159,14 @@ class Points:
             return weighted(self._by_lat.means, field, self._by_lon.means)
         return self._at_cells(field)
 
-    def wind_through_x_faces(self, east: Array, north: Array) -> Array:
-        """Return the wind along x at the x faces, from its eastward and northward components at the points."""
+    def wind(self, axis: str, east: Array, north: Array) -> Array:
+        """Return the wind along "x" or "y" at the faces that it crosses, of its components at the points."""
         if self._area.whole.mapping.separable:
-            return weighted(self._by_lat.means, east, self._by_lon.faces)
-        angle = self._area.window.of_faces(self._area.whole.wind_rotation[0], "x")
-        return np.cos(angle) * self._at_x_faces(east) + np.sin(angle) * self._at_x_faces(north)
-
-    def wind_through_y_faces(self, east: Array, north: Array) -> Array:
-        """Return the wind along y at the y faces, from its eastward and northward components at the points."""
-        if self._area.whole.mapping.separable:
+            if axis == "x":
+                return weighted(self._by_lat.means, east, self._by_lon.faces)
             return weighted(self._by_lat.faces, north, self._by_lon.means)
-        angle = self._area.window.of_faces(self._area.whole.wind_rotation[1], "y")
-        return np.cos(angle) * self._at_y_faces(north) - np.sin(angle) * self._at_y_faces(east)
+        at_faces = self._at_faces[axis]
+        return self._area.wind_along(axis, at_faces(east), at_faces(north))
 
     def from_cells(self, field: Array) -> Array:
         """Return the values at the points of a field (lat, lon) of the whole's cells; beyond them the last ones."""
