@@ -11,14 +11,12 @@ import numpy.typing as npt
 from airshed.core.errors import CaseError
 from airshed.core.topojson import Polygon
 from airshed.grid.axes import Axes, Coordinate
+from airshed.grid.mapping import LAT, LON
 from airshed.grid.packing import Packing
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Index = npt.NDArray[np.int64]
-
-_LAT = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
-_LON = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,7 @@ class LandGrid:
     def axes(self) -> Axes:
         """The domain: a row of cells, which ranks divide, with the latitude and longitude of each."""
         number = Coordinate("cell", np.arange(self.cells, dtype=np.float64), {"long_name": "cell on land"})
-        places = [("lat", self.cell_lat, _LAT), ("lon", self.cell_lon, _LON)]
+        places = [("lat", self.cell_lat, LAT), ("lon", self.cell_lon, LON)]
         return Axes((number, *(Coordinate(*each, dims=("cell",)) for each in places)), divided=("cell",))
 
     def unpacked(self, values: npt.NDArray[Any], missing: Any = np.nan) -> npt.NDArray[Any]:

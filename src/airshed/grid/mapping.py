@@ -16,8 +16,8 @@ from airshed.grid.axes import Coordinate
 
 Array = NDArray[np.float64]
 
-_LAT: Final = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
-_LON: Final = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
+LAT: Final = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
+LON: Final = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +77,9 @@ class GridMapping:
         x, y = 0.5 * (x_faces[1:] + x_faces[:-1]), 0.5 * (y_faces[1:] + y_faces[:-1])
         lon, lat = self.to_lonlat(*np.meshgrid(x, y))
         corner_lon, corner_lat = self.to_lonlat(*np.meshgrid(x_faces, y_faces))
-        corners = _directions(corner_lon, corner_lat)
-        across_x = _directions(*self.to_lonlat(*np.meshgrid(x_faces, y)))
-        across_y = _directions(*self.to_lonlat(*np.meshgrid(x, y_faces)))
+        corners = directions(corner_lon, corner_lat)
+        across_x = directions(*self.to_lonlat(*np.meshgrid(x_faces, y)))
+        across_y = directions(*self.to_lonlat(*np.meshgrid(x, y_faces)))
         eastward, northward = np.diff(across_x, axis=1), _north(lon, lat)
         east = np.stack([-np.sin(np.radians(lon)), np.cos(np.radians(lon)), np.zeros_like(lon)], axis=-1)
         return Metrics(
@@ -104,8 +104,8 @@ class GridMapping:
         return (
             Coordinate(self.dims[0], 0.5 * (y_faces[1:] + y_faces[:-1]), of_y, pairs(y_faces)),
             Coordinate(self.dims[1], 0.5 * (x_faces[1:] + x_faces[:-1]), of_x, pairs(x_faces)),
-            Coordinate("lat", metrics.lat, _LAT, dims=self.dims),
-            Coordinate("lon", metrics.lon, _LON, dims=self.dims),
+            Coordinate("lat", metrics.lat, LAT, dims=self.dims),
+            Coordinate("lon", metrics.lon, LON, dims=self.dims),
         )
 
 
@@ -157,8 +157,8 @@ class LonLat(GridMapping):
     def coordinates(self, metrics: Metrics, x_faces: Array, y_faces: Array) -> tuple[Coordinate, ...]:
         """Return latitude and longitude."""
         return (
-            Coordinate("lat", metrics.lat[:, 0], {**_LAT, "axis": "Y"}, pairs(y_faces)),
-            Coordinate("lon", metrics.lon[0], {**_LON, "axis": "X"}, pairs(x_faces)),
+            Coordinate("lat", metrics.lat[:, 0], {**LAT, "axis": "Y"}, pairs(y_faces)),
+            Coordinate("lon", metrics.lon[0], {**LON, "axis": "X"}, pairs(x_faces)),
         )
 
 
@@ -171,7 +171,7 @@ def _by_row(values: Array, columns: int) -> Array:
     return np.broadcast_to(values[:, None], (values.size, columns))
 
 
-def _directions(lon: Array, lat: Array) -> Array:
+def directions(lon: Array, lat: Array) -> Array:
     """Return the unit vectors from the centre of the sphere (..., 3)."""
     east, north = np.radians(lon), np.radians(lat)
     return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import DataError
+from airshed.grid.mapping import directions
 
 Array = npt.NDArray[Any]
 
@@ -69,12 +70,14 @@ class Raster:
         """Return as many points as there are cells (ny, nx) at these places, each with the nearest cell."""
         from scipy.spatial import cKDTree
 
-        places = np.asarray(lat, np.float64), np.unwrap(np.unwrap(np.asarray(lon, np.float64), period=360.0), axis=0,
-                                                        period=360.0)  # fmt: skip
-        axes = [np.linspace(each.min(), each.max(), size) for each, size in zip(places, places[0].shape, strict=True)]
-        tree = cKDTree(_directions(*places).reshape(-1, 3))
-        own, _ = tree.query(_directions(*places).reshape(-1, 3), k=[2])
-        away, cell = tree.query(_directions(*np.meshgrid(*axes, indexing="ij")))
+        rows, columns = np.shape(lat)
+        east = np.unwrap(np.unwrap(np.asarray(lon, np.float64), period=360.0), axis=0, period=360.0)
+        north = np.asarray(lat, np.float64)
+        axes = [np.linspace(each.min(), each.max(), size) for each, size in ((north, rows), (east, columns))]
+        cells = directions(east, north).reshape(-1, 3)
+        tree = cKDTree(cells)
+        own, _ = tree.query(cells, k=[2])
+        away, cell = tree.query(directions(*np.meshgrid(axes[1], axes[0])))
         return cls(axes[0], axes[1], np.where(away <= own.max(), cell, -1))
 
     @property
@@ -86,12 +89,6 @@ class Raster:
         """Return the values of cells (..., ny, nx) on the raster (..., lat, lon), `missing` outside."""
         picked = values.reshape(*values.shape[:-2], -1)[..., self.cell]
         return np.where(self.cell < 0, missing, picked)
-
-
-def _directions(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return unit vectors (..., 3)."""
-    north, east = np.radians(lat), np.radians(lon)
-    return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
 
 
 def _lines(name: str, places: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:

@@ -11,6 +11,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
+import numpy as np
+
 from airshed.core.errors import CaseError
 from airshed.core.text import nearest, shown
 from airshed.core.topojson import Polygon, decode
@@ -85,10 +87,6 @@ def _outlines() -> dict[str, tuple[str, tuple[Polygon, ...]]]:
 
 def _country(name: str, outline: Iterable[Polygon]) -> Place:
     polygons = tuple(outline)
-    low = [polygon[0].min(axis=0) for polygon in polygons]
-    high = [polygon[0].max(axis=0) for polygon in polygons]
-    (west, south), (east, north) = (
-        (min(axis) for axis in zip(*low, strict=True)),
-        (max(a) for a in zip(*high, strict=True)),
-    )
-    return Place(name, (float(west), float(east)), (float(south), float(north)), polygons)
+    points = np.concatenate([polygon[0] for polygon in polygons])
+    (west, south), (east, north) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return Place(name, (west, east), (south, north), polygons)
