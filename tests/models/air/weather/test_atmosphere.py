@@ -10,10 +10,9 @@ from airshed.models.air.weather.columns import Columns, layer_means, thickness_t
 
 
 def test_hypsometric_heights_of_isothermal_air() -> None:
-    # g / (R T) with T such that the scale height is 8000 m: each fall by e is 8 km
-    temperature = 8000.0 * GRAVITY / GAS_CONSTANT_DRY_AIR
+    # a scale height of 8000 m: each fall by e is 8 km
     pressure = 1e5 * np.exp(-np.array([0.5, 1.0, 2.0]))[:, None, None]
-    heights = atmosphere.hypsometric_heights(pressure, np.full((3, 1, 1), temperature), np.full((1, 1), 1e5))
+    heights = atmosphere.hypsometric_heights(pressure, np.full((3, 1, 1), 1.0 / 8000.0), np.full((1, 1), 1e5))
     assert heights[:, 0, 0] == pytest.approx([4000.0, 8000.0, 16000.0])
 
 
@@ -52,8 +51,8 @@ def test_humidity_by_hand() -> None:
 def test_the_lowest_of_the_137_levels_lies_10_m_above_ground() -> None:
     surface = np.array(101325.0)
     pressure = full_level_pressure(np.array([137, 136]), surface)
-    virtual = np.array([288.15, 288.15])
-    assert atmosphere.hypsometric_heights(pressure, virtual, surface) == pytest.approx([10.0, 30.96], abs=0.3)
+    inverse = atmosphere.inverse_scale_height(np.array([288.15, 288.15]))
+    assert atmosphere.hypsometric_heights(pressure, inverse, surface) == pytest.approx([10.0, 30.96], abs=0.3)
 
 
 def test_half_levels_go_from_nothing_to_the_ground() -> None:

@@ -120,19 +120,14 @@ def inverse_scale_height(virtual: Array) -> Array:
     return np.asarray(GRAVITY / (GAS_CONSTANT_DRY_AIR * virtual))
 
 
-def hypsometric_heights(pressure: Array, virtual: Array, surface_pressure: Array) -> Array:
+def hypsometric_heights(pressure: Array, inverse: Array, surface_pressure: Array) -> Array:
     """Return the heights above ground [m] of levels, from the ground up, by the hypsometric equation.
 
     z(k) - z(k-1) = ln(p(k-1) / p(k)) / mean(g / (R Tv)), and Tv below the first level is that of the first level;
     so g / (R Tv) linear in height between the levels gives back exactly their pressures.
 
-    reads  pressure [Pa], virtual [K]  (level, ...), falling pressure;  surface_pressure [Pa] (...)
+    reads  pressure [Pa], falling, inverse: g / (R Tv) [1/m]  (level, ...);  surface_pressure [Pa] (...)
     """
-    return heights_of_levels(pressure, inverse_scale_height(virtual), surface_pressure)
-
-
-def heights_of_levels(pressure: Array, inverse: Array, surface_pressure: Array) -> Array:
-    """Return the heights above ground [m] of levels, as :func:`hypsometric_heights`, of g / (R Tv) [1/m]."""
     rises = np.empty_like(inverse)
     np.divide(pressure[:-1], pressure[1:], out=rises[1:])
     np.divide(surface_pressure, pressure[0], out=rises[0, ...])

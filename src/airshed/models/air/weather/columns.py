@@ -104,7 +104,7 @@ def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) 
     """
     heights = np.zeros_like(virtual)
     if columns.geopotential is None:
-        heights[1:] = atmosphere.heights_of_levels(pressure, inverse[1:], columns.surface_pressure)
+        heights[1:] = atmosphere.hypsometric_heights(pressure, inverse[1:], columns.surface_pressure)
         return heights
     height = columns.geopotential / GRAVITY
     ground = height_of_pressure(columns.pressure, height, virtual[1:], columns.surface_pressure)
