@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
-from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.host import AnyArray, return_to_system
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import Directions, Pair, TransportForcing
@@ -195,27 +194,23 @@ class Forcing:
         """
         index = self.index_at(seconds)
         interval = self.interval(index)
-        weight = interval.weight(seconds)
-        flux_z, weight_z = interval.flux_z, weight
+        flux_z, weight_z = interval.flux_z, interval.weight(seconds)
         if seconds == interval.start.seconds and index > 0:
             flux_z = (self.interval(index - 1).flux_z[1], interval.flux_z[0])
             weight_z = (1.0 + 2.0 * ratio) / (1.0 + 2.0 * ratio + 3.0 * ratio**2)
-        return TransportForcing(
-            interval.pair("flux_x"), interval.pair("flux_y"), flux_z, weight, weight_z,
-            interval.fields(self.processes.explicit_fields), self.processes.changed, self._boundary_at(seconds),
-        )  # fmt: skip
+        return self._transport(interval, seconds, flux_z, weight_z)
 
     def transport_within(self, seconds: float, inside: float) -> TransportForcing:
         """Air fluxes at a time for a one-step formula: of the interval that holds `inside`, up to its very ends."""
         interval = self.interval(self.index_at(inside))
-        weight = interval.weight(seconds)
-        return TransportForcing(
-            interval.pair("flux_x"), interval.pair("flux_y"), interval.flux_z, weight, weight,
-            interval.fields(self.processes.explicit_fields), self.processes.changed, self._boundary_at(seconds),
-        )  # fmt: skip
+        return self._transport(interval, seconds, interval.flux_z, interval.weight(seconds))
 
-    def _boundary_at(self, seconds: float) -> BoundaryForcing | None:
-        return None if self.boundary is None else self.boundary.at(seconds)
+    def _transport(self, interval: Interval, seconds: float, flux_z: Pair, weight_z: float) -> TransportForcing:
+        return TransportForcing(
+            interval.pair("flux_x"), interval.pair("flux_y"), flux_z, interval.weight(seconds), weight_z,
+            interval.fields(self.processes.explicit_fields), self.processes.changed,
+            None if self.boundary is None else self.boundary.at(seconds),
+        )  # fmt: skip
 
     def _build_instant(self, seconds: float) -> Instant:
         grid, pack = self.grid, self.layout.pack
