@@ -17,12 +17,10 @@ from airshed.core.version import __version__
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import Gradient
 from airshed.inverse.receptors.receptor import MEASURES, Receptor
-from airshed.kernels.operators import Operator, OperatorField
 from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.sources import hour_of
 from airshed.models.air.model import AirModel
-from airshed.process.context import Source
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,7 +35,7 @@ _LEAST: Final = 1e-12
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one source gives, in the unit of the measure.
+    """Contribution of one source, in the unit of the measure.
 
     source   "inventory", "vegetation", "point sources" ..., "air at the beginning", "air at the sides", "air above"
     country, sector  of the inventory, else empty
@@ -65,66 +63,49 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
     adjoints  with as many levels of sources as the case emits into
     initial   mixing ratios of the whole area at the beginning of the run (species, level, lat, lon)
     """
-    rows = [*_of_sources(model, adjoints), *_of_air(model, adjoints, initial)]
+    names, rows = model.network.names, list[Contribution]()
+    maps = np.zeros((len(names), *model.whole.shape[1:]))
+    for whole, source in zip(model.parts.sources, model.parts.own_sources, strict=True):
+        # Adjoints of the species and levels of this source, and its own emission, by periods.
+        own = [model.network.index(name) for name in source.species]
+        by_period = {begin: each[own, : source.levels] for begin, each in adjoints.sources.items()}
+        total = np.zeros(len(own))
+        for begin, adjoint in by_period.items():
+            rate = model.subdomain.whole(source.rate(begin))
+            maps[own] += np.einsum("klyx,klyx->kyx", adjoint, rate)
+            total = total + np.einsum("klyx,klyx->k", adjoint, rate)
+        if isinstance(whole, Inventory):
+            rows += _of_inventory(model, whole, adjoints.sources)
+        else:
+            kind = getattr(source, "kind", "processes")
+            rows += [Contribution(kind, "", "", *each) for each in zip(source.species, total.tolist(), strict=True)]
+
+    # Air at the beginning, at the sides and above.
+    at_sides = np.sum(adjoints.boundary_profile * np.asarray(model.constants.profile), axis=1)
+    if (given := model.forcing.boundary) is not None:
+        each_time = [np.sum(found * given.field.at(when), axis=(1, 2)) for when, found in adjoints.boundary.items()]
+        at_sides = np.sum(each_time, axis=0)
+    for source_name, values in (
+        ("air at the beginning", np.einsum("klyx,klyx->k", adjoints.initial, initial)),
+        ("air at the sides", at_sides),
+        ("air above", adjoints.top * np.asarray(model.constants.top)),
+    ):
+        rows += [Contribution(source_name, "", "", *each) for each in zip(names, values.tolist(), strict=True)]
+
     least = _LEAST * max((abs(row.value) for row in rows), default=0.0)
     ranked = sorted((row for row in rows if abs(row.value) > least), key=lambda row: -abs(row.value))
-    return Contributions(tuple(ranked), _maps(model, adjoints))
-
-
-def _of_sources(model: AirModel, adjoints: Adjoints) -> Iterator[Contribution]:
-    for whole, source in zip(model.parts.sources, model.parts.own_sources, strict=True):
-        if isinstance(whole, Inventory):
-            yield from _of_inventory(model, whole, adjoints.sources)
-            continue
-        kind = getattr(source, "kind", "processes")
-        total = sum(
-            np.einsum("klyx,klyx->k", _own(model, source, each), model.subdomain.whole(source.rate(begin)))
-            for begin, each in adjoints.sources.items()
-        )
-        for name, value in zip(source.species, np.broadcast_to(total, len(source.species)), strict=True):
-            yield Contribution(kind, "", "", name, float(value))
+    return Contributions(tuple(ranked), maps)
 
 
 def _of_inventory(model: AirModel, whole: Inventory, sources: Mapping[float, Array]) -> Iterator[Contribution]:
     for country, part in whole.apart():
+        own = [model.network.index(name) for name in part.species]
         total = np.zeros((len(part.sectors), len(part.pollutants)))
         for begin, each in sources.items():
-            total += part.contributions(_own(model, part, each), begin)
-        for sector, row in zip(part.sectors, total, strict=True):
+            total += part.worth(each[own, : part.levels], begin)
+        for sector, row in zip(part.sectors, total.tolist(), strict=True):
             for pollutant, value in zip(part.pollutants, row, strict=True):
-                yield Contribution(INVENTORY, country, sector, pollutant, float(value))
-
-
-def _of_air(model: AirModel, adjoints: Adjoints, initial: Array) -> Iterator[Contribution]:
-    lateral, above = np.asarray(model.constants.profile), np.asarray(model.constants.top)
-    given = model.forcing.boundary
-    at_sides = np.sum(adjoints.boundary_profile * lateral, axis=1)
-    if given is not None:
-        each = [np.sum(found * given.field.at(seconds), axis=(1, 2)) for seconds, found in adjoints.boundary.items()]
-        at_sides = np.sum(each, axis=0)
-    worth = {
-        "air at the beginning": np.einsum("klyx,klyx->k", adjoints.initial, initial),
-        "air at the sides": at_sides,
-        "air above": adjoints.top * above,
-    }
-    for source, values in worth.items():
-        for name, value in zip(model.network.names, values, strict=True):
-            yield Contribution(source, "", "", name, float(value))
-
-
-def _maps(model: AirModel, adjoints: Adjoints) -> Array:
-    found = np.zeros((len(model.network.names), *model.whole.shape[1:]))
-    for source in model.parts.own_sources:
-        rows = [model.network.index(name) for name in source.species]
-        for begin, each in adjoints.sources.items():
-            rate = model.subdomain.whole(source.rate(begin))
-            found[rows] += np.einsum("klyx,klyx->kyx", _own(model, source, each), rate)
-    return found
-
-
-def _own(model: AirModel, source: Source, each: Array) -> Array:
-    """The adjoints of the species and levels of a source."""
-    return each[[model.network.index(name) for name in source.species], : source.levels]
+                yield Contribution(INVENTORY, country, sector, pollutant, value)
 
 
 _HOUR: Final = 3600.0
@@ -146,13 +127,15 @@ def sensitivity_dataset(
     """Return all that was found; see :func:`airshed.inverse.sensitivity`."""
     import xarray as xr
 
-    start, (hours, emission) = model.case.start, per_hour(found.adjoints.sources, model.case.start)
-    horizontal = model.whole.dims
-    sensitivities = _sensitivities(found, receptor, emission[:, :, 0], horizontal) | _of_faces(found, receptor)
-    variables = sensitivities | _shares(shares, receptor, horizontal) | _per_tonne(emission[:, :, 0], receptor, model)
-    variables |= _in_time(passed, receptor, horizontal)
-    data = {name: xr.DataArray(values, dims=dims, attrs={"units": units, "long_name": text})
-            for name, (dims, values, units, text) in variables.items()}  # fmt: skip
+    start, grid, network = model.case.start, model.whole, model.network
+    hours, emission = per_hour(found.adjoints.sources, start)
+    variables = _sensitivities(found, receptor, model, emission[:, :, 0]) | _contributions(
+        shares, passed, receptor, model
+    )
+    data: dict[str, Any] = {
+        name: (dims, values, {"units": units, "long_name": text})
+        for name, (dims, values, units, text) in variables.items()
+    }
     data |= read_variables(found, receptor, model)
     attributes = {
         "Conventions": "CF-1.11", "source": f"Airshed {__version__}", "title": f"{receptor.title}: {model.case.title}",
@@ -160,18 +143,29 @@ def sensitivity_dataset(
         "receptor_lon": list(receptor.place.lon), "receptor_lat": list(receptor.place.lat),
         "receptor_time": [float(receptor.times[0]), float(receptor.times[-1])], "receptor_measure": receptor.measure,
         "receptor_title": receptor.title, "case_title": model.case.title,
-        "drawn_level": min(model.case.receptor.layer, len(model.whole.level) - 1),
+        "drawn_level": min(model.case.receptor.layer, len(grid.level) - 1),
         "start": str(start), "steps": found.steps, **model.parts.attributes,
     }  # fmt: skip
-    times = _times(start, [each.seconds for each in passed])
-    coordinates = _coordinates(model, shares, _times(start, hours), times)
-    if "boundary_time" in data["boundary_faces"].dims:
+    coordinates: dict[str, Any] = {
+        "species": list(network.names), "reaction": [reaction.label for reaction in network.reactions],
+        **grid.axes.dataset_coords(),
+        "hour": ("hour", _times(start, hours), {"long_name": "beginning of an hour"}),
+        "source": np.array([row.source for row in shares.rows], str),
+        **{f"face_{name}": each.variable for name, each in face_cells(grid).coords.items()},
+    }  # fmt: skip
+    if passed:
+        coordinates["time"] = "time", _times(start, [each.seconds for each in passed]), {"standard_name": "time"}
+    if "boundary_time" in data["boundary_faces"][0]:
         coordinates["boundary_time"] = "boundary_time", _times(start, list(found.adjoints.boundary))
     return xr.Dataset(data, coordinates, attributes)
 
 
+def _times(start: np.datetime64, seconds: Sequence[float]) -> npt.NDArray[np.datetime64]:
+    return np.asarray(start + (np.array(seconds) * 1e9).astype("timedelta64[ns]"))
+
+
 def per_hour(sources: Mapping[float, Array], start: np.datetime64) -> tuple[list[float], Array]:
-    """Return hours UTC by their beginnings [s] since a start, and what a mole released evenly in each is worth.
+    """Return hours UTC by their beginnings [s] since a start, and the sensitivity to a mole released evenly in each.
 
     sources  [s/mol] of rates in periods of an hour or less, by their beginnings: (species, level, lat, lon)
     returns  per mol, (species, hour, level, lat, lon)
@@ -182,121 +176,98 @@ def per_hour(sources: Mapping[float, Array], start: np.datetime64) -> tuple[list
     return hours, np.stack([np.asarray(totals[hour]) / _HOUR for hour in hours], axis=1)
 
 
-def _sensitivities(found: Gradient, receptor: Receptor, emission: Array, horizontal: tuple[str, str]) -> dict[str, Any]:
+Variable = tuple[tuple[str, ...], Any, str, str]
+"""Dimensions, values, units and text."""
+
+
+def _sensitivities(found: Gradient, receptor: Receptor, model: AirModel, emission: Array) -> dict[str, Variable]:
+    """Return the value, and its derivatives by fields; emission: per mol into the lowest layer, by hours."""
     unit, adjoints = MEASURES[receptor.measure], found.adjoints
-    per_ratio = "h" if unit.endswith("h") else "1"
-    place, by = ("species", *horizontal), f"sensitivity of {receptor.title} by"
-    by_rates = (("reaction",), adjoints.reactions, unit, f"{by} relative change of a rate constant")
-    return {
+    per_ratio, is_sum = ("h", True) if unit.endswith("h") else ("1", False)
+    horizontal, by = model.whole.dims, f"sensitivity of {receptor.title} by"
+
+    # Lateral face cells, with a dimension of instants where there is more than one.
+    faces = np.stack(list(adjoints.boundary.values()))
+    instants = ("boundary_time",) if len(faces) > 1 else ()
+
+    # Per tonne [ppb], released evenly from the beginning to the last time of the receptor.
+    masses = [species.molar_mass for species in model.network.species]
+    moles = np.array([np.nan if mass is None else _TONNE / mass for mass in masses])
+    seconds = receptor.times[-1] - model.parts.begin
+    per_tonne = _PPB * emission.sum(axis=1) * (_HOUR / seconds) * moles[:, None, None]
+
+    variables: dict[str, Variable] = {
         "value": ((), found.value, unit, receptor.title),
-        "initial": (("species", "level", *place[1:]), adjoints.initial, per_ratio, f"{by} initial mixing ratio"),
+        "initial": (("species", "level", *horizontal), adjoints.initial, per_ratio, f"{by} initial mixing ratio"),
         "emission": (
-            ("species", "hour", *place[1:]), emission, f"{unit} mol-1", f"{by} release into the lowest layer in an hour"
+            ("species", "hour", *horizontal), emission, f"{unit} mol-1",
+            f"{by} release into the lowest layer in an hour",
         ),
         "boundary": (
             ("species", "level"), adjoints.boundary_profile, per_ratio, f"{by} mixing ratio at the sides of the area"
         ),
         "top": (("species",), adjoints.top, per_ratio, f"{by} mixing ratio above the area"),
-        **({} if adjoints.reactions is None else {"rate": by_rates}),
-    }  # fmt: skip
-
-
-def _of_faces(found: Gradient, receptor: Receptor) -> dict[str, Any]:
-    """Return the sensitivity to boundary concentrations by face cell, and by instant where there is more than one."""
-    per_ratio = "h" if MEASURES[receptor.measure].endswith("h") else "1"
-    values, dims = np.stack(list(found.adjoints.boundary.values())), ("species", "level", "face")
-    varies = len(values) > 1
-    text = f"sensitivity of {receptor.title} by mixing ratio at a lateral face cell of the area"
-    return {
         "boundary_faces": (
-            ("boundary_time", *dims) if varies else dims,
-            values if varies else values[0],
-            per_ratio,
-            text,
-        )
-    }
+            (*instants, "species", "level", "face"), faces if instants else faces[0], per_ratio,
+            f"{by} mixing ratio at a lateral face cell of the area",
+        ),
+        "per_tonne": (
+            ("species", *horizontal), per_tonne, "ppb h t-1" if is_sum else "ppb t-1",
+            f"{by} a tonne released into the lowest layer of a cell evenly until then",
+        ),
+    }  # fmt: skip
+    if adjoints.reactions is not None:
+        variables["rate"] = ("reaction",), adjoints.reactions, unit, f"{by} relative change of a rate constant"
+    return variables
 
 
-def _per_tonne(emission: Array, receptor: Receptor, model: AirModel) -> dict[str, Any]:
-    masses = [species.molar_mass for species in model.network.species]
-    moles = np.array([np.nan if mass is None else _TONNE / mass for mass in masses])
-    seconds = receptor.times[-1] - model.parts.begin
-    values = _PPB * emission.sum(axis=1) * (_HOUR / seconds) * moles[:, None, None]
-    unit = "ppb h t-1" if MEASURES[receptor.measure].endswith("h") else "ppb t-1"
-    text = f"sensitivity of {receptor.title} by a tonne released into the lowest layer of a cell evenly until then"
-    return {"per_tonne": (("species", *model.whole.dims), values, unit, text)}
-
-
-def _shares(shares: Contributions, receptor: Receptor, horizontal: tuple[str, str]) -> dict[str, Any]:
-    unit, rows = MEASURES[receptor.measure], shares.rows
-    words: dict[str, Any] = {
+def _contributions(
+    shares: Contributions, passed: Sequence[AdjointFields], receptor: Receptor, model: AirModel
+) -> dict[str, Variable]:
+    """Return the contribution of each source, maps of emission, and the adjoint fields in time."""
+    unit, horizontal, rows = MEASURES[receptor.measure], model.whole.dims, shares.rows
+    text = f"times the sensitivity of {receptor.title}"
+    variables: dict[str, Variable] = {
         f"source_{name}": (("source",), np.array([getattr(row, name) for row in rows], str), "", f"{name} of a source")
         for name in ("country", "sector", "species")
     }
-    values, text = np.array([row.value for row in rows]), f"times the sensitivity of {receptor.title}"
-    return words | {
-        "emitted": (("species", *horizontal), shares.maps, unit, f"emission of the case {text}"),
-        "contribution": (("source",), values, unit, f"a source {text}"),
-    }
-
-
-def _in_time(passed: Sequence[AdjointFields], receptor: Receptor, horizontal: tuple[str, str]) -> dict[str, Any]:
-    per_ratio = "h" if MEASURES[receptor.measure].endswith("h") else "1"
-    return {
-        f"adjoint_{name}": (
-            ("time", "level", *horizontal), np.stack([each.fields[name] for each in passed]), per_ratio,
+    variables["emitted"] = ("species", *horizontal), shares.maps, unit, f"emission of the case {text}"
+    variables["contribution"] = ("source",), np.array([row.value for row in rows]), unit, f"a source {text}"
+    for name in passed[0].fields if passed else ():
+        variables[f"adjoint_{name}"] = (
+            ("time", "level", *horizontal), np.stack([each.fields[name] for each in passed]),
+            "h" if unit.endswith("h") else "1",
             f"sensitivity of {receptor.title} by a jump of the mixing ratio of {name} at a time",
-        )
-        for name in (passed[0].fields if passed else ())
-    }  # fmt: skip
-
-
-def _coordinates(model: AirModel, shares: Contributions, hours: Any, times: Any) -> dict[str, Any]:
-    grid, network = model.whole, model.network
-    found: dict[str, Any] = {
-        "species": list(network.names), "reaction": [reaction.label for reaction in network.reactions],
-        **grid.axes.dataset_coords(),
-        "hour": ("hour", hours, {"long_name": "beginning of an hour"}),
-        "source": np.array([row.source for row in shares.rows], str),
-        **{f"face_{name}": each.variable for name, each in face_cells(grid).coords.items()},
-    }  # fmt: skip
-    return found if not len(times) else found | {"time": ("time", times, {"standard_name": "time"})}
-
-
-def _times(start: np.datetime64, seconds: Sequence[float]) -> npt.NDArray[np.datetime64]:
-    return np.asarray(start + (np.array(seconds) * 1e9).astype("timedelta64[ns]"))
+        )  # fmt: skip
+    return variables
 
 
 def read_variables(found: Gradient, receptor: Receptor, model: AirModel) -> "dict[str, xr.DataArray]":
     """Return `number`, by names of settable numbers, and `relative_...` of fields of cells and the ground."""
     import xarray as xr
 
-    read, unit = found.adjoints.read, MEASURES[receptor.measure]
+    read, unit, horizontal = found.adjoints.read, MEASURES[receptor.measure], model.whole.dims
     if read is None:
         return {}
     names = list(read.numbers)
     units = ("name", [f"{unit} / ({model.settable[name].unit})" for name in names])
+    text = f"sensitivity of {receptor.title} by"
     data = {
         "number": xr.DataArray(
             [read.numbers[name] for name in names], {"name": names, "number_units": units}, ["name"],
-            attrs={"long_name": f"sensitivity of {receptor.title} by a number of a process"},
+            attrs={"long_name": f"{text} a number of a process"},
         )
     }  # fmt: skip
     for operator in model.parts.processes.operators:
         for field in operator.fields:
-            if field.name in read.relative and field.shape in ("cells", "ground"):
-                dims, coordinates = _dimensions(operator, field, model)
-                text = f"sensitivity of {receptor.title} by a relative change of {field.name}"
-                attributes = {"units": unit, "long_name": text}
-                relative = read.relative[field.name]
-                data[f"relative_{field.name}"] = xr.DataArray(relative, coordinates, dims, attrs=attributes)
+            if field.name not in read.relative or field.shape not in ("cells", "ground"):
+                continue
+            dims = ["level", *horizontal] if field.shape == "cells" else [*horizontal]
+            coordinates: dict[str, list[str]] = {}
+            if field.species:
+                dims = [own := f"{field.name}_species", *dims]
+                coordinates[own] = [model.network.names[number] for number in operator.species]
+            attributes = {"units": unit, "long_name": f"{text} a relative change of {field.name}"}
+            relative = read.relative[field.name]
+            data[f"relative_{field.name}"] = xr.DataArray(relative, coordinates, dims, attrs=attributes)
     return data
-
-
-def _dimensions(operator: Operator, field: OperatorField, model: AirModel) -> tuple[list[str], dict[str, list[str]]]:
-    horizontal = model.whole.dims
-    dims = ["level", *horizontal] if field.shape == "cells" else [*horizontal]
-    if not field.species:
-        return dims, {}
-    own = f"{field.name}_species"
-    return [own, *dims], {own: [model.network.names[number] for number in operator.species]}
