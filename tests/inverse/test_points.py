@@ -377,7 +377,7 @@ def test_the_command_leaves_a_dataset_a_table_a_summary_and_pictures(case: Path,
         (("--measure", "aot40"), "measure"),
         (("--species", "O3"), "species"),
         (("--frozen",), "--frozen is for limiters"),
-        (("--set", "adjoint.memory=1 GB", "--receptor", "lat=3"), "lon and .lat belong together"),
+        (("--set", "adjoint.memory=1 GB", "--receptor", "lat=3"), "receptor.lon and receptor.lat belong together"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_a_line_and_leaves_no_folder(

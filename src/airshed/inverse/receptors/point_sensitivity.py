@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ValidationError
 
-from airshed.case.messages import explain
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.core.report import Cell, Report, Table
@@ -27,6 +25,7 @@ from airshed.grid.land import within
 from airshed.grid.world import find_place
 from airshed.inverse.gradient import DEFAULT, Options, Progress
 from airshed.inverse.receptors.point_gradient import Fields, PointGradient, PointOptions, point_gradient
+from airshed.inverse.receptors.receptor import receptor_section
 from airshed.inverse.receptors.results import write_files
 from airshed.kernels.cells.formulas import Rows
 from airshed.models.points.model import PointModel
@@ -296,7 +295,9 @@ def sensitivity(
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
     if options.frozen:
         raise CaseError(f"--frozen is for limiters of transport, which the model {loaded.model} does not have")
-    section = loaded.receptor if receptor is None else _section({**loaded.receptor.to_mapping(), **receptor})
+    section: ReceptorSection = loaded.receptor
+    if receptor is not None:
+        section = receptor_section(ReceptorSection, {**section.to_mapping(), **receptor})
     if hasattr(loaded, "precision"):
         loaded = loaded.model_copy(update={"precision": "double"})
     loaded = loaded.allowing_code() if allow_code else loaded
@@ -314,15 +315,6 @@ def sensitivity(
         return _dataset(found, asked, model, loaded, _period(section, model), start)
     finally:
         model.close()
-
-
-def _section(asked: Mapping[str, Any]) -> ReceptorSection:
-    try:
-        return ReceptorSection.model_validate(dict(asked))
-    except ValidationError as error:
-        raise CaseError(
-            explain(error, ReceptorSection, dict(asked), lambda key: "receptor", None, "receptor")
-        ) from error
 
 
 def _period(section: ReceptorSection, model: PointModel) -> int:

@@ -15,18 +15,21 @@ Measures of the mixing ratio of the place, its cells weighted with their air's a
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ValidationError, create_model
 
+from airshed.case.messages import explain
+from airshed.case.values import pair
 from airshed.core.errors import CaseError
-from airshed.core.text import suggestion
-from airshed.core.units import to
+from airshed.core.settings import Section
 from airshed.grid import Grid
 from airshed.grid.coverage import box_around, box_shares, outline_shares
 from airshed.grid.world import Place, find_place
 from airshed.inverse.cost import Fields
+from airshed.models.air.case.inverse import ReceptorSection
 
 Array = npt.NDArray[np.float64]
 
@@ -38,7 +41,6 @@ THRESHOLD: Final = 40e-9
 
 _HOUR: Final = 3600.0
 _WINDOW: Final = 8
-_KEYS: Final = ("species", "place", "lon", "lat", "level", "time", "measure")
 
 
 @dataclass(frozen=True)
@@ -56,21 +58,19 @@ class Receptor:
     measure: str
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any], end: float) -> "Receptor":
-        """Return the receptor that a table of settings says, in a case that ends at a time [s]; raises CaseError."""
-        for key in asked:
-            if key not in _KEYS:
-                raise CaseError(f"receptor.{key} is not a setting; {suggestion(key, _KEYS)}")
-        if not asked.get("species"):
+    def of(cls, asked: ReceptorSection | Mapping[str, Any], end: float) -> "Receptor":
+        """Return the receptor of a section, or of its settings, in a case that ends at a time [s]; raises CaseError."""
+        section = asked if isinstance(asked, ReceptorSection) else receptor_section(ReceptorSection, asked)
+        if section.species is None:
             raise CaseError("the receptor has no species; it needs one, and a place, or lon and lat")
-        measure = str(asked.get("measure", "mean"))
-        if measure not in MEASURES:
-            raise CaseError(f"receptor.measure = {measure!r} is none; {suggestion(measure, list(MEASURES))}")
-        level = asked.get("level", 0)
-        if not isinstance(level, int) or isinstance(level, bool) or level < 0:
-            raise CaseError(f"receptor.level = {level!r} is no level; 0 is the lowest one")
-        times = _times(asked.get("time", end), end, measure)
-        return cls(str(asked["species"]), _place(asked), level, times, measure)
+        if section.place is not None:
+            place = find_place(section.place, "receptor.place")
+        elif section.lon is not None and section.lat is not None:
+            east, north = (f"{a:g}" if a == b else f"{a:g} to {b:g}" for a, b in (section.lon, section.lat))
+            place = Place(f"{north} N, {east} E", section.lon, section.lat)
+        else:
+            raise CaseError("the receptor has no place; give place, such as Cologne or Belgium, or lon and lat")
+        return cls(section.species, place, section.level, _times(section, end), section.measure)
 
     @property
     def title(self) -> str:
@@ -79,23 +79,20 @@ class Receptor:
         return f"{words[self.measure]}{self.species} in {self.place.name}"
 
     def weights(self, grid: Grid) -> Array:
-        """Return what each cell counts (level, lat, lon), one in all; raises CaseError for a place outside."""
+        """Return the weight of each cell (level, lat, lon), one in all; raises CaseError for a place outside."""
         if self.level >= grid.shape[0]:
             raise CaseError(f"receptor.level = {self.level}: the case has the levels 0 to {grid.shape[0] - 1}")
-        found = np.zeros(grid.shape)
-        found[self.level] = self._shares(grid) * np.broadcast_to(grid.cell_area, grid.shape[1:])
-        return np.asarray(found / found.sum())
-
-    def _shares(self, grid: Grid) -> Array:
-        """The share of each cell that is in the place (lat, lon)."""
         place = self.place
-        if not place.outline:
-            return box_shares(place.lon, place.lat, grid, "receptor")
-        near = [each for each in place.outline if grid.meets(*box_around(each))]
-        shares = outline_shares(near, grid) if near else np.zeros(grid.shape[1:])
-        if not shares.any():
-            raise CaseError(f"receptor.place = {place.name!r} has no part within the case")
-        return shares
+        if place.outline:
+            near = [each for each in place.outline if grid.meets(*box_around(each))]
+            shares = outline_shares(near, grid) if near else np.zeros(grid.shape[1:])
+            if not shares.any():
+                raise CaseError(f"receptor.place = {place.name!r} has no part within the case")
+        else:
+            shares = box_shares(place.lon, place.lat, grid, "receptor")
+        found = np.zeros(grid.shape)
+        found[self.level] = shares * np.broadcast_to(grid.cell_area, grid.shape[1:])
+        return np.asarray(found / found.sum())
 
 
 class ReceptorCost:
@@ -137,41 +134,32 @@ class ReceptorCost:
         return {self.receptor.species: share * self._weights}
 
 
-def _place(asked: Mapping[str, Any]) -> Place:
-    if "place" in asked:
-        if "lon" in asked or "lat" in asked:
-            raise CaseError("receptor.place beside lon or lat: give one of them")
-        return find_place(str(asked["place"]), "receptor.place")
-    if "lon" not in asked or "lat" not in asked:
-        raise CaseError("the receptor has no place; give place, such as Cologne or Belgium, or lon and lat")
-    lon, lat = _ends(asked, "lon"), _ends(asked, "lat")
-    east, north = (f"{a:g}" if a == b else f"{a:g} to {b:g}" for a, b in (lon, lat))
-    return Place(f"{north} N, {east} E", lon, lat)
-
-
-def _ends(asked: Mapping[str, Any], key: str) -> tuple[float, float]:
-    value = asked[key]
-    pair = value if isinstance(value, Sequence) and not isinstance(value, str) else (value, value)
-    if len(pair) != 2 or not all(isinstance(each, Real) and np.isfinite(float(each)) for each in pair):
-        raise CaseError(f"receptor.{key} = {value!r} is no place; give degrees, or the two ends of an area")
-    first, last = map(float, pair)
-    if first > last:
-        raise CaseError(f"receptor.{key} = {value!r}: the first end lies beyond the second")
-    return first, last
-
-
-def _times(value: Any, end: float, measure: str) -> tuple[float, ...]:
-    """The times that are meant: one, or every hour from one to another."""
-    pair = value if isinstance(value, Sequence) and not isinstance(value, str) else (value, value)
-    if len(pair) != 2:
-        raise CaseError(f'receptor.time = {value!r}: give one time, such as "24 h", or the first and the last')
-    first, last = (float(each) if isinstance(each, Real) else to(each, "s", where="receptor.time") for each in pair)
-    if not 0.0 <= first <= last <= end:
-        raise CaseError(f"receptor.time = {value!r} is not within the case, 0 to {end:g} s")
+def _times(section: ReceptorSection, end: float) -> tuple[float, ...]:
+    """Return one time [s], or every hour from one to another."""
+    first, last = (end, end) if section.time is None else (each.value for each in section.time)
+    where = f"receptor.time = {first:g} to {last:g} s"
+    if last > end:
+        raise CaseError(f"{where} is not within the case, 0 to {end:g} s")
     hours = round((last - first) / _HOUR)
     if abs(last - first - hours * _HOUR) > 1.0:
-        raise CaseError(f"receptor.time = {value!r}: there are to be full hours from the first time to the last")
+        raise CaseError(f"{where}: there are to be full hours from the first time to the last")
     times = tuple(first + _HOUR * number for number in range(hours + 1))
-    if measure == "mda8" and len(times) < _WINDOW:
-        raise CaseError(f"receptor.time = {value!r} has {len(times)} hours; mda8 needs {_WINDOW} at least")
+    if section.measure == "mda8" and len(times) < _WINDOW:
+        raise CaseError(f"{where} has {len(times)} hours; mda8 needs {_WINDOW} at least")
     return times
+
+
+Chosen = TypeVar("Chosen", bound=Section)
+
+
+def receptor_section(kind: type[Chosen], asked: Mapping[str, Any]) -> Chosen:
+    """Return the section of a receptor from a table, whose times may be numbers [s]; raises CaseError."""
+    given, ends = dict(asked), pair(asked.get("time"))
+    if isinstance(ends, list | tuple):
+        given["time"] = [f"{float(each)!r} s" if isinstance(each, Real) else each for each in ends]
+    whole = create_model("Given", __base__=Section, receptor=(kind, ...))
+    try:
+        found: Chosen = whole.model_validate({"receptor": given}).receptor  # type: ignore[attr-defined]
+    except ValidationError as error:
+        raise CaseError(explain(error, whole, {"receptor": given}, lambda key: "", None, "the receptor")) from error
+    return found

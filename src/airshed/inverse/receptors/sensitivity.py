@@ -11,9 +11,10 @@ import numpy.typing as npt
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import DEFAULT, Gradient, Options, Progress, Watcher, gradient
 from airshed.inverse.receptors.dataset import AdjointFields, Contributions, contributions, sensitivity_dataset
-from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
+from airshed.inverse.receptors.receptor import Receptor, ReceptorCost, receptor_section
 from airshed.inverse.receptors.results import write_sensitivity as write_sensitivity
 from airshed.models.air.case import Case, check_receptor
+from airshed.models.air.case.inverse import ReceptorSection
 from airshed.models.air.model import AirModel
 from airshed.runtime.registry import gradients_of, load_case
 
@@ -34,7 +35,8 @@ def sensitivity(
         found = sensitivity("cases/west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
         found.emission.sel(species="NO").sum("hour").plot()
 
-    receptor  see :mod:`airshed.inverse.receptors.receptor`; without one that of the case. For a model of points see
+    receptor  settings of `[receptor]`, see :mod:`airshed.inverse.receptors.receptor`; without it those of the case.
+              `fields`, `every` and `layer` are those of the case unless given. For a model of points see
               :func:`airshed.inverse.receptors.point_sensitivity.sensitivity`
     given     what :class:`airshed.Simulation` takes in addition: meteorology, initial, boundary, allow_code
     returns   value     what is measured
@@ -48,7 +50,7 @@ def sensitivity(
               relative_...  per relative change of what a process reads, such as deposition velocities or diffusivity
               emitted   (species, lat, lon) what the case's own emission contributes, to first order
               contribution (source,) by country and sector, see :mod:`airshed.inverse.receptors.dataset`
-              adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: worth of a jump at a time
+              adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: sensitivity to a jump at a time
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
     With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
     """
@@ -57,7 +59,11 @@ def sensitivity(
     if own.__name__ != __name__:
         other: xr.Dataset = own.sensitivity(loaded, receptor, options=options, progress=progress, **given)
         return other
-    asked = Receptor.of(loaded.receptor.to_mapping() if receptor is None else receptor, loaded.time.length.value)
+    if receptor is not None:
+        of_case = {name: getattr(loaded.receptor, name) for name in ("fields", "every", "layer")}
+        section = receptor_section(ReceptorSection, {**of_case, **receptor})
+        loaded = loaded.model_copy(update={"receptor": section})
+    asked = Receptor.of(loaded.receptor, loaded.time.length.value)
     watcher = _SensitivityWatcher(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 
     def cost(model: AirModel) -> ReceptorCost:

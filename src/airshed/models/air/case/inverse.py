@@ -214,7 +214,4 @@ class ReceptorSection(Section):
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what is set as the table that ``airshed.inverse.sensitivity`` takes."""
-        given = {name: getattr(self, name) for name in ("species", "place", "lon", "lat", "level", "measure")}
-        if self.time is not None:
-            given["time"] = [each.value for each in self.time]
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in self.to_dict().items() if value != []}
