@@ -188,11 +188,11 @@ def test_a_run_that_was_closed_is_refused(tmp_path: Path) -> None:
         made({})
 
 
-def test_an_inventory_tells_countries_apart_where_a_factor_acts_on_some(tmp_path: Path) -> None:
+def test_an_inventory_separates_countries_where_a_factor_acts_on_some(tmp_path: Path) -> None:
     some, all_of_them = ({"factors": {"a": {"species": ["NO"], **more}}} for more in ({"regions": ["DE"]}, {}))
     case = small(tmp_path)
-    assert with_countries_apart(case, requested_inputs(some).factors).assimilation.separates_countries
-    assert with_countries_apart(case, requested_inputs(all_of_them).factors) is case
+    assert with_countries_apart(case, requested_inputs(some)[0]).assimilation.separates_countries
+    assert with_countries_apart(case, requested_inputs(all_of_them)[0]) is case
 
 
 @pytest.mark.parametrize("name", ["torch", "jax"])

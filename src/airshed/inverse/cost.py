@@ -15,7 +15,13 @@ from airshed.kernels.host import AnyArray
 Array = npt.NDArray[np.float64]
 
 Fields = Callable[[str], Array]
-"""Gives the mixing ratio of a species [mol/mol] (level, lat, lon)."""
+"""Returns the mixing ratio of a species [mol/mol] (level, lat, lon)."""
+
+See = Callable[[int, Array], None]
+"""Callback for the fields (species, level, lat, lon) [mol/mol] of a time, by its number."""
+
+Force = Callable[[int], Array]
+"""Returns the gradient of a cost by those fields, for the number of a time."""
 
 
 class Cost(Protocol):

@@ -87,14 +87,15 @@ def test_a_run_may_be_taken_back_twice_and_another_begun_with_the_same_bits(tmp_
 
 def test_factors_of_one_change_nothing_and_a_factor_scales_its_part_alone(tmp_path: Path) -> None:
     with cost_of(tmp_path) as (cost, model):
-        plain = [np.array(each._parts[0].source.rate(3600.0)) for each in model._sources]
+        factors: Any = model._runs._inputs["emission"]
+        plain = [np.array(each._parts[0].source.rate(3600.0)) for each in factors._sources]
         controls = {block.name: np.ones(block.shape) for block in cost.control.blocks}
-        model._factors.controls = controls
-        for source, rate in zip(model._sources, plain, strict=True):
+        factors._factors.controls = controls
+        for source, rate in zip(factors._sources, plain, strict=True):
             np.testing.assert_array_equal(source.rate(3600.0), rate)
         controls["hours"][11] = 2.0  # 10:20 + 1 h
         controls["cells"][0, 1, 1] = 3.0
-        points, areas = model._sources
+        points, areas = factors._sources
         np.testing.assert_array_equal(points.rate(3600.0), 2.0 * plain[0])
         np.testing.assert_array_equal(points.rate(0.0), plain[0])
         expected = 2.0 * plain[1]

@@ -12,7 +12,7 @@ import xarray as xr
 from typer.testing import CliRunner, Result
 
 from airshed.cli.program import app
-from airshed.inverse.fourdvar import air_model
+from airshed.inverse.function.repeated import RepeatedRun
 
 from .air_cases import case
 
@@ -67,7 +67,7 @@ def test_it_finds_the_factors_of_the_twin_and_writes_them(done: Path) -> None:
 
 
 def test_after_ctrl_c_it_goes_on_with_the_same_bits(twin: Path, done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, whole = [0], air_model.AirFieldModel._forward
+    runs, whole = [0], RepeatedRun.forward
 
     def forward(self: Any, *given: Any) -> Any:
         runs[0] += 1
@@ -76,7 +76,7 @@ def test_after_ctrl_c_it_goes_on_with_the_same_bits(twin: Path, done: Path, monk
         return whole(self, *given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(air_model.AirFieldModel, "_forward", forward)
+        patch.setattr(RepeatedRun, "forward", forward)
         stopped = airshed(twin, "--output", twin / "resumed")
     assert stopped.exit_code == 130
     assert re.search("stopped after iteration [12];", stopped.output)

@@ -1,7 +1,8 @@
 """Observations of the very start: they tell of the initial state, and nothing of emission; a clipped state is told."""
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -66,11 +67,11 @@ def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
 
 def test_the_share_that_is_clipped_is_that_of_the_cells_below_zero() -> None:
     control = ControlSection(name="d", of="initial", species=("O3",), kind="gaussian")
-    initial = InitialControls([control], ["NO", "O3"])
+    initial = InitialControls(cast(Any, SimpleNamespace(network=SimpleNamespace(names=("NO", "O3")))), [control])
     assert initial.clipped({"d": np.zeros((2, 2, 2))}) == {}  # before there was a state
     state = np.full((2, 2, 2, 2), 4e-8)
     change = np.zeros((2, 2, 2))
     change[0, 0, 0], change[1] = -5e-8, -4e-8
-    initial.apply({"d": change}, state)
+    initial.change({"d": change}, state)
     assert initial.clipped({"d": change}) == {"d": 0.125}
     assert initial.clipped({"d": 0.5 * change}) == {}

@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid import Grid
+from airshed.inverse.cost import Force, See
 from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance, axis_root
-from airshed.inverse.fourdvar.cost import Controls, Force, Pullback, See
+from airshed.inverse.fourdvar.cost import Controls, Pullback
 from airshed.observations.observation import Kernel, Observation, Observations
 
 Array = npt.NDArray[np.float64]

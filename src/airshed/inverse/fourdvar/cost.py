@@ -13,18 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import NumericalError
+from airshed.inverse.cost import Force, See
 from airshed.inverse.fourdvar.control import Controls, ControlVector
 from airshed.observations.observation import Observations
 
 Array = npt.NDArray[np.float64]
 Pullback = Callable[[Array], Controls]
 """Weights on simulated observations (p,) -> their gradient, an array of the shape of each block."""
-
-See = Callable[[int, Array], None]
-"""Takes the fields (species, level, lat, lon) [mol/mol] of an instant of the window, by its number."""
-
-Force = Callable[[int], Array]
-"""Returns the gradient of a cost by those fields, for the number of an instant."""
 
 
 class Observed(Protocol):

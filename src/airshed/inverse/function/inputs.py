@@ -240,7 +240,7 @@ class EmissionFactors(Inputs):
         self._factors.controls = self._whole(values)
         into = {name: np.zeros(shape) for name, shape in self._shapes.items()}
         gradient_by_factors(self._sources, self._model.network.names, found.sources, into)
-        return {name: each.reshape(self.own[name].shape) for name, each in into.items()}
+        return {name: each.reshape(values[name].shape) for name, each in into.items()}
 
     def _whole(self, values: Mapping[str, Array]) -> dict[str, Array]:
         return {name: values[name].reshape(shape) for name, shape in self._shapes.items()}

@@ -1,16 +1,17 @@
 """One simulation that runs repeatedly from its start, each time with other inputs, and is reversed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from airshed.inverse.backward import Adjoints, Backward
+from airshed.inverse.backward import Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.trajectory import Trajectory, as_arrays, as_snapshot
-from airshed.inverse.cost import Fields
+from airshed.inverse.cost import Fields, Force, See
+from airshed.inverse.function.inputs import Inputs
 from airshed.inverse.gradient import ObservedCost, Progress, run_forward
 from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.models.air.model import AirModel
@@ -18,78 +19,75 @@ from airshed.runtime.simulation import Simulation
 
 Array = npt.NDArray[np.float64]
 
-See = Callable[[int, Array], None]
-"""Takes the fields (species, level, lat, lon) [mol/mol] of a time, by its number."""
-
-Force = Callable[[int], Array]
-"""Returns the gradient of a cost by those fields, for the number of a time."""
+Values = Mapping[str, Mapping[str, Array]]
+"""Values of inputs by their kind and name."""
 
 
 class RepeatedRun:
-    """Runs a simulation that has not begun, any number of times.
+    """Runs a simulation that has not begun, any number of times. One run at a time has its checkpoints stored.
 
     times     [s] since the start of the case, rising: fields are shown there, and steps end there
     species   that are shown, in the order of the fields
+    inputs    that change from run to run, by their kind
     progress  callback for the progress of a run, "forward" or "backward"; an exception ends the run
     """
 
     def __init__(
-        self, simulation: Simulation, times: Sequence[float], species: Sequence[str], progress: Progress
-    ) -> None:
-        self._simulation, self._model, self.progress = simulation, simulation.model, progress
-        self._times, self._species = [float(time) for time in times], tuple(species)
-        self._beginning = {name: np.array(array) for name, array in as_arrays(self._model.save()).items()}
-        self._kept: ReversibleRun | None = None
+        self, simulation: Simulation, times: Sequence[float], species: Sequence[str], inputs: Mapping[str, Inputs],
+        progress: Progress = lambda part, done: None,
+    ) -> None:  # fmt: skip
+        model: AirModel = simulation.model
+        self._simulation, self._model, self.progress = simulation, model, progress
+        self._times, self._species, self._inputs = [float(time) for time in times], tuple(species), inputs
+        self._beginning = {name: np.array(array) for name, array in as_arrays(model.save()).items()}
+        self._last: tuple[Values, Trajectory, list[Action]] | None = None
 
-    def forward(self, change: Callable[[], None], see: See) -> "ReversibleRun":
-        """Run from the start, where ``change`` is called; return the run, which exists until the next one starts."""
+    def forward(self, values: Values, on_fields: See) -> None:
+        """Run from the start with these inputs, and store checkpoints."""
         self.close()
         self._model.restore(as_snapshot({name: array.copy() for name, array in self._beginning.items()}))
-        change()
-        self._kept = kept = ReversibleRun(self._model, self._times, self._species)
+        for kind, each in self._inputs.items():
+            each.apply(values[kind])
+        trajectory = Trajectory(self._model)
         try:
-            observed = ObservedCost(self._model, FieldsCost(self._times, self._species, see), self._simulation.end)
-            kept.actions = list(run_forward(self._simulation, kept.trajectory, observed, self.progress))
+            cost = FieldsCost(self._times, self._species, on_fields)
+            observed = ObservedCost(self._model, cost, self._simulation.end)
+            actions = list(run_forward(self._simulation, trajectory, observed, self.progress))
         except BaseException:
-            self.close()
+            trajectory.close()
             raise
-        return kept
+        self._last = values, trajectory, actions
 
-    def close(self) -> None:
-        """Discard the stored run."""
-        if self._kept is not None:
-            self._kept.close()
-        self._kept = None
+    def reverse(self, values: Values, force: Force) -> dict[str, dict[str, Array]]:
+        """Reverse the run with these inputs, and discard it; return the adjoints of the inputs.
 
-
-class ReversibleRun:
-    """A run that can be reversed once, before another run starts."""
-
-    def __init__(self, model: AirModel, times: Sequence[float], species: Sequence[str]) -> None:
-        self._model, self._times, self._species = model, times, species
-        self.trajectory = Trajectory(model)
-        self.actions: list[Action] = []
-        self.is_available = True
-
-    def reverse(self, force: Force, source_levels: int, progress: Progress, *, reactions: bool = False) -> Adjoints:
-        """Reverse the run, and discard it.
-
-        force          returns the gradient at each time, the last one first
-        source_levels  number of lowest levels with adjoints of sources
-        reactions      compute adjoints of factors on reaction rates
+        It runs forward before, unless it was the last run and has not been reversed.
         """
-        cost = FieldsCost(self._times, self._species, force=force)
+        if self._last is None or not _are_equal(self._last[0], values):
+            self.forward(values, lambda number, fields: None)
+        assert self._last is not None
+        _, trajectory, actions = self._last
+        inputs = self._inputs.values()
+        levels = max((each.source_levels for each in inputs), default=1)
+        reactions = any(each.reactions for each in inputs)
         options = AdjointOptions(self._model.stepper.threads, read=False, reactions=reactions)
-        try:
-            with closing(Backward(self._model, self.trajectory.derivatives, cost, options, source_levels)) as backward:
-                return backward.run(self.trajectory, self.actions, lambda done: progress("backward", done))
-        finally:
-            self.close()
+        cost = FieldsCost(self._times, self._species, force=force)
+        with (
+            closing(self),
+            closing(Backward(self._model, trajectory.derivatives, cost, options, levels)) as backward,
+        ):
+            found = backward.run(trajectory, actions, lambda done: self.progress("backward", done))
+        return {kind: each.adjoints(values[kind], found) for kind, each in self._inputs.items()}
 
     def close(self) -> None:
-        """Discard its checkpoints."""
-        self.is_available = False
-        self.trajectory.close()
+        """Discard the checkpoints of the last run."""
+        if self._last is not None:
+            self._last[1].close()
+        self._last = None
+
+
+def _are_equal(one: Values, other: Values) -> bool:
+    return all(np.array_equal(array, other[kind][name]) for kind in one for name, array in one[kind].items())
 
 
 @dataclass

@@ -21,11 +21,11 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
 from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.core.units import to
 from airshed.inverse.function.inputs import BoundaryAir, EmissionFactors, InitialAir, Inputs, ReactionRates, TopAir
-from airshed.inverse.function.repeated import RepeatedRun, ReversibleRun, See
+from airshed.inverse.function.repeated import RepeatedRun
 from airshed.inverse.reverse.derivatives import derivatives_of
 from airshed.models.air.case import Case
 from airshed.models.air.case.inverse import ControlSection
@@ -50,15 +50,6 @@ Outputs = dict[str, tuple[float, ...]]
 
 KINDS: Final = ("factors", "initial", "boundary", "top", "rates")
 _OF_FACTORS: Final = ("species", "sectors", "regions", "per", "parts_of_day")
-
-
-@dataclass(frozen=True)
-class RequestedInputs:
-    """What a run is given: factors on emission, names of species by kind of input, labels of reactions."""
-
-    factors: tuple[ControlSection, ...]
-    species: Mapping[str, tuple[str, ...]]
-    rates: tuple[str, ...]
 
 
 def requested_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
@@ -78,16 +69,26 @@ def requested_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
     return found
 
 
-def requested_inputs(inputs: Mapping[str, Any]) -> RequestedInputs:
-    """Return what a run is given; raises CaseError for unknown names, and for none."""
+def requested_inputs(
+    inputs: Mapping[str, Any],
+) -> tuple[tuple[ControlSection, ...], dict[str, tuple[str, ...]]]:
+    """Return factors on emission, and names by the other kinds; raises CaseError for unknown names, and for none."""
     for kind in inputs:
         if kind not in KINDS:
             raise CaseError(f"inputs: {kind!r} is no kind of them; {suggestion(kind, KINDS)}")
-    factors = tuple(_factor(name, given) for name, given in _table(inputs.get("factors", {})).items())
-    names = {kind: _names(kind, inputs.get(kind, ())) for kind in KINDS[1:]}
+    table = inputs.get("factors", {})
+    if not isinstance(table, Mapping):
+        raise CaseError(f"inputs factors = {table!r}: give a table of factors by their names")
+    factors = tuple(_factor(name, given) for name, given in table.items())
+    names = {}
+    for kind in KINDS[1:]:
+        given = inputs.get(kind, ())
+        names[kind] = some = (given,) if isinstance(given, str) else tuple(given)
+        if len(set(some)) < len(some) or not all(isinstance(name, str) for name in some):
+            raise CaseError(f"inputs {kind} = {given!r}: give names, each once")
     if not factors and not any(names.values()):
         raise CaseError(f"inputs: give something that the run depends on: {', '.join(KINDS)}")
-    return RequestedInputs(factors, {kind: names[kind] for kind in KINDS[1:-1]}, names["rates"])
+    return factors, names
 
 
 def with_countries_apart(case: Case, factors: Sequence[ControlSection]) -> Case:
@@ -96,19 +97,6 @@ def with_countries_apart(case: Case, factors: Sequence[ControlSection]) -> Case:
         return case
     section = case.assimilation.model_copy(update={"scheme": "4dvar", "control": tuple(factors)})
     return case.model_copy(update={"assimilation": section})
-
-
-def _table(given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise CaseError(f"inputs factors = {given!r}: give a table of factors by their names")
-    return given
-
-
-def _names(kind: str, given: Any) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
-    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-        raise CaseError(f"inputs {kind} = {given!r}: give names, each once")
-    return names
 
 
 def _factor(name: str, given: Any) -> ControlSection:
@@ -126,7 +114,6 @@ def _factor(name: str, given: Any) -> ControlSection:
 
 
 Array = npt.NDArray[np.float64]
-Value = TypeVar("Value")
 
 Key = tuple[str, str]
 """The kind of an input, and its name."""
@@ -157,27 +144,30 @@ class RunFunction:
         loaded: Any = load_case(case) if isinstance(case, str | Path) else case
         if not isinstance(loaded, Case):
             raise CaseError(f"a run as a function is one of the model air; this case is of the model {loaded.model}")
-        asked, self._times_of = requested_inputs(inputs), requested_outputs(outputs, loaded.time.length.value)
-        rates = RateFactors(asked.rates)
-        loaded = with_countries_apart(loaded, asked.factors).without_groups()
-        self._simulation = Simulation(loaded, rate_factors=rates if asked.rates else None, **given)
-        try:
-            model: AirModel = self._simulation.model
-            self._kinds = _kinds(model, asked.factors, asked.species, rates)
-            _check(model, self._times_of)
-        except BaseException:
-            self._simulation.close()
-            raise
-        self._model = model
-        self.own: dict[Key, Array] = {(k, name): v for k, each in self._kinds.items() for name, v in each.own.items()}
-        self.shapes = {name: (len(times), *model.whole.shape) for name, times in self._times_of.items()}
+        factors, names = requested_inputs(inputs)
+        self._times_of = requested_outputs(outputs, loaded.time.length.value)
         self._times = sorted({time for times in self._times_of.values() for time in times})
-        self._species = list(self._times_of)
-        self._runs = RepeatedRun(self._simulation, self._times, self._species, lambda part, done: None)
-        self._last: tuple[dict[Key, Array], ReversibleRun] | None = None
+        rates = RateFactors(names["rates"])
+        loaded = with_countries_apart(loaded, factors).without_groups()
+        with ExitStack() as stack:
+            simulation = stack.enter_context(
+                Simulation(loaded, rate_factors=rates if names["rates"] else None, **given)
+            )
+            self._model: AirModel = simulation.model
+            derivatives_of(self._model)
+            kinds: dict[str, Inputs] = {"factors": EmissionFactors(self._model, factors)} if factors else {}
+            kinds |= {kind: make(self._model, names[kind]) for kind, make in _OF_SPECIES.items() if names[kind]}
+            kinds |= {"rates": ReactionRates(self._model, rates)} if names["rates"] else {}
+            for name in self._times_of:
+                if name not in self._model.network.names:
+                    raise CaseError(f"outputs: {name!r} is no species; {suggestion(name, self._model.network.names)}")
+            self._runs = RepeatedRun(simulation, self._times, list(self._times_of), kinds)
+            stack.callback(self._runs.close)
+            self._end = weakref.finalize(self, stack.pop_all().close)
+            self._end.atexit = False  # the system frees all then
+        self.own: dict[Key, Array] = {(kind, name): v for kind, each in kinds.items() for name, v in each.own.items()}
+        self.shapes = {name: (len(times), *self._model.whole.shape) for name, times in self._times_of.items()}
         self._use = threading.Lock()
-        self._end = weakref.finalize(self, _give_up, self._runs, self._simulation)
-        self._end.atexit = False  # the system frees all then
 
     def __call__(self, inputs: Mapping[Key, Array]) -> dict[str, Array]:
         """Run with these inputs, the others as the case has them; return the fields of each species [mol/mol].
@@ -191,8 +181,10 @@ class RunFunction:
                 if self._times[k] in times:
                     found[name][times.index(self._times[k])] = field
 
+        values = self._filled(inputs)
         with self._use:
-            self._forward(self._filled(inputs), see)
+            self._check_open()
+            self._runs.forward(values, see)
         return found
 
     def vjp(self, inputs: Mapping[Key, Array], cotangents: Mapping[str, Array]) -> dict[Key, Array]:
@@ -207,42 +199,23 @@ class RunFunction:
             ])  # fmt: skip
 
         with self._use:
-            levels = max(each.source_levels for each in self._kinds.values())
-            kept = self._run_of(values)
-            reactions = any(each.reactions for each in self._kinds.values())
-            found = kept.reverse(force, levels, lambda part, done: None, reactions=reactions)
-            return {
-                (kind, name): np.asarray(adjoint)
-                for kind, each in self._kinds.items()
-                for name, adjoint in each.adjoints(_of_kind(kind, values), found).items()
-            }
+            self._check_open()
+            adjoints = self._runs.reverse(values, force)
+        return {(kind, name): np.asarray(each) for kind, some in adjoints.items() for name, each in some.items()}
 
-    def _run_of(self, values: dict[Key, Array]) -> ReversibleRun:
-        """Return the run with these inputs: the last one while it can still be reversed."""
-        if self._last is not None and self._last[1].is_available and _same(self._last[0], values):
-            return self._last[1]
-        return self._forward(values, lambda k, fields: None)
-
-    def _forward(self, values: dict[Key, Array], see: See) -> ReversibleRun:
+    def _check_open(self) -> None:
         if not self._end.alive:
             raise CaseError("this run was closed; make a new one")
 
-        def change() -> None:
-            for kind, each in self._kinds.items():
-                each.apply(_of_kind(kind, values))
-
-        kept = self._runs.forward(change, see)
-        self._last = values, kept
-        return kept
-
-    def _filled(self, inputs: Mapping[Key, Array]) -> dict[Key, Array]:
+    def _filled(self, inputs: Mapping[Key, Array]) -> dict[str, dict[str, Array]]:
         """Return the values of all inputs, copies; raises CaseError for other shapes, and what is not finite."""
-        given = {key: np.array(value, dtype=np.float64) for key, value in inputs.items()}
-        for key, value in given.items():
-            self.check(key, value.shape)
-            if not np.isfinite(value).all():
-                raise CaseError(f"input {' '.join(key)} holds values that are not finite")
-        return self.own | given
+        found: dict[str, dict[str, Array]] = {}
+        for (kind, name), value in (self.own | dict(inputs)).items():
+            self.check((kind, name), np.shape(value))
+            found.setdefault(kind, {})[name] = copy = np.array(value, dtype=np.float64)
+            if not np.isfinite(copy).all():
+                raise CaseError(f"input {kind} {name} holds values that are not finite")
+        return found
 
     def check(self, key: Key, shape: tuple[int, ...]) -> None:
         """Raise CaseError for an input that this run does not have, or of another shape."""
@@ -256,38 +229,6 @@ class RunFunction:
         """Release threads, files and checkpoints."""
         with self._use:
             self._end()
-
-
-def _give_up(runs: RepeatedRun, simulation: Simulation) -> None:
-    runs.close()
-    simulation.close()
-
-
-def _kinds(
-    model: AirModel, factors: Sequence[ControlSection], species: Mapping[str, tuple[str, ...]], rates: RateFactors
-) -> dict[str, Inputs]:
-    derivatives_of(model)
-    found: dict[str, Inputs] = {}
-    if factors:
-        found["factors"] = EmissionFactors(model, factors)
-    found |= {kind: _OF_SPECIES[kind](model, names) for kind, names in species.items() if names}
-    if rates.values:
-        found["rates"] = ReactionRates(model, rates)
-    return found
-
-
-def _check(model: AirModel, outputs: Outputs) -> None:
-    for name in outputs:
-        if name not in model.network.names:
-            raise CaseError(f"outputs: {name!r} is no species; {suggestion(name, model.network.names)}")
-
-
-def _of_kind(kind: str, values: Mapping[Key, Value]) -> dict[str, Value]:
-    return {name: value for (of, name), value in values.items() if of == kind}
-
-
-def _same(one: Mapping[Key, Array], other: Mapping[Key, Array]) -> bool:
-    return all(np.array_equal(one[key], other[key]) for key in one)
 
 
 Table = Mapping[str, Any]
