@@ -70,7 +70,9 @@ def test_a_pull_without_the_slope_of_the_exponential_is_caught() -> None:
 
 def test_drawn_controls_have_the_covariance() -> None:
     control = vector()
-    draws = np.stack([control.states(RANDOM.standard_normal(control.size))["emission"] for _ in range(4000)])
+    (block,) = (each for each in control.blocks if each.name == "emission")
+    vectors = (RANDOM.standard_normal(control.size) for _ in range(4000))
+    draws = np.stack([block.state(control.split(v)["emission"]) for v in vectors])
     assert draws.mean() == pytest.approx(0.1, abs=0.03)
     np.testing.assert_allclose(draws.std(axis=0), 0.7, rtol=0.08)
 

@@ -20,10 +20,7 @@ Array = npt.NDArray[np.float64]
 
 
 class InitialControls(Inputs):
-    """c = f c_0 for log-normal controls, max(c_0 + d, 0) for gaussian ones, one after the other.
-
-    names  of the species of the state (species, level, lat, lon)
-    """
+    """c = f c_0 for log-normal controls, max(c_0 + d, 0) for gaussian ones, one after the other."""
 
     def __init__(self, model: AirModel, controls: Sequence[ControlSection]) -> None:
         self._model, names = model, list(model.network.names)

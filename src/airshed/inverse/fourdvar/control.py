@@ -3,7 +3,7 @@
 source  Gaspari & Cohn 1999, Q. J. R. Meteorol. Soc. 125, 723-757; Balgovind et al. 1983, Mon. Wea. Rev. 111, 701-722
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -96,12 +96,10 @@ class Covariance:
         return self.root(self.root_transposed(x))
 
     def _correlated(self, values: Array) -> Array:
-        for axis, root in self._along():
-            values = np.moveaxis(np.tensordot(root, values, axes=(1, axis)), 0, axis)
+        for axis, root in enumerate(self.roots):
+            if root is not None:
+                values = np.moveaxis(np.tensordot(root, values, axes=(1, axis)), 0, axis)
         return values
-
-    def _along(self) -> Iterator[tuple[int, Array]]:
-        return ((axis, root) for axis, root in enumerate(self.roots) if root is not None)
 
 
 _LARGEST_LOGARITHM = 300.0
@@ -187,10 +185,6 @@ class ControlVector:
         if given != shapes:
             raise CaseError(f"blocks {given} were given for a control vector of {shapes}")
         return np.concatenate([np.ravel(blocks[name]) for name in shapes])
-
-    def states(self, v: Array) -> dict[str, Array]:
-        """Return x = x_b + B^(1/2) v of each block."""
-        return self._each(v, lambda block, part: block.state(part))
 
     def controls(self, v: Array) -> dict[str, Array]:
         """Return what the model gets: factors or increments, by name."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from airshed.core.errors import NumericalError
 from airshed.inverse.cost import Force, See
 from airshed.inverse.fourdvar.control import Controls, ControlVector
+from airshed.inverse.fourdvar.operator import Operator
 from airshed.observations.observation import Observations
 
 Array = npt.NDArray[np.float64]
@@ -23,7 +24,7 @@ Pullback = Callable[[Array], Controls]
 
 
 class Observed(Protocol):
-    """What 4D-Var minimises over: simulated observations and the adjoint of the run that simulated them."""
+    """Model of 4D-Var: simulated observations, and the adjoint of the run that simulated them."""
 
     def value_and_gradient(self, controls: Controls) -> tuple[Array, Pullback]:
         """Return y = H(M(controls)), (p,), in the units of the observations, and w -> (dy/dcontrols)^T w.
@@ -39,24 +40,8 @@ class FieldModel(Protocol):
     def run(self, controls: Controls, see: See) -> Callable[[Force], Controls]:
         """Run through the window, call ``see`` at each instant in turn, and return the reverse run.
 
-        The reverse run asks ``force`` for the gradient by the fields of each instant, the last one first.
+        The reverse run requests from ``force`` the gradient by the fields of each instant, the last one first.
         """
-        ...
-
-
-class Sampling(Protocol):
-    """An observation operator y = sum over k of H_k c(t_k) + y_0."""
-
-    def start(self) -> Array:
-        """Return y_0, the part that no field changes, (p,)."""
-        ...
-
-    def add(self, instant: int, fields: Array, into: Array) -> None:
-        """Add H_k c(t_k) to simulated observations."""
-        ...
-
-    def transposed(self, instant: int, weights: Array) -> Array:
-        """Return H_k^T w, of the shape of the fields."""
         ...
 
 
@@ -65,7 +50,7 @@ class Sampled:
     """The observations of a model's fields, as :class:`Observed`."""
 
     model: FieldModel
-    operator: Sampling
+    operator: Operator
 
     def value_and_gradient(self, controls: Controls) -> tuple[Array, Pullback]:
         """Run the model and sample its fields on the way."""

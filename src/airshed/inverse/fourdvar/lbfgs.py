@@ -42,9 +42,10 @@ def line_search(at: Callable[[float], Trial[Payload]], start: Trial[Payload], fi
     After 20 trials the best point that satisfies the first condition is returned.
     """
     low, high, best, step = start, None, None, first
+    noise = 4.0 * np.finfo(float).eps * abs(start.cost)  # differences below the round-off of the cost count as none
     for _ in range(_MOST_TRIALS):
         trial = at(step)
-        decreases = _decreases(trial, start)
+        decreases = trial.cost <= start.cost + DECREASE * step * start.slope + noise
         if decreases and abs(trial.slope) <= -CURVATURE * start.slope:
             return trial
         if decreases and (best is None or trial.cost < best.cost):
@@ -59,12 +60,6 @@ def line_search(at: Callable[[float], Trial[Payload]], start: Trial[Payload], fi
         if high is not None and abs(high.step - low.step) <= 1e-14 * max(low.step, high.step):
             break
     return best
-
-
-def _decreases(trial: Trial[Payload], start: Trial[Payload]) -> bool:
-    """Whether the cost falls enough; differences below its round-off count as none."""
-    noise = 4.0 * np.finfo(float).eps * abs(start.cost)
-    return bool(trial.cost <= start.cost + DECREASE * trial.step * start.slope + noise)
 
 
 def _between(low: Trial[Payload], high: Trial[Payload]) -> float:
@@ -156,12 +151,8 @@ def iterate(memory: Memory, evaluate: Callable[[Array], Found]) -> tuple[Memory,
     if taken is None or taken.kept is None:
         empty = np.empty((0, memory.v.size))
         return iterate(replace(memory, steps=empty, changes=empty), evaluate) if memory.steps.size else None
-    return _after(memory, taken.step * way, taken.kept), taken.kept
-
-
-def _after(memory: Memory, step: Array, found: Evaluated) -> Memory:
-    steps, changes = memory.steps, memory.changes
-    change = found.gradient - memory.gradient
+    found, steps, changes = taken.kept, memory.steps, memory.changes
+    step, change = taken.step * way, taken.kept.gradient - memory.gradient
     if float(step @ change) > 1e-14 * float(np.linalg.norm(step)) * float(np.linalg.norm(change)):
         steps, changes = (np.vstack([old, new])[-MEMORY:] for old, new in ((steps, step), (changes, change)))
-    return Memory(memory.v + step, found.cost, found.gradient, steps, changes, memory.iteration + 1)
+    return Memory(memory.v + step, found.cost, found.gradient, steps, changes, memory.iteration + 1), found

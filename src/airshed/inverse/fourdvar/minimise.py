@@ -5,7 +5,7 @@ minimisation is written to a file, whole or not at all, after each iteration.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -81,7 +81,7 @@ _MEMORY = ("v", "cost", "gradient", "steps", "changes", "iteration")
 
 @dataclass(frozen=True)
 class Record:
-    """What is told of an iteration: the cost, its parts by name, the gradient's norm, and evaluations up to here."""
+    """Report of an iteration: the cost, its parts by name, the gradient's norm, and evaluations up to here."""
 
     iteration: int
     cost: float
@@ -121,7 +121,10 @@ def save_state(path: Path, saved: Saved, problem: str) -> None:
     arrays: dict[str, Any] = {name: getattr(saved.memory, name) for name in _MEMORY}
     arrays |= {"problem": problem, "names": np.array(names, np.str_)}
     arrays |= {name: getattr(saved, name) for name in ("background", "simulated", "accepted")}
-    arrays["history"] = [_row(record, names) for record in saved.history]
+    arrays["history"] = [
+        [each.iteration, each.cost, each.gradient_norm, each.evaluations, *(each.parts[name] for name in names)]
+        for each in saved.history
+    ]
     with write_whole(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)
 
@@ -137,29 +140,22 @@ def load_state(path: Path, problem: str) -> Saved | None:
         names = held["names"].tolist()
         memory = {name: held[name] for name in _MEMORY} | {"cost": float(held["cost"])}
         memory["iteration"] = int(held["iteration"])
-        history = tuple(_record_of(row, names) for row in held["history"].tolist())
+        history = tuple(
+            Record(int(iteration), cost, dict(zip(names, parts, strict=True)), norm, int(evaluations))
+            for iteration, cost, norm, evaluations, *parts in held["history"].tolist()
+        )
         found = Saved(Memory(**memory), history, held["background"], held["simulated"], held["accepted"])
         whose = str(held["problem"])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise OutputError(f"{path} cannot be read ({error}); remove it to begin the assimilation anew") from None
+        raise OutputError(f"{path} cannot be read ({error}); remove it to restart the assimilation") from None
     if whose != problem:
         raise OutputError(
             f"{path} belongs to an assimilation with other controls, observations or covariances; undo the change, "
             "or remove the file to start again"
         )
     return found
-
-
-def _row(record: Record, names: Sequence[str]) -> list[float]:
-    parts = [record.parts[name] for name in names]
-    return [record.iteration, record.cost, record.gradient_norm, record.evaluations, *parts]
-
-
-def _record_of(row: Sequence[float], names: Sequence[str]) -> Record:
-    iteration, cost, norm, evaluations, *parts = row
-    return Record(int(iteration), cost, dict(zip(names, parts, strict=True)), norm, int(evaluations))
 
 
 Why = Literal["gradient", "cost", "iterations", "no step"]
@@ -216,7 +212,7 @@ class FourDVar:
     def run(self, see: See | None = None, *, start: Array | None = None) -> Analysis:
         """Minimise, and return the analysis.
 
-        see    is told of each iteration, after its state is on the disk
+        see    callback for each iteration, after its state is on the disk
         start  v to begin with instead of the background (a warm start); what a file holds comes before it
         raises OutputError for a file of another problem, NumericalError where the first run is not finite, CaseError
                where the background check rejects all observations, and where no control has an effect on them
@@ -292,18 +288,8 @@ class FourDVar:
         """Return what makes the problem what it is; stop rules may differ."""
         y = self.observations
         found: list[object] = [
-            self.check,
-            self.background_share,
-            y.value,
-            y.sigma,
-            y.lon,
-            y.lat,
-            y.begin,
-            y.end,
-            y.species,
-            y.unit,
-            y.kind,
-        ]
+            self.check, self.background_share, y.value, y.sigma, y.lon, y.lat, y.begin, y.end, y.species, y.unit, y.kind
+        ]  # fmt: skip
         found += [array for kernel in y.kernels if kernel for array in (kernel.edges, kernel.weights, kernel.a_priori)]
         for block in self.control.blocks:
             found += [block.name, block.dims, block.kind, np.asarray(block.background), block.covariance.sigma]

@@ -22,7 +22,7 @@ Air = Callable[[float], Array]
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """What the operator has to know of a model.
+    """Properties of a model that the operator needs.
 
     times         (n,) [s] since the start of the window, rising: the instants at which fields are shown
     species       in the order of the fields (species, level, lat, lon) [mol/mol]
@@ -48,7 +48,7 @@ class Domain:
 
 
 class Operator:
-    """y = sum over k of H_k c(t_k) + y_0, linear in mixing ratios c [mol/mol]; see ``cost.Sampling``.
+    """y = sum over k of H_k c(t_k) + y_0, linear in mixing ratios c [mol/mol] at the instants t_k.
 
         H = unit x mean in time x (lowest level | kernel) x bilinear in longitude and latitude
 
@@ -113,7 +113,7 @@ def _levels(observations: Observations, grid: Grid) -> tuple[Numbers, Numbers, A
 def _conversion(observations: Observations, domain: Domain) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Return what 1 mol/mol is in the unit of each observation, and whether the air [mol/m3] is still to be multiplied.
 
-    raises  CaseError for a mass without a molar mass, and where the air is needed but the model does not tell it
+    raises  CaseError for a mass without a molar mass, and where the air is needed but not given
     """
     factors, by_air = np.empty(len(observations)), np.zeros(len(observations), bool)
     columns = (observations.unit.tolist(), observations.kind.tolist(), observations.species.tolist())

@@ -69,7 +69,7 @@ def control_table(control: ControlVector, analysis: Analysis, posterior: Posteri
 def diagnostics_report(
     control: ControlVector, observations: Observations, analysis: Analysis, posterior: Posterior | None = None
 ) -> Report:
-    """Return all tables, and as facts what tells whether the errors were right.
+    """Return all tables, and as facts whether the assumed errors were right.
 
     2 J / p at the minimum is 1 +- sqrt(2 / p) where B and R are right and H is nearly linear: above, they were too
     small, below, too large.  2 J_b should be as large as the degrees of freedom for signal.
@@ -104,42 +104,35 @@ REPORT: Final = "report.txt"
 def outcome_report(study: Study, outcome: Outcome) -> Report:
     """Return the diagnostics, the change of the cost, withheld observations, and for a twin the errors of factors."""
     found = diagnostics_report(study.control, study.observed.observations, outcome.analysis, outcome.posterior)
-    first, last = outcome.analysis.history[0], outcome.analysis.history[-1]
-    before, after = (each.cost - each.parts["background"] for each in (first, last))
+    observed, analysis = study.observed, outcome.analysis
+    before, after = (each.cost - each.parts["background"] for each in (analysis.history[0], analysis.history[-1]))
     facts: dict[str, Cell] = {
         **found.facts, "cost of observations before": before, "cost of observations after": after,
         "reduction of the cost of observations [%]": 100.0 * (1.0 - after / before),
-        "rows rejected": sum(row.rows for row in study.observed.rejected), **_withheld(study, outcome),
+        "rows rejected": sum(row.rows for row in observed.rejected),
     }  # fmt: skip
+
+    # Withheld observations: chi2/p is 1 where they are as near as their errors allow.
+    for when, simulated in (("before", outcome.withheld_before), ("after", outcome.withheld_after)):
+        if (withheld := observed.withheld) is not None and simulated is not None:
+            chi2 = np.mean(((withheld.value - simulated) / withheld.sigma) ** 2)
+            facts[f"chi2/p of withheld observations {when}"] = float(chi2)
+
+    # The rejections of the background check.
+    settings, background = study.case.assimilation.observations, analysis.background
+    checked = check_background(
+        observed.observations, background, settings.check, settings.background * np.abs(background)
+    )  # fmt: skip
+    rejected = [checked.table()] if checked.rejected else []
     clipped = {
         f"control {name} is clipped at zero [% of cells]": 100.0 * share for name, share in outcome.clipped.items()
     }
     facts |= clipped
-    tables = [*found.tables, *_rejected(study, outcome), *study.observed.tables()]
+    tables = [*found.tables, *rejected, *observed.tables()]
     if study.case.assimilation.twin.stations:
         more, table = twin_facts(study, outcome)
         facts, tables = facts | more, [*tables, table]
     return replace(found, title=f"4D-Var: {study.case.title}", facts=facts, tables=tables, warnings=list(clipped))
-
-
-def _rejected(study: Study, outcome: Outcome) -> list[Table]:
-    """Return the table of observations that the background check rejected, where there are any."""
-    settings, background = study.case.assimilation.observations, outcome.analysis.background
-    sigma = settings.background * np.abs(background)
-    checked = check_background(study.observed.observations, background, settings.check, sigma)
-    return [checked.table()] if checked.rejected else []
-
-
-def _withheld(study: Study, outcome: Outcome) -> dict[str, Cell]:
-    """Return chi2/p of withheld observations: 1 where they are as near as their errors allow."""
-    withheld = study.observed.withheld
-    if withheld is None or outcome.withheld_before is None or outcome.withheld_after is None:
-        return {}
-    both = [
-        float(np.mean(((withheld.value - simulated) / withheld.sigma) ** 2))
-        for simulated in (outcome.withheld_before, outcome.withheld_after)
-    ]
-    return {"chi2/p of withheld observations before": both[0], "chi2/p of withheld observations after": both[1]}
 
 
 def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
@@ -151,7 +144,8 @@ def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
 
     grid, analysis = study.air_model.whole, outcome.analysis
     variables: Variables = {**grid.axes.dataset_coords()}
-    variables |= _controls(study, outcome)
+    for block in study.control.blocks:
+        variables |= _control(study, outcome, block)
     variables |= _departures("", study.observed.observations, analysis.background, analysis.simulated, study.case.start)
     variables["accepted"] = ("observation", analysis.accepted.astype(np.int8), {"long_name": "passed the check"})
     before, after = outcome.withheld_before, outcome.withheld_after
@@ -164,34 +158,28 @@ def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
     return xr.Dataset(data, {name: variables[name] for name in names}, attributes)
 
 
-def _controls(study: Study, outcome: Outcome) -> Variables:
-    found: Variables = {}
-    sections = {each.name: each for each in study.case.assimilation.control}
+def _control(study: Study, outcome: Outcome, block: Block) -> Variables:
+    """Return the variables of a control: before, after, their deviations, and the truth of a twin."""
+    name, (section,) = block.name, (each for each in study.case.assimilation.control if each.name == block.name)
     own = ("part_of_day", "region", "domain")
-    for block in study.control.blocks:
-        name, section = block.name, sections[block.name]
-        dims = tuple(f"{name}_{dim}" if dim in own else dim for dim in block.dims)
-        unit, what = ("1", "factor on") if block.kind == "log-normal" else ("mol mol-1", "increment of")
-        text = f"{what} {section.of} of {', '.join(section.species)}"
-        for suffix, (values, about) in _of_block(study, outcome, block).items():
-            found[f"{name}_{suffix}"] = (dims, values, {"units": unit, "long_name": f"{text}, {about}"})
-        if section.per == "region":
-            found[f"{name}_region"] = (f"{name}_region", list(section.regions))
-    return found
-
-
-def _of_block(study: Study, outcome: Outcome, block: Block) -> dict[str, tuple[Array, str]]:
-    """Return what is told of a block: its values, and a text for each."""
-    name, spread = block.name, f"standard deviation{' of its logarithm' if block.kind == 'log-normal' else ''}"
-    found = {
+    dims = tuple(f"{name}_{dim}" if dim in own else dim for dim in block.dims)
+    unit, what = ("1", "factor on") if block.kind == "log-normal" else ("mol mol-1", "increment of")
+    spread = f"standard deviation{' of its logarithm' if block.kind == 'log-normal' else ''}"
+    values = {
         "prior": (block.control(np.zeros(block.shape)), "before"),
         "posterior": (outcome.analysis.controls[name], "after"),
         "sigma": (block.covariance.sigma, f"{spread}, before"),
     }
     if outcome.posterior is not None:
-        found["spread"] = (outcome.posterior.spread[name], f"{spread}, after")
+        values["spread"] = (outcome.posterior.spread[name], f"{spread}, after")
     if study.case.assimilation.twin.stations:
-        found["truth"] = (truth(study.case, study.control)[name], "of the run that the twin is made of")
+        values["truth"] = (truth(study.case, study.control)[name], "of the run that the twin is made of")
+    found: Variables = {}
+    for suffix, (array, about) in values.items():
+        text = f"{what} {section.of} of {', '.join(section.species)}, {about}"
+        found[f"{name}_{suffix}"] = (dims, array, {"units": unit, "long_name": text})
+    if section.per == "region":
+        found[f"{name}_region"] = (f"{name}_region", list(section.regions))
     return found
 
 

@@ -49,13 +49,12 @@ def control_vector(case: Case, grid: Grid) -> ControlVector:
     Factors of emission are (part_of_day, lat, lon), (part_of_day, region), or (part_of_day,) for the domain; those of
     the initial state, and increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
     """
-    return ControlVector([_block(section, grid) for section in case.assimilation.control])
-
-
-def _block(section: ControlSection, grid: Grid) -> Block:
-    sigma = section.sigma if section.kind == "log-normal" else section.deviation.value
-    dims, roots, shape = _axes(section, grid)
-    return Block(section.name, dims, Covariance(np.full(shape, sigma), roots), section.kind)
+    blocks = []
+    for section in case.assimilation.control:
+        sigma = section.sigma if section.kind == "log-normal" else section.deviation.value
+        dims, roots, shape = _axes(section, grid)
+        blocks.append(Block(section.name, dims, Covariance(np.full(shape, sigma), roots), section.kind))
+    return ControlVector(blocks)
 
 
 def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Array | None], tuple[int, ...]]:
@@ -158,7 +157,7 @@ def prepared(folder: Path, case: Case, *, resume: bool) -> Path:
     """
     state, text = folder / STATE, _problem(case)
     if resume and state.is_file():
-        if read_text(folder / CASE, "without it nobody knows what the state belongs to; leave --resume away") != text:
+        if read_text(folder / CASE, "without it the case of the state is unknown; leave --resume away") != text:
             raise CaseError(f"{folder} holds the assimilation of another case; undo the change, or leave --resume away")
         return state
     with guarded(folder):
@@ -218,7 +217,12 @@ class StudyObservations:
         check_case(case)
         grid = case.make_grid()
         observations, rejected, files = observations_of(case, grid)
-        _check_moments(case, observations)
+        initial = any(control.of == "initial" for control in case.assimilation.control)
+        if observations.end.max() == 0.0 and not initial and not case.time.spinup.value:
+            raise CaseError(
+                f"{observations.where[0]}: all observations are of the start, and emission changes nothing there; give "
+                'later ones, or a control with of = "initial"'
+            )
         withheld, also, more = withheld_of(case, grid)
         return cls(observations, withheld, (*rejected, *also), case.time.length.value, (*files, *more))
 
@@ -241,7 +245,7 @@ class StudyObservations:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What comes of an assimilation.
+    """Result of an assimilation.
 
     withheld_before, withheld_after  withheld observations as they are simulated, (p,)
     clipped  by control the share of cells whose initial state the analysis clips at 0
@@ -310,16 +314,6 @@ class Study:
         if size <= section.probes * section.iterations:
             return exact(apply, self.control)
         return estimate(apply, self.control, probes=section.probes, iterations=section.iterations)
-
-
-def _check_moments(case: Case, observations: Observations) -> None:
-    """Raise CaseError where all observations are of the very beginning, which emission cannot change."""
-    initial = any(control.of == "initial" for control in case.assimilation.control)
-    if observations.end.max() == 0.0 and not initial and not case.time.spinup.value:
-        raise CaseError(
-            f"{observations.where[0]}: all observations are of the start, and emission changes nothing there; give "
-            'later ones, or a control with of = "initial"'
-        )
 
 
 def check_case(case: object) -> None:
