@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.inverse.checkpoints.actions import Action
-from airshed.inverse.checkpoints.commits import AnyCommits, Part
+from airshed.inverse.checkpoints.commits import Commits, Part
 from airshed.inverse.checkpoints.stores import Arrays
 from airshed.inverse.checkpoints.trajectory import Trajectory
 from airshed.inverse.cost import Cost, add_gradient
 from airshed.inverse.reverse.area import Area
 from airshed.inverse.reverse.derivatives import Derivatives
-from airshed.inverse.reverse.runners import AdjointOptions, ReverseStep
+from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.kernels.backend import SummedReads
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.data import FieldAdjoint, Level, Pair, ReadAdjoints, StepForcing
@@ -95,7 +95,7 @@ class FieldInstants:
         fields = [(which, each.name, self._when[id(each.field)], last) for which, each, last in _with_last(reads)]
         return {"read": fields, "passes": [read.passes for read in reads]}
 
-    def resume(self, reads: Sequence[SummedReads], commits: AnyCommits) -> None:
+    def resume(self, reads: Sequence[SummedReads], commits: Commits) -> None:
         """Restore the adjoints of fields of a commit."""
         assert commits.note is not None
         said = commits.note["read"]
@@ -169,7 +169,7 @@ Passing = Callable[[float, Callable[[], Array]], None]
 
 @dataclass(frozen=True)
 class Adjoints:
-    """What changes of all that a run was given are worth to its cost, per unit of each; whole, and alike on all ranks.
+    """Sensitivity of a cost to all inputs of a run, per unit of each; of the whole area, and alike on all ranks.
 
     initial    of mixing ratios at the beginning (species, level, lat, lon)
     sources    of sources [s/mol] in periods, by the beginning [s] of each: (species, lowest levels, lat, lon)
@@ -209,37 +209,35 @@ class Backward:
 
     def run(
         self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress = lambda part: None,
-        passing: Passing = lambda seconds, worth: None, pause: Callable[[], None] = lambda: None,
+        passing: Passing = lambda seconds, jump: None, pause: Callable[[], None] = lambda: None,
     ) -> Adjoints:  # fmt: skip
         """Reverse all steps; pause: called between steps, where all may be committed."""
+        executor, count = self._executor, len(trajectory.ends)
         with quick_turns():
-            self._reverse_all(trajectory, actions, progress, passing, pause)
-        self._add_cost(trajectory.begin, self._executor.x)
+            for step in trajectory.reverse(actions):
+                left = self._left = trajectory.left or 0
+                if left == count - 1:
+                    executor.start(self._model.stepper.state.tendency)
+                self._add_cost(step.record.end, executor.x)
+                if executor.reads:
+                    step = replace(step, record=self._instants.unified(step.record))
+
+                # The adjoint of the sources of each period of the step.
+                for begin in {begin for each in step.record.formula_steps for begin, _ in each.emission}:
+                    if begin not in self._sources:
+                        species = len(self._model.network.species)
+                        self._sources[begin] = self._model.layout.zeros(species, self._source_levels)
+                    self._changed[begin] = left
+                executor.reverse(step, self._sources)
+
+                passing(step.record.begin, partial(self._jump, step.levels[1], step.record.begin))
+                progress(1.0 - left / count)
+                if left:
+                    pause()
+                else:
+                    executor.finish(step.levels[1])
+        self._add_cost(trajectory.begin, executor.x)
         return self._found()
-
-    def _reverse_all(
-        self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress, passing: Passing,
-        pause: Callable[[], None],
-    ) -> None:  # fmt: skip
-        count = len(trajectory.ends)
-        for step in trajectory.reverse(actions):
-            left = self._left = trajectory.left or 0
-            if left == count - 1:
-                self._executor.start(self._model.stepper.state.tendency)
-            self._reverse(step)
-            passing(step.record.begin, partial(self._jump, step.levels[1], step.record.begin))
-            progress(1.0 - left / count)
-            if left:
-                pause()
-            else:
-                self._executor.finish(step.levels[1])
-
-    def _reverse(self, step: ReverseStep) -> None:
-        self._add_cost(step.record.end, self._executor.x)
-        if self._executor.reads:
-            step = replace(step, record=self._instants.unified(step.record))
-        self._make_sources(step.record)
-        self._executor.reverse(step, self._sources)
 
     def parts(self) -> Mapping[str, Part]:
         """Return the adjoints between two steps; see :class:`airshed.inverse.checkpoints.commits.Committed`."""
@@ -252,7 +250,7 @@ class Backward:
         """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
         return {"sources": list(self._changed.items()), **self._instants.facts(self._executor.reads)}
 
-    def resume(self, commits: AnyCommits, trajectory: Trajectory) -> None:
+    def resume(self, commits: Commits, trajectory: Trajectory) -> None:
         """Continue from a commit behind a step, whose part of the run the trajectory has recomputed."""
         assert commits.note is not None
         assert trajectory.left is not None
@@ -264,20 +262,12 @@ class Backward:
         self._executor.restore(commits.get("adjoints"), self._instants.unified(record) if reads else record)
 
     def _jump(self, now: Level, seconds: float) -> Array:
-        worth = self._executor.jump(now)
-        self._add_cost(seconds, worth)
-        return self._area.whole(worth)
+        adjoint = self._executor.jump(now)
+        self._add_cost(seconds, adjoint)
+        return self._area.whole(adjoint)
 
     def _add_cost(self, seconds: float, adjoint: AnyArray) -> None:
         add_gradient(self._cost, seconds, self._area, self._model.network.names, adjoint)
-
-    def _make_sources(self, record: StepRecord) -> None:
-        """Allocate the adjoint of the sources of each period of a step."""
-        species = len(self._model.network.species)
-        for begin in {begin for step in record.formula_steps for begin, _ in step.emission}:
-            if begin not in self._sources:
-                self._sources[begin] = self._model.layout.zeros(species, self._source_levels)
-            self._changed[begin] = self._left
 
     def _found(self) -> Adjoints:
         totals = self._executor.totals

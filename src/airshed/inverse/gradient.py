@@ -14,7 +14,7 @@ from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.inverse.backward import Adjoints, Backward
 from airshed.inverse.checkpoints.actions import Action
-from airshed.inverse.checkpoints.commits import NOWHERE, AnyCommits, Commits, Part, Problem, committing, fingerprints
+from airshed.inverse.checkpoints.commits import Commits, Part, Problem, committing, fingerprints
 from airshed.inverse.checkpoints.plans import as_executed, plan_of
 from airshed.inverse.checkpoints.trajectory import Trajectory, budget_of, steps_expected
 from airshed.inverse.cost import Cost, times_of
@@ -36,10 +36,10 @@ class Watcher:
     def on_plan(self, line: str) -> None:
         """Receive the checkpoint plan, a line, before the backward pass."""
 
-    def on_step(self, seconds: float, worth: Callable[[], Array]) -> None:
+    def on_step(self, seconds: float, jump: Callable[[], Array]) -> None:
         """Receive a time [s] of the backward pass.
 
-        worth  returns the adjoint of a jump of the mixing ratios then (species, level, lat, lon)
+        jump  returns the adjoint of a jump of the mixing ratios then (species, level, lat, lon)
         """
 
     def on_notice(self, line: str) -> None:
@@ -133,7 +133,7 @@ class ObservedCost:
         value = None if self._is_missing else repr(float(self.cost.value))
         return {"seen": len(self._observed), "value": value, "noted": list(self._watcher.save())}
 
-    def resume(self, commits: AnyCommits) -> None:
+    def resume(self, commits: Commits) -> None:
         """Repeat evaluations from before a commit, and restore the watcher; raise CaseError for another cost."""
         assert commits.note is not None
         said = commits.note
@@ -201,11 +201,11 @@ def _gradient(
     model: AirModel = simulation.model
     cost = cost if not callable(cost) else cost(model)
     with committing(_commits(simulation, cost, options), keep=options.keep) as commits:
-        for line in commits.notices:
+        for line in commits.notices if commits else ():
             options.watcher.on_notice(line)
 
         # The run forward.
-        observed = ObservedCost(model, cost, simulation.end, options.watcher, keeps=commits.keeps)
+        observed = ObservedCost(model, cost, simulation.end, options.watcher, keeps=commits is not None)
         actions = run_forward(simulation, trajectory, observed, progress, options.watcher.on_plan, commits)
 
         # The backward pass.
@@ -214,18 +214,19 @@ def _gradient(
             model.stepper.threads, read=options.read, reactions=options.reactions, frozen=options.frozen
         )  # fmt: skip
         with closing(Backward(model, trajectory.derivatives, cost, chosen, levels)) as backward:
-            if trajectory.left is not None:
-                backward.resume(commits, trajectory)
-            commits.add(backward)
-            shown = partial(progress, "backward")
-            found = backward.run(trajectory, actions, shown, options.watcher.on_step, commits.offer)
+            if commits is not None:
+                if trajectory.left is not None:
+                    backward.resume(commits, trajectory)
+                commits.add(backward)
+            pause = commits.offer if commits is not None else lambda: None
+            found = backward.run(trajectory, actions, partial(progress, "backward"), options.watcher.on_step, pause)
         options.watcher.on_adjoints(model, found)
     return Gradient(cost.value, found, len(trajectory.ends), trajectory.recomputed)
 
 
-def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits:
+def _commits(simulation: Simulation, cost: Cost, options: Options) -> Commits | None:
     if options.resume is None:
-        return NOWHERE
+        return None
     case, subdomain = simulation.case, simulation.model.subdomain
     asked = (
         f"{getattr(cost, 'words', type(cost).__name__)}, {len(cost.times)} times from {cost.times[0]:g} s to "
@@ -239,7 +240,7 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> AnyCommits
 
 def run_forward(
     simulation: Simulation, trajectory: Trajectory, observed: ObservedCost, progress: Progress,
-    planned: Callable[[str], None] = lambda line: None, commits: AnyCommits = NOWHERE,
+    planned: Callable[[str], None] = lambda line: None, commits: Commits | None = None,
 ) -> Iterable[Action]:  # fmt: skip
     """Run a simulation that has not begun to the last time of a cost; return the actions of the backward pass.
 
@@ -253,16 +254,18 @@ def run_forward(
     budget = budget_of(section, trajectory.sizes)
     expected = steps_expected(model, times[-1])
     first_plan, plan = (plan_of(section.plan, budget, expected) for _ in range(2))
-    if commits.note is not None:
-        trajectory.resume(commits)
-        observed.resume(commits)
-    commits.add(trajectory)
-    commits.add(observed)
+    if commits is not None:
+        if commits.note is not None:
+            trajectory.resume(commits)
+            observed.resume(commits)
+        commits.add(trajectory)
+        commits.add(observed)
 
     def look() -> None:
         progress("forward", (model.seconds - first) / max(times[-1] - first, 1.0))
         observed.observe()
-        commits.offer()
+        if commits is not None:
+            commits.offer()
 
     if trajectory.left is None:
         look()
@@ -270,7 +273,8 @@ def run_forward(
         with quick_turns():
             clocks = [(Clock(model, due, time, trajectory.planned), time) for time in times]
             trajectory.run(first_plan.first_run(), clocks, look)
-        commits.turn()
+        if commits is not None:
+            commits.turn()
     steps = len(trajectory.ends)
     planned(as_executed(plan, steps).line(budget.sizes))
     return plan.backward(steps)

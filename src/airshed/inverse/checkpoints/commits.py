@@ -38,14 +38,14 @@ _MAY_DIFFER: Final = ("adjoint.commit", "run", "parallel", "output.*.strategy", 
 
 @dataclass(frozen=True)
 class Part:
-    """What is committed under a key: what returns its arrays, and a number that changes when they have changed."""
+    """Part of a commit: a function that returns its arrays, and a number that changes when they have changed."""
 
     version: float
     arrays: Callable[[], Arrays]
 
 
 class Committed(Protocol):
-    """What has a state that is committed."""
+    """Object whose state is committed."""
 
     def parts(self) -> Mapping[str, Part]:
         """Return what is committed now, by keys: letters, digits and -."""
@@ -98,8 +98,6 @@ class Commits:
     notices  lines about commits that are damaged, and the beginning
     All ranks call everything together. Raises what :meth:`Problem.check` does.
     """
-
-    keeps = True
 
     def __init__(self, folder: Path, ranks: Communicator, problem: Problem, every: float) -> None:
         self._ranks, self._problem, self._every = ranks, problem, every
@@ -161,44 +159,17 @@ class Commits:
             self._folder.rmdir()
 
 
-class NoCommits:
-    """No commits, for a gradient that is not to be resumed; same interface as :class:`Commits`."""
-
-    note: Mapping[str, Any] | None = None
-    notices: tuple[str, ...] = ()
-    keeps = False
-
-    def add(self, what: Committed) -> None:
-        """Nothing is committed."""
-
-    def get(self, key: str) -> Arrays:
-        """Nothing was."""
-        raise KeyError(key)
-
-    def offer(self) -> None:
-        """Nothing is committed."""
-
-    def turn(self) -> None:
-        """Nothing is committed."""
-
-    def close(self, *, keep: bool) -> None:
-        """Nothing is held."""
-
-
-AnyCommits = Commits | NoCommits
-
-NOWHERE: Final = NoCommits()
-
-
 @contextmanager
-def committing(commits: AnyCommits, *, keep: bool) -> Iterator[AnyCommits]:
+def committing(commits: Commits | None, *, keep: bool) -> Iterator[Commits | None]:
     """Close commits at the end of the block; they stay if it raises, or where they are to be kept."""
     try:
         yield commits
     except BaseException:
-        commits.close(keep=True)
+        if commits is not None:
+            commits.close(keep=True)
         raise
-    commits.close(keep=keep)
+    if commits is not None:
+        commits.close(keep=keep)
 
 
 def remove_commits(folder: Path) -> None:
@@ -234,7 +205,7 @@ def _latest(folder: Path, ranks: Communicator) -> tuple[int | None, list[str]]:
             return number, lines
         lines += [f"{line}; an earlier commit is taken" for line in broken]
     if any(told):
-        lines.append(f"no commit in {folder.parent} is whole; the gradient begins anew")
+        lines.append(f"no commit in {folder.parent} is whole; the gradient restarts")
     return None, lines
 
 

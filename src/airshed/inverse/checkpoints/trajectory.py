@@ -28,7 +28,7 @@ from airshed.inverse.checkpoints.actions import (
     Reverse,
     Sizes,
 )
-from airshed.inverse.checkpoints.commits import AnyCommits, Part
+from airshed.inverse.checkpoints.commits import Commits, Part
 from airshed.inverse.checkpoints.plans import Budget
 from airshed.inverse.checkpoints.stores import (
     Arrays,
@@ -181,7 +181,7 @@ class Trajectory:
             "restarts": self._stored(_RESTART), "levels": levels,
         }  # fmt: skip
 
-    def resume(self, commits: AnyCommits) -> None:
+    def resume(self, commits: Commits) -> None:
         """Restore what was committed; levels are recomputed from the restarts."""
         assert commits.note is not None
         said = commits.note

@@ -93,11 +93,11 @@ class _SensitivityWatcher(Watcher):
         """Pass the plan on."""
         self._other.on_plan(line)
 
-    def on_step(self, seconds: float, worth: Callable[[], Array]) -> None:
+    def on_step(self, seconds: float, jump: Callable[[], Array]) -> None:
         """Store the fields at the last step that begins at, or before, each requested time."""
-        self._other.on_step(seconds, worth)
+        self._other.on_step(seconds, jump)
         if self._fields and seconds <= self._next:
-            whole = worth()
+            whole = jump()
             rows = [self._model.network.index(name) for name in self._fields]
             self._note(AdjointFields(seconds, {n: whole[r] for n, r in zip(self._fields, rows, strict=True)}))
 

@@ -82,12 +82,8 @@ class StateValues:
         return shares
 
 
-@dataclass(frozen=True)
-class LevelWithChange:
-    """Level, and the change of its mixing ratios."""
-
-    level: Level
-    change: AnyArray
+LevelAndChange = tuple[Level, AnyArray]
+"""Level, and the change of its mixing ratios."""
 
 
 class TangentValues:
@@ -96,22 +92,22 @@ class TangentValues:
     def __init__(self, states: StateAndChanges) -> None:
         self._states, self._values = states, StateValues(states.state)
 
-    def copy(self) -> LevelWithChange:
+    def copy(self) -> LevelAndChange:
         """Return a copy of the newest level and its change."""
-        return LevelWithChange(self._values.copy(), self._states.changes.q.copy())
+        return self._values.copy(), self._states.changes.q.copy()
 
-    def put(self, value: LevelWithChange) -> None:
+    def put(self, value: LevelAndChange) -> None:
         """Replace the newest level and its change."""
-        self._values.put(value.level)
-        self._states.changes.q[...] = value.change
+        level, self._states.changes.q[...] = value
+        self._values.put(level)
 
-    def add_up(self, coefficients: Sequence[float], values: Sequence[LevelWithChange]) -> SumShares:
+    def add_up(self, coefficients: Sequence[float], values: Sequence[LevelAndChange]) -> SumShares:
         """Replace the newest level and its change by a sum and its tangent."""
-        found = _add_up(self._states.state, coefficients, [each.level for each in values])
+        found = _add_up(self._states.state, coefficients, [level for level, _ in values])
         change = self._states.changes.q
         change[...] = 0.0
-        for share, value in zip(found.shares, values, strict=True):
-            change += share * value.change
+        for share, (_, each) in zip(found.shares, values, strict=True):
+            change += share * each
         change[~found.is_positive] = 0.0
         return found
 
@@ -277,22 +273,18 @@ class AdjointExecutor:
         self, x: AnyArray, formulas: Mapping[str, FormulaAdjoint], cells: Mapping[str, CellsAdjoint],
         recomputation: Recomputation | None, *, owned: bool,
     ) -> None:  # fmt: skip
-        self._x, self._formulas, self._cells = x, formulas, cells
+        self.x, self._formulas, self._cells = x, formulas, cells
         self._recomputation, self._owned = recomputation, owned
         self._values = AdjointValues(x)
-
-    @property
-    def x(self) -> AnyArray:
-        """The adjoint of the mixing ratios of the current level."""
-        return self._x
 
     @property
     def totals(self) -> Totals:
         """The adjoints summed so far."""
         reversers = self._reversers.values()
         reactions = [each.reactions for each in reversers] + [each.reactions for each in self._cells.values()]
+        instants = sorted({seconds for each in reversers for seconds in each.boundary})
         return Totals(
-            _by_instant([each.boundary for each in reversers]),
+            {at: _sum([each.boundary[at] for each in reversers if at in each.boundary]) for at in instants},
             _sum([each.boundary_profile for each in reversers]), _sum([each.top for each in reversers]),
             _sum([each for each in reactions if each.size] or reactions[:1]), _joined(self.reads),
         )  # fmt: skip
@@ -325,15 +317,12 @@ class AdjointExecutor:
         """
         for each in self._formulas.values():
             each.sources = sources
-        stages = self._stages_of(step)
-        walk_backwards(step.record.program, {**self._formulas, **self._cells}, self._values, stages)
-
-    def _stages_of(self, step: ReverseStep) -> list[Any]:
-        """Return the input of the adjoint of each stage."""
         if self._recomputation is not None:
-            return self._recomputation.run(step.levels[1], step.record)
-        before = step.before if isinstance(step.before, np.ndarray) else _only_step(step.before).forcing
-        return [FormulaLevels([_only_step(step.record)], step.levels, before=before)]
+            stages = self._recomputation.run(step.levels[1], step.record)
+        else:
+            before = step.before if isinstance(step.before, np.ndarray) else _only_step(step.before).forcing
+            stages = [FormulaLevels([_only_step(step.record)], step.levels, before=before)]
+        walk_backwards(step.record.program, {**self._formulas, **self._cells}, self._values, stages)
 
     def finish(self, first: Level) -> None:
         """Complete the adjoint of the first level."""
@@ -345,7 +334,7 @@ class AdjointExecutor:
 
         With a history both levels jump.
         """
-        return self._x.copy() if self._history is None else self._history.jump(now)
+        return self.x.copy() if self._history is None else self._history.jump(now)
 
     def save(self) -> dict[str, AnyArray]:
         """Return the arrays with which another executor continues, without :attr:`reads`."""
@@ -390,12 +379,6 @@ def _joined(reads: Sequence[ReadAdjoints]) -> ReadAdjoints | None:
 
 def _sum(arrays: Sequence[Array]) -> Array:
     return np.sum(arrays, axis=0) if len(arrays) > 1 else arrays[0]
-
-
-def _by_instant(found: Sequence[Mapping[float, Array]]) -> dict[float, Array]:
-    """Return the sums of what several kernels found, by the instants of the boundary."""
-    instants = sorted({seconds for each in found for seconds in each})
-    return {seconds: _sum([each[seconds] for each in found if seconds in each]) for seconds in instants}
 
 
 def _only_step(record: StepRecord) -> FormulaStep:

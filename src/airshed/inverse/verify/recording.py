@@ -1,6 +1,6 @@
 """A short run recorded in memory, with all its levels and steps, and random directions and costs for it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.inverse.cost import Cost, Fields, times_of
+from airshed.inverse.cost import Cost, CostOfFunction, times_of
 from airshed.inverse.reverse.area import Area
 from airshed.inverse.reverse.derivatives import Derivatives, derivatives_of, observing, simulation_of
 from airshed.inverse.reverse.direction import Direction, given_fields, given_numbers
@@ -172,26 +172,7 @@ CostOrMaker = Cost | Callable[[AirModel], Cost] | None
 """A cost, what makes one for a model, or None for one at random."""
 
 
-class WeightedSum:
-    """The sum of all mixing ratios at one time, each with a weight; see :class:`airshed.inverse.cost.Cost`.
-
-    weights  by species, each (level, lat, lon)
-    """
-
-    def __init__(self, seconds: float, weights: Mapping[str, Array]) -> None:
-        self.times: Sequence[float] = [seconds]
-        self._weights, self.value = weights, float("nan")
-
-    def see(self, seconds: float, fields: Fields) -> None:
-        """Sum up."""
-        self.value = float(sum(np.sum(each * fields(name)) for name, each in self._weights.items()))
-
-    def gradient(self, seconds: float) -> Mapping[str, Array]:
-        """Return the weights."""
-        return self._weights
-
-
-def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> WeightedSum:
+def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> CostOfFunction:
     """Return the sum of all mixing ratios at the end of a recording, over the mean of the species, with weights 0.5-1.
 
     So that all species count alike, however rare.
@@ -207,7 +188,11 @@ def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> 
         for name, size in zip(recorded.network.names, sizes, strict=True)
         if size > 0.0
     }
-    return WeightedSum(recorded.steps[-1].end, weights)
+
+    def weighted(fields: Mapping[str, Array]) -> tuple[float, Mapping[str, Array]]:
+        return float(sum(np.sum(each * fields[name]) for name, each in weights.items())), weights
+
+    return CostOfFunction(recorded.steps[-1].end, list(weights), weighted)
 
 
 def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False) -> Direction:
