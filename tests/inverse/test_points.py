@@ -22,7 +22,7 @@ from airshed.core.errors import CaseError
 from airshed.formula import derivative, evaluate_all
 from airshed.formula.tree import Compare, Negate, ordered
 from airshed.inverse.fourdvar import lbfgs
-from airshed.inverse.receptors.point_gradient import PointChanges, PointOptions, point_gradient, point_tangent
+from airshed.inverse.receptors.point_gradient import PointChanges, point_gradient, point_tangent
 from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point_receptor, ratio_of_units
 from airshed.kernels.cells.formulas import Rows
 from airshed.kernels.cells.reference import ReferenceCells
@@ -117,7 +117,7 @@ def test_the_adjoint_is_the_transpose_of_the_tangent(case: Path, receptor: Mappi
     models = opened(case), opened(case)
     plans: list[str] = []
     gradient = point_gradient(
-        models[0], cost_of(models[0], **receptor), DAYS, PointOptions(LITTLE, planned=plans.append),
+        models[0], cost_of(models[0], **receptor), DAYS, memory=LITTLE, planned=plans.append,
     )  # fmt: skip
     assert plans[0].startswith("two levels")
     changes, weather = random_changes(models[1], gradient)
@@ -148,7 +148,7 @@ def test_the_gradient_has_the_same_bits_by_any_plan(case: Path) -> None:
     found = []
     for memory in (2**30, LITTLE, LITTLE // 2):
         model = opened(case)
-        found.append(point_gradient(model, cost_of(model), DAYS, PointOptions(memory, 7)))
+        found.append(point_gradient(model, cost_of(model), DAYS, memory=memory, period=7))
     for part in ("initial", "shared", "weather", "amounts"):
         for other in found[1:]:
             for name, values in getattr(found[0], part).items():
@@ -161,7 +161,7 @@ def test_compiled_formulas_give_the_gradient_of_the_reference(case: Path, monkey
     found = []
     for _ in range(2):
         model = opened(case)
-        found.append(point_gradient(model, cost_of(model, time="20 day"), 20, PointOptions(LITTLE // 2, 7)))
+        found.append(point_gradient(model, cost_of(model, time="20 day"), 20, memory=LITTLE // 2, period=7))
         monkeypatch.undo()
     for part in ("initial", "shared", "weather", "amounts"):
         for name, values in getattr(found[0], part).items():
@@ -294,7 +294,7 @@ def test_the_remainder_is_of_second_order_where_no_update_takes_another_branch(c
 
 
 def test_the_rain_of_a_week_is_worth_what_two_runs_differ_by(case: Path, model: Any) -> None:
-    gradient = point_gradient(model, cost_of(model, measure="sum"), DAYS, PointOptions(period=7))
+    gradient = point_gradient(model, cost_of(model, measure="sum"), DAYS, period=7)
     week, rain = 4, rain_of(model)
     rain[: 7 * week] = rain[7 * (week + 1) :] = 0.0
 
@@ -319,7 +319,7 @@ def test_what_is_set_on_a_day_cuts_the_way_to_what_was_before() -> None:
         return StationModel(own, as_declared(own, YEARS.between("2001-01-01", "2001-03-01")), None)
 
     model = made()
-    gradient = point_gradient(model, cost_of(model, 60), 60, PointOptions(20_000))
+    gradient = point_gradient(model, cost_of(model, 60), 60, memory=20_000)
     changes, weather = random_changes(made(), gradient, 60)
     other = made()
     assert point_tangent(other, cost_of(other, 60), 60, changes) == pytest.approx(

@@ -6,6 +6,7 @@ a factor on them over the whole time. Exact for the steps that were accepted, wh
 ranked by their size, in a table and in a file.
 """
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,22 +94,16 @@ def write_sensitivity(found: "xr.Dataset", path: Path) -> None:
         if path.suffix.lower() != ".csv":
             found.to_netcdf(part, engine="netcdf4")
             return
-        lines = [f"what,name,of,d ln {found.attrs['gradient']} / d ln [1]"]
-        for each in ranked(found):
-            words = (KINDS[each.kind][1], each.name, each.text)
-            lines.append(",".join([*map(_quoted, words), repr(each.value)]))
-        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        with part.open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(["what", "name", "of", f"d ln {found.attrs['gradient']} / d ln [1]"])
+            table.writerows((KINDS[each.kind][1], each.name, each.text, each.value) for each in ranked(found))
 
 
 def _equation(text: str) -> str:
     """Return a reaction without its label and its rate."""
     _, _, behind = text.rpartition(">")
     return behind.partition(":")[0].strip() or text
-
-
-def _quoted(text: str) -> str:
-    """Return a text as a CSV file has it."""
-    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n') else text
 
 
 Array = npt.NDArray[np.float64]
@@ -119,29 +114,19 @@ _AIR = 2
 """The input of the solver that is the density of air."""
 
 
-@dataclass
-class BoxAdjoints:
-    """Adjoints of what boxes are given, each (.., cell).
+def backward(model: BoxModel, species: int) -> dict[str, Array]:
+    """Return the adjoints of a species at the end of a run of which there are records, each (.., cell).
 
-    initial     (species) of concentrations [molecules cm-3] at the start;  start  these concentrations
-    rates       (reaction) of a factor on each rate;  emission  (emitted), deposition  (deposited) likewise, or None
-                where deposition has no adjoint
+    initial_absolute  (species) of concentrations [molecules cm-3] at the start;  initial  of a factor on these
+    rate              (reaction) of a factor on each rate constant
+    emission          (emitted) of a factor on emission;  deposition  (deposited) likewise, not by the two-step formula
     """
-
-    initial: Array
-    start: Array
-    rates: Array
-    emission: Array
-    deposition: Array | None
-
-
-def backward(model: BoxModel, species: int) -> BoxAdjoints:
-    """Return the adjoints of a species at the end of a run of which there are records."""
     gauss_seidel = isinstance(model.cells, GaussSeidelCells)
     adjoint = GaussSeidelAdjoint(model, species) if gauss_seidel else RosenbrockAdjoint(model, species)
     for records in reversed(model.records or []):
         walk_backwards(model.program, {"cells": adjoint}, _NO_VALUES, records)
-    return adjoint.finish()
+    found = adjoint.finish()
+    return found | {"initial": found["initial_absolute"] * _start(model)[0]}
 
 
 class RosenbrockAdjoint:
@@ -160,23 +145,37 @@ class RosenbrockAdjoint:
         self._losses = np.array(everything if forcing.air_changes else forcing.deposited, np.intp)[:, None]
 
     def run(self, number: int, stage: Stage, given: Sequence[BoxInterval | Expansion]) -> None:
-        """Take the adjoint over a step, of which `given` is the record."""
+        """Reverse a step, of which `given` is the record."""
         emitted, adjoint = len(self._emission), self._adjoint
         for done in reversed(given):
             cells = done.cells
             if isinstance(done, Expansion):
                 adjoint[:, cells] *= done.factor
                 continue
-            initial, rates, sources = _back_over(done, adjoint[:, cells], emitted, self._model.forcing.air_changes)
-            adjoint[:, cells] = initial
-            self._rates[:, cells] += rates
+            # Emissions and losses gain themselves as a factor on them grows, without dilution with the air.
+            kernel, count = done.solver.kernel, len(cells)
+            gains = list(done.rows[len(kernel.inputs) :])
+            if self._model.forcing.air_changes:
+                air = Series(done.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
+                growth = air.derivative_of_logarithm(np.array([done.length])).coefficients[:, 0]
+                gains[emitted:] = [add_terms(loss, growth) for loss in gains[emitted:]]
+            packed = pack_cells(adjoint[:, cells], kernel.shape.width)
+            inputs = table_of([*done.rows, *gains], count, kernel.shape.width)
+            found = done.solver.reversed().reverse(packed, inputs, done.recorded(), 0.0, done.length)
+
+            adjoint[:, cells] = unpack_cells(found.adjoint, count)
+            self._rates[:, cells] += unpack_cells(found.rates, count)
+            sources = unpack_cells(found.sources, count)
             self._emission[:, cells] += sources[:emitted]
             self._lost[self._losses, cells] += sources[emitted:]
 
-    def finish(self) -> BoxAdjoints:
+    def finish(self) -> dict[str, Array]:
         """Return the adjoints at the start."""
         deposition = self._lost[list(self._model.forcing.deposited)]
-        return BoxAdjoints(self._adjoint, _start(self._model)[0], self._rates, self._emission, deposition)
+        return {
+            "initial_absolute": self._adjoint, "rate": self._rates, "emission": self._emission,
+            "deposition": deposition,
+        }  # fmt: skip
 
 
 class GaussSeidelAdjoint:
@@ -197,7 +196,7 @@ class GaussSeidelAdjoint:
         self._reverser.x[...] = self._layout.pack(weight, padding="constant")
 
     def run(self, number: int, stage: Stage, given: GaussSeidelStep) -> None:
-        """Take the adjoint over a step, of which `given` is the record."""
+        """Reverse a step, of which `given` is the record."""
         forcing, levels = self._cells.forcing_of(given, self._newest)
         sources = self._layout.zeros(self._species, 1)
         self._reverser.reverse(forcing, levels, self._nothing, [(1.0, sources)])
@@ -206,14 +205,14 @@ class GaussSeidelAdjoint:
             self._emission += (self._layout.unpack(sources)[self._emitted] * emission)[:, 0, 0]
         self._newest, self._level = given.q, levels[1]
 
-    def finish(self) -> BoxAdjoints:
+    def finish(self) -> dict[str, Array]:
         """Return the adjoints at the start."""
         assert self._level is not None
         self._reverser.finish(self._level)
         self._reverser.close()
-        start, air = _start(self._model)
-        initial = self._layout.unpack(self._reverser.x)[:, 0, 0] / air
-        return BoxAdjoints(initial, start, self._reverser.reactions.sum(axis=(0, 1))[:, None], self._emission, None)
+        initial = self._layout.unpack(self._reverser.x)[:, 0, 0] / _start(self._model)[1]
+        rates = self._reverser.reactions.sum(axis=(0, 1))[:, None]
+        return {"initial_absolute": initial, "rate": rates, "emission": self._emission}
 
 
 def _start(model: BoxModel) -> tuple[Array, Array]:
@@ -221,26 +220,6 @@ def _start(model: BoxModel) -> tuple[Array, Array]:
     begin = model.begin.at
     air = model.forcing.at([begin])
     return model.forcing.start(begin, air), air.get("M", np.full((1, 1), UNNEEDED["M"])).T
-
-
-def _back_over(interval: BoxInterval, bar: Array, emitted: int, air_changes: bool) -> tuple[Array, Array, Array]:
-    """Return adjoints at the beginning of an interval, of rates, and of emissions and losses, each (.., cell)."""
-    count, width = len(interval.cells), interval.solver.kernel.shape.width
-    rows = [*interval.rows, *_gains(interval, emitted, air_changes)]
-    adjoint, inputs = pack_cells(bar, width), table_of(rows, count, width)
-    found = interval.solver.reversed().reverse(adjoint, inputs, interval.recorded(), 0.0, interval.length)
-    initial, rates, sources = (unpack_cells(each, count) for each in (found.adjoint, found.rates, found.sources))
-    return initial, rates, sources
-
-
-def _gains(interval: BoxInterval, emitted: int, air_changes: bool) -> Sequence[Array]:
-    """Return what emissions and losses gain as a factor on them grows: themselves, without dilution with the air."""
-    sources = list(interval.rows[len(interval.solver.kernel.inputs) :])
-    if not air_changes:
-        return sources
-    air = Series(interval.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
-    growth = air.derivative_of_logarithm(np.array([interval.length])).coefficients[:, 0]
-    return [*sources[:emitted], *(add_terms(loss, growth) for loss in sources[emitted:])]
 
 
 def box_sensitivity(
@@ -272,7 +251,9 @@ def box_sensitivity(
     run = prepare(network, conditions, states, threads, allow_code=allow_code)
     name, seconds = _target(run.model, of, at)
     if seconds < _end(run.model.conditions):
-        shorter = _until(run.model.conditions, seconds)
+        data, folder = run.model.conditions.to_dict(), run.model.conditions.folder
+        data["time"] |= {"length": f"{seconds - run.model.conditions.time.start.value!r} s"}
+        shorter = BoxConditions.from_dict(data, folder)
         run.simulation.close()
         run = prepare(network, shorter, states, threads, allow_code=allow_code)
     with run.simulation:
@@ -300,14 +281,7 @@ def _target(model: BoxModel, of: str, at: str | None) -> tuple[str, float]:
     return names[of.casefold()], time
 
 
-def _until(conditions: BoxConditions, at: float) -> BoxConditions:
-    """Return conditions that end at a time."""
-    data = conditions.to_dict()
-    data["time"] |= {"length": f"{at - conditions.time.start.value!r} s"}
-    return BoxConditions.from_dict(data, conditions.folder)
-
-
-def _dataset(model: BoxModel, species: str, end: Array, found: BoxAdjoints) -> "xr.Dataset":
+def _dataset(model: BoxModel, species: str, end: Array, found: dict[str, Array]) -> "xr.Dataset":
     import xarray as xr
 
     time = _end(model.conditions)
@@ -321,18 +295,14 @@ def _dataset(model: BoxModel, species: str, end: Array, found: BoxAdjoints) -> "
         "emitted": list(names[list(forcing.emitted)]), "deposited": list(names[list(forcing.deposited)]),
     }  # fmt: skip
     many = ("cell",) if model.many else ()
-    relative = {
-        "rate": found.rates, "initial": found.initial * found.start, "emission": found.emission,
-        "deposition": found.deposition,
-    }  # fmt: skip
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = {name: np.where(end > 0.0, each / end, np.nan) for name, each in relative.items() if each is not None}
-    variables = {
-        name: _variable((KINDS[name][0], *many), value, f"d ln {species} / d ln {KINDS[name][1]}")
-        for name, value in values.items()
-    }
+    variables = {}
+    for name, (along, text) in KINDS.items():
+        if name in found:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                relative = np.where(end > 0.0, found[name] / end, np.nan)
+            variables[name] = _variable((along, *many), relative, f"d ln {species} / d ln {text}")
     change = f"d {species} / d value at the start"
-    variables["initial_absolute"] = _variable(("species", *many), found.initial, change)
+    variables["initial_absolute"] = _variable(("species", *many), found["initial_absolute"], change)
     variables["value"] = _variable(many, end, f"{species} at the time", "molecules cm-3")
     attributes = {"title": model.conditions.title, "mechanism": network.name, "gradient": species,
                   "time": time, "steps": model.cells.steps}  # fmt: skip

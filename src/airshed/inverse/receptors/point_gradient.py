@@ -77,36 +77,25 @@ class PointGradient:
     amounts: Fields
 
 
-@dataclass(frozen=True)
-class PointOptions:
-    """How a gradient is computed.
+def point_gradient(
+    model: PointModel, cost: PointCost, steps: int, *, memory: int = 2**30, period: int = 1,
+    dtype: npt.DTypeLike = np.float64, progress: Progress = lambda part, done: None,
+    planned: Callable[[str], None] = lambda line: None,
+) -> PointGradient:  # fmt: skip
+    """Return the gradient of a cost of the first steps of a model in double precision.
 
     memory    for restarts and levels [bytes]
     period    steps whose weather is summed up;  dtype  of these sums, which are many numbers
-    progress  is called with "forward" or "back", and the part that is done
-    planned   is called with the checkpoint plan, in words
-    """
-
-    memory: int = 2**30
-    period: int = 1
-    dtype: npt.DTypeLike = np.float64
-    progress: Progress = lambda part, done: None
-    planned: Callable[[str], None] = lambda line: None
-
-
-def point_gradient(
-    model: PointModel, cost: PointCost, steps: int, options: PointOptions = PointOptions()
-) -> PointGradient:
-    """Return the gradient of what is measured of the first steps of a model in double precision.
-
+    progress  callback for "forward" or "back", and the part that is done
+    planned   callback for the checkpoint plan, in words
     Raises CaseError for a field that no step makes, and where the memory does not do.
     """
     derivative = adjoint(model.points, cost.fields)
-    backward = _Backward(model, cost, derivative, steps, options)
-    trajectory = _Trajectory(model, cost, derivative, options.progress)
-    budget = Budget(trajectory.sizes, options.memory)
+    backward = _Backward(model, cost, derivative, steps, period, dtype)
+    trajectory = _Trajectory(model, cost, derivative, progress)
+    budget = Budget(trajectory.sizes, memory)
     plan = fewest_repetitions(steps, budget)
-    options.planned(plan.line(budget.sizes))
+    planned(plan.line(budget.sizes))
     trajectory.run(plan, backward.reverse)
     return backward.found()
 
@@ -168,14 +157,15 @@ class _Backward:
     """The adjoint of a run, step by step in reverse."""
 
     def __init__(
-        self, model: PointModel, cost: PointCost, derivative: Derivative, steps: int, options: PointOptions
-    ) -> None:
-        self._model, self._cost, self._derivative, self._period = model, cost, derivative, options.period
-        shape, periods = model.domain.box.shape, -(-steps // options.period)
+        self, model: PointModel, cost: PointCost, derivative: Derivative, steps: int, period: int,
+        dtype: npt.DTypeLike,
+    ) -> None:  # fmt: skip
+        self._model, self._cost, self._derivative, self._period = model, cost, derivative, period
+        shape, periods = model.domain.box.shape, -(-steps // period)
         carried = (*(name + ADJOINT for name in derivative.carried), *derivative.summed)
         self._adjoints = CellValues({name: np.zeros(shape) for name in carried})
         self._runner = Updates(derivative.compiled(model.points, model.threads), self._adjoints)
-        self._sums = {name: np.zeros((periods, *shape), options.dtype) for name in derivative.summed}
+        self._sums = {name: np.zeros((periods, *shape), dtype) for name in derivative.summed}
 
     def reverse(self, first: int, steps: int, values: Values) -> None:
         """Reverse some steps, of which `first` is the number of the first one.
@@ -249,7 +239,12 @@ class _Trajectory:
 
     def _advance(self, action: Advance) -> None:
         if action.save_levels:
-            self._levels = self._arrays_for(action.last - action.first + 1)
+            levels = action.last - action.first + 1
+            if not self._arrays or any(len(each) < levels for each in self._arrays.values()):
+                self._arrays = {}  # else those of an earlier stretch
+                shape = (levels, *self._model.domain.box.shape)
+                self._arrays = {name: np.empty(shape) for name in self._derivative.levels}
+            self._levels = {name: each[:levels] for name, each in self._arrays.items()}
         step, stops = action.first, sorted({*action.restarts, action.last})
         for stop in stops:
             while step < stop:
@@ -257,16 +252,8 @@ class _Trajectory:
             if stop in action.restarts:
                 self._restarts[stop] = self._saved()
 
-    def _arrays_for(self, levels: int) -> dict[str, Array]:
-        """Return arrays of some levels; those of an earlier stretch if they are long enough."""
-        shape = self._model.domain.box.shape
-        if any(len(each) < levels for each in self._arrays.values()) or not self._arrays:
-            self._arrays = {}
-            self._arrays = {name: np.empty((levels, *shape)) for name in self._derivative.levels}
-        return {name: each[:levels] for name, each in self._arrays.items()}
-
     def _batch(self, action: Advance, first: int, stop: int) -> int:
-        """Make the steps of a batch, measure them if that was not done, and keep the levels before them."""
+        """Make the steps of a batch, measure them if that was not done, and store the levels before them."""
         model, length = self._model, self._model.step_length
         count = _batch_steps(model, stop)
         rows, at = slice(first - action.first, first - action.first + count), first - action.first

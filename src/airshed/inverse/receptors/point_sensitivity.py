@@ -6,11 +6,9 @@ A receptor is the mean or sum of a field of some cells, at a time or over some:
     {"field": "growth", "lon": [148, 150], "lat": [-27, -26], "time": ["90 day", "180 day"]}
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +22,7 @@ from airshed.core.version import __version__
 from airshed.grid.land import within
 from airshed.grid.world import find_place
 from airshed.inverse.gradient import DEFAULT, Options, Progress
-from airshed.inverse.receptors.point_gradient import Fields, PointGradient, PointOptions, point_gradient
+from airshed.inverse.receptors.point_gradient import Fields, PointGradient, point_gradient
 from airshed.inverse.receptors.receptor import receptor_section
 from airshed.inverse.receptors.results import write_files
 from airshed.kernels.cells.formulas import Rows
@@ -72,7 +70,9 @@ def point_receptor(section: ReceptorSection, model: PointModel, end: float) -> P
     (spec,) = model.fields.select([section.field], where="receptor.field")
     first, last = _steps(section, model.step_length, end)
     place, inside = _cells(section, model)
-    weights = np.where(inside, _areas(model), 0.0)
+    located = _coordinates(model)  # cells have one size in degrees, or are alike
+    areas = 1.0 if located is None else np.cos(np.radians(located[0]))
+    weights = np.where(inside, areas, 0.0)
     weights = weights / weights.sum() if section.measure == "mean" else inside.astype(np.float64)
     return PointReceptor(spec.name, spec.unit, spec.text, place, first, last, section.measure, weights)
 
@@ -168,12 +168,6 @@ def _nearest(lat: Array, lon: Array, south: float, west: float) -> npt.NDArray[n
     return found
 
 
-def _areas(model: PointModel) -> Array:
-    """Return the area of cells of the whole domain, in any unit: they have one size in degrees, or are alike."""
-    found = _coordinates(model)
-    return np.ones(model.domain.axes.whole.shape) if found is None else np.cos(np.radians(found[0]))
-
-
 def _coordinates(model: PointModel) -> tuple[Array, Array] | None:
     """Return the latitude and longitude of each cell of the whole domain."""
     own = {each.name: each.values for each in model.domain.axes.coordinates}
@@ -191,14 +185,18 @@ _KINDS: Final = {"initial": "state at the start", "parameter": "parameter of cel
 def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
     """Write a Dataset of sensitivities, its table and its summary into a folder; return the summary."""
     report = point_report(found)
-    write_files(found, _table(found), report, folder)
+    columns = ["kind", "name", "from", "to", f"change by 10 % more [{found['value'].attrs['units']}]"]
+    write_files(found, [columns, *_rows(found)], report, folder)
     return report
 
 
 def contributions(found: "xr.Dataset") -> dict[str, Any]:
     """Return what each amount of the weather contributes in each period, all cells together (time,)."""
     names = [str(name) for name in found.data_vars if str(name).startswith("contribution_")]
-    sums = {name.removeprefix("contribution_"): _of_periods(found[name]) for name in names}
+    sums = {
+        name.removeprefix("contribution_"): found[name].values.reshape(found.sizes["time"], -1).sum(1, np.float64)
+        for name in names
+    }
     return dict(sorted(sums.items(), key=lambda each: -np.abs(each[1]).sum()))
 
 
@@ -244,27 +242,14 @@ def _relative(found: "xr.Dataset", kind: str) -> list[tuple[str, float]]:
     return sorted(rows, key=lambda each: -abs(each[1]))
 
 
-def _table(found: "xr.Dataset") -> str:
-    """Return the contributions of all periods, and of a tenth more of all else, as CSV."""
-    unit = found["value"].attrs["units"]
-    text = StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["kind", "name", "from", "to", f"change by 10 % more [{unit}]"])
-    table.writerows(_rows(found))
-    return text.getvalue()
-
-
-def _rows(found: "xr.Dataset") -> Iterator[tuple[str, str, str, str, str]]:
+def _rows(found: "xr.Dataset") -> Iterator[list[str]]:
+    """Yield the contributions of all periods, and of a tenth more of all else."""
     for name, values in contributions(found).items():
         for (first, last), value in zip(periods(found), values, strict=True):
-            yield "weather", name, first, last, f"{0.1 * value:.7g}"
+            yield ["weather", name, first, last, f"{0.1 * value:.7g}"]
     for kind in _KINDS:
         for name, value in _relative(found, kind):
-            yield kind, name, "", "", f"{value:.7g}"
-
-
-def _of_periods(field: "xr.DataArray") -> Any:
-    return field.values.reshape(field.sizes["time"], -1).sum(axis=1, dtype=np.float64)
+            yield [kind, name, "", "", f"{value:.7g}"]
 
 
 Variable = tuple[tuple[str, ...], Array, dict[str, str]]
@@ -307,10 +292,8 @@ def sensitivity(
         start = {spec.name: model.state[spec.name].copy() for spec in model.points.fields.state}
         found = point_gradient(
             model, PointReceptorCost(asked, model), asked.last + 1,
-            PointOptions(
-                int(loaded.adjoint.memory.value), _period(section, model), np.float32, progress,
-                options.watcher.on_plan,
-            ),
+            memory=int(loaded.adjoint.memory.value), period=_period(section, model), dtype=np.float32,
+            progress=progress, planned=options.watcher.on_plan,
         )  # fmt: skip
         return _dataset(found, asked, model, loaded, _period(section, model), start)
     finally:

@@ -1,7 +1,6 @@
 """The files of `airshed adjoint`: Dataset, table of contributions, and summary with the ranking of sources."""
 
 import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -42,16 +41,15 @@ def ranking(found: "xr.Dataset") -> Report:
     return Report(str(found.attrs["title"]), tables, facts)
 
 
-def contributions_csv(found: "xr.Dataset") -> str:
-    """Return all contributions as a table: what each source gives, and what a cut of it by a tenth changes."""
-    unit, buffer = unit_of(found), io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*_PARTS, f"contribution [{unit}]", f"change by a 10 % cut [{unit}]", "relative [1]"])
+def contribution_rows(found: "xr.Dataset") -> list[list[str]]:
+    """Return a table of all contributions: of each source, and of a cut of it by a tenth."""
+    unit, value = unit_of(found), float(found["value"])
+    rows = [[*_PARTS, f"contribution [{unit}]", f"change by a 10 % cut [{unit}]", "relative [1]"]]
     for row in rows_of(found):
         given = _PPB * float(row["value"])
-        share = float(row["value"]) / float(found["value"]) if float(found["value"]) else float("nan")
-        writer.writerow([*(row[name] for name in _PARTS), f"{given:.6g}", f"{-_CUT * given:.6g}", f"{share:.6g}"])
-    return buffer.getvalue()
+        share = float(row["value"]) / value if value else float("nan")
+        rows.append([*(str(row[name]) for name in _PARTS), f"{given:.6g}", f"{-_CUT * given:.6g}", f"{share:.6g}"])
+    return rows
 
 
 def unit_of(found: "xr.Dataset") -> str:
@@ -61,8 +59,6 @@ def unit_of(found: "xr.Dataset") -> str:
 
 def time_in_words(found: "xr.Dataset") -> str:
     """Return the time, or the first and the last, of the receptor."""
-    import numpy as np
-
     start = np.datetime64(str(found.attrs["start"]))
     moments = [start + np.timedelta64(round(float(each)), "s") for each in found.attrs["receptor_time"]]
     first, last = (str(each.astype("datetime64[m]")).replace("T", " ") for each in moments)
@@ -103,7 +99,7 @@ TABLE: Final = "contributions.csv"
 SUMMARY: Final = "summary.txt"
 
 COMMITS: Final = "commits"
-"""Folder of what a gradient goes on from that was killed."""
+"""Folder of the commits from which a killed gradient continues."""
 
 _OWN: Final = (FILE, TABLE, SUMMARY, PICTURES, COMMITS)
 
@@ -128,36 +124,34 @@ def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
     Pictures of earlier ones are removed. Fields are single precision. Raises OutputError for what the system refuses.
     """
     report = ranking(found)
-    write_files(_plain(found), contributions_csv(found), report, folder)
+    plain = found.map(lambda each: each.where(abs(each) > _SMALLEST, 0.0) if _is_field(each) else each, keep_attrs=True)
+    write_files(plain, contribution_rows(found), report, folder)
     return report
 
 
-def write_files(found: "xr.Dataset", table: str, report: Report, folder: Path) -> None:
+def write_files(found: "xr.Dataset", rows: Iterable[Sequence[str]], report: Report, folder: Path) -> None:
     """Write sensitivities, their table and their summary into a folder, each file whole or not at all."""
     with guarded(folder):
         remove_parts(folder)
         for picture in (folder / PICTURES).glob("*.png"):
             picture.unlink()
+    encoding: dict[Any, dict[str, Any]] = {}
+    for name, variable in found.variables.items():
+        if np.issubdtype(variable.dtype, np.datetime64):
+            encoding[name] = {"units": "seconds since 1970-01-01 00:00:00", "dtype": "int64", "_FillValue": None}
+        elif _is_field(variable):
+            encoding[name] = {
+                "dtype": "float32", "zlib": True, "complevel": 1, "shuffle": True, "_FillValue": None
+            }  # fmt: skip
+        elif np.issubdtype(variable.dtype, np.floating):
+            encoding[name] = {"_FillValue": None}
     with write_whole(folder / FILE) as part, hdf5():
-        encoding = {name: _encoding(found[name]) for name in found.variables}
         found.to_netcdf(part, engine="netcdf4", encoding=encoding)
-    with write_whole(folder / TABLE) as part:
-        part.write_text(table, encoding="utf-8")
+    with write_whole(folder / TABLE) as part, part.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
     with write_whole(folder / SUMMARY) as part:
         part.write_text(report.to_text(), encoding="utf-8")
 
 
-def _plain(found: "xr.Dataset") -> "xr.Dataset":
-    return found.map(lambda each: each.where(abs(each) > _SMALLEST, 0.0) if _is_field(each) else each, keep_attrs=True)
-
-
 def _is_field(variable: Any) -> bool:
     return np.issubdtype(variable.dtype, np.floating) and variable.ndim > 1
-
-
-def _encoding(variable: Any) -> dict[str, Any]:
-    if np.issubdtype(variable.dtype, np.datetime64):
-        return {"units": "seconds since 1970-01-01 00:00:00", "dtype": "int64", "_FillValue": None}
-    if _is_field(variable):
-        return {"dtype": "float32", "zlib": True, "complevel": 1, "shuffle": True, "_FillValue": None}
-    return {"_FillValue": None} if np.issubdtype(variable.dtype, np.floating) else {}
