@@ -182,7 +182,7 @@ def gradient(
         gradient("cases/west-europe", airshed.inverse.CostOfFunction(86400.0, ["O3"], my_function)).adjoints.initial
 
     cost   a :class:`airshed.inverse.cost.Cost`, or a function that makes one for a model
-    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    given  further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
     With `Options(resume=folder)` one that was killed goes on from there.
     Winds stay as they are. With several ranks all of them call this, show the cost whole fields, and get the whole
     gradient, with the bits that one rank alone gets. Raises AirshedError for what is wrong with the case, and for a

@@ -35,10 +35,10 @@ def differentiable(
     """Return a run of a case as a function of JAX arrays.
 
     outputs, inputs  see :mod:`airshed.inverse.function.run_function`
-    given            what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    given            further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
 
     Fields and gradients are float64 with `jax.config.update("jax_enable_x64", True)`, else float32, which the run
-    itself is not. A call is a run forward on the host; a gradient is the way back of that run, about four times its
+    itself is not. A call is a run forward on the host; a gradient is its backward pass, about four times its
     cost for all inputs together, and runs forward before where another run came in between. Under `jax.vmap` runs are
     made one after the other. There are reverse derivatives alone, and no second ones.
     Raises AirshedError for what is wrong with the case, the outputs or the inputs; under `jax.jit` what shows while
@@ -60,7 +60,8 @@ class JaxRun(Adapter):
         return fields
 
     def _forward(self, given: Given) -> dict[str, Any]:
-        shapes = {name: jax.ShapeDtypeStruct(shape, _real()) for name, shape in self._function.shapes.items()}
+        real = jnp.zeros(()).dtype  # that JAX is set to
+        shapes = {name: jax.ShapeDtypeStruct(shape, real) for name, shape in self._function.shapes.items()}
         fields: dict[str, Any] = _on_host(lambda values: self._function(_arrays(values)), shapes, given)
         return fields
 
@@ -86,8 +87,3 @@ def _on_host(function: Any, shapes: Any, *arguments: Any) -> Any:
 
 def _arrays(values: Mapping[Any, Any]) -> dict[Any, Array]:
     return {key: np.asarray(value, dtype=np.float64) for key, value in values.items()}
-
-
-def _real() -> Any:
-    """The type of real numbers that JAX is set to."""
-    return jnp.zeros(()).dtype

@@ -35,10 +35,10 @@ def differentiable(
     """Return a run of a case as a function of tensors.
 
     outputs, inputs  see :mod:`airshed.inverse.function.run_function`
-    given            what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    given            further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
 
     Fields come as float64 on the CPU; gradients as the tensor that they are of. A call is a run forward; `backward` is
-    the way back of that run, about four times its cost for all inputs together. Another `backward` of the same run,
+    its backward pass, about four times its cost for all inputs together. Another `backward` of the same run,
     or of one that is not the last, runs forward before, so that only one run is stored. There is no second derivative.
     Raises AirshedError for what is wrong with the case, the outputs or the inputs.
     """

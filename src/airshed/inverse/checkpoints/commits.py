@@ -25,7 +25,6 @@ from airshed.core.version import __version__
 from airshed.inverse.checkpoints.stores import Arrays, FileStore, commits, damage, note_of, rank_folder
 from airshed.io.run_state import first_difference
 from airshed.kernels.host import AnyArray
-from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.model import AirModel
 from airshed.parallel.communicator import Communicator
 
@@ -108,7 +107,9 @@ class Commits:
         self._store = FileStore(own, number)
         self.note: Mapping[str, Any] | None = None if number is None else self._store.note
         if self.note is not None:
-            self.notices.append(f"resuming from a commit {_where(self.note)}")
+            left = self.note["left"]
+            where = "forward pass" if left is None else f"backward pass, with {left} steps left"
+            self.notices.append(f"resuming from a commit in the {where}")
         self._versions: dict[str, float] = {} if self.note is None else dict(self.note["versions"])
         self._what: list[Committed] = []
         self._began = self._last = time.monotonic()
@@ -178,12 +179,6 @@ def remove_commits(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _where(note: Mapping[str, Any]) -> str:
-    if note["left"] is None:
-        return "in the forward pass"
-    return f"in the backward pass, with {note['left']} steps left"
-
-
 def _check(folder: Path, problem: Problem) -> None:
     """Raise what :meth:`Problem.check` does for the newest commit of a rank whose manifest is whole."""
     for number in reversed(commits(folder)):
@@ -222,8 +217,8 @@ def _together(ranks: Communicator, check: Callable[[], None]) -> None:
 
 
 def fingerprints(model: AirModel) -> Mapping[str, str]:
-    """Return digests of a model that has not begun, by what is to be said where one is another."""
-    weather, case = model.forcing.instant(0), model.case
+    """Return digests of a model that has not begun, by the message where one differs."""
+    weather, case, network = model.forcing.instant(0), model.case, model.parts.network
     air = (model.stepper.state.q, weather.air, weather.temperature, weather.water, weather.cloud)
     winds: tuple[AnyArray, ...] = weather.flux_x, weather.flux_y
     boundary: tuple[AnyArray, ...] = model.constants.profile, model.constants.top
@@ -231,32 +226,23 @@ def fingerprints(model: AirModel) -> Mapping[str, str]:
         field = model.forcing.boundary.field
         boundary = (*boundary, field.at(field.times[0]), np.array(field.times))
     files = [case.path(each.file).read_bytes() for each in case.process]
+    # Comments, and where in its file a reaction stands, are not in the words of a mechanism.
+    mechanism = [
+        repr((network.names, network.reactant_indices, network.net_stoichiometry)),
+        *map(str, network.rate_constants),
+        repr([(each.name, each.default) for each in network.parameters]),
+    ]
+    fields = [part for name in sorted(weather.fields) for part in (name, weather.fields[name])]
+    emission: list[Any] = []
+    for source in model.parts.own_sources:
+        emission += [repr((source.species, source.levels, list(source.changes))), source.rate(model.seconds)]
     return {
         "it began with other mixing ratios, or other weather": _digest([*air, *winds]),
         "its lateral boundary differs": _digest(map(np.asarray, boundary)),
-        "it has another mechanism": _digest([*_in_words(model.parts.network), weather.parameters]),
-        "its processes are others": _digest([model.kernel.key, *files, *_named(weather.fields)]),
-        "it began with another emission": _digest(_emission(model)),
+        "it has another mechanism": _digest([*mechanism, weather.parameters]),
+        "its processes are others": _digest([model.kernel.key, *files, *fields]),
+        "it began with another emission": _digest(emission),
     }
-
-
-def _in_words(network: ReactionNetwork) -> Iterable[str]:
-    """What a network computes: comments, and where in its file a reaction stands, are not in it."""
-    yield repr((network.names, network.reactant_indices, network.net_stoichiometry))
-    yield from map(str, network.rate_constants)
-    yield repr([(each.name, each.default) for each in network.parameters])
-
-
-def _emission(model: AirModel) -> Iterable[Any]:
-    for source in model.parts.own_sources:
-        yield repr((source.species, source.levels, list(source.changes)))
-        yield source.rate(model.seconds)
-
-
-def _named(fields: Mapping[str, AnyArray]) -> Iterable[Any]:
-    for name in sorted(fields):
-        yield name
-        yield fields[name]
 
 
 def _digest(parts: Iterable[Any]) -> str:

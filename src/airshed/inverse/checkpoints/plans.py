@@ -10,7 +10,7 @@ binomial coefficient (s + t - 1 over t) of Revolve, Griewank & Walther 2000, ACM
 smaller, so a stretch of many levels ends each branch.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Final, Literal
@@ -226,7 +226,10 @@ class OnlinePlan:
         self._budget = replace(budget, restarts="disk" if on_disk else "memory")
         self._capacities = Capacities(self._budget)
         self._place = self._budget.place(1)
-        self._expected, self._spacing = expected, self._first_spacing(expected)
+        # The greatest spacing with which the restarts of a quarter more steps leave space for a stretch.
+        steps, of = (expected or 0) + (expected or 0) // 4, self._capacities.of
+        self._spacing = next((each for each in range(steps, 1, -1) if of(1, -(-steps // each)) >= each), 1)
+        self._expected = expected
         self._repetitions = 1
         self._restarts: list[int] = []
         self._levels: list[tuple[int, int]] = []
@@ -262,11 +265,6 @@ class OnlinePlan:
             yield DiscardRestart(first, self._place)
             end, kept = first, []
 
-    def _first_spacing(self, expected: int | None) -> int:
-        """Return the greatest spacing with which the restarts of a quarter more steps leave space for a stretch."""
-        steps = (expected or 0) + (expected or 0) // 4
-        return next((each for each in range(steps, 1, -1) if self._capacities.of(1, -(-steps // each)) >= each), 1)
-
     def _keeps(self, step: int, end: int) -> bool:
         """Whether the levels of the next steps are stored: at the expected end, with all before in their stretch."""
         if self._expected is None or end < self._expected:
@@ -282,7 +280,9 @@ class OnlinePlan:
         """Drop restarts until one more, and a stretch, fit."""
         while not self._fits(len(self._restarts) + 1, self._spacing):
             if not self._fits(len(self._restarts) // 2 + 1, 2 * self._spacing):
-                self._repeat_more(step)
+                if self._repetitions == MOST_REPETITIONS:
+                    raise self._capacities.too_little(step)
+                self._repetitions += 1
                 continue
             self._spacing *= 2
             dropped = [each for each in self._restarts if each % self._spacing]
@@ -293,12 +293,6 @@ class OnlinePlan:
 
     def _fits(self, restarts: int, spacing: int) -> bool:
         return self._capacities.of(self._repetitions, restarts) >= spacing
-
-    def _repeat_more(self, step: int) -> None:
-        """Let the steps of a stretch be run once more often; raises CaseError for more than a hundred."""
-        if self._repetitions == MOST_REPETITIONS:
-            raise self._capacities.too_little(step)
-        self._repetitions += 1
 
     def _drop_levels(self) -> Iterator[Action]:
         yield from (DiscardLevels(*levels, self._budget.levels) for levels in self._levels)
@@ -318,13 +312,10 @@ def plan_of(name: str, budget: Budget, expected: int | None = None) -> EveryLeve
 
 def as_executed(plan: EveryLevel | OnlinePlan, steps: int) -> Plan:
     """Return all that a plan does with a run that has so many steps."""
-    actions: list[Action] = list(_until(steps, plan.first_run()))
-    return Plan(plan.name, steps, (*actions, *plan.backward(steps)))
-
-
-def _until(steps: int, actions: Iterable[Action]) -> Iterator[Action]:
-    for action in actions:
+    actions: list[Action] = []
+    for action in plan.first_run():
         if isinstance(action, Advance) and action.last >= steps:
-            yield replace(action, last=steps)
-            return
-        yield action
+            actions.append(replace(action, last=steps))
+            break
+        actions.append(action)
+    return Plan(plan.name, steps, (*actions, *plan.backward(steps)))

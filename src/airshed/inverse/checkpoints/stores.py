@@ -167,7 +167,11 @@ class FileStore:
         with guarded(folder):
             folder.mkdir(parents=True, exist_ok=True)
         if resume is not None:
-            self._resume(resume)
+            self._files, self._serial, self.note = _said(folder, resume)
+            self._commit, names = resume, frozenset(self._files.values())
+            self._named[resume] = names
+            with reading(folder):
+                self._sizes = {name: (folder / name).stat().st_size for name in names}
         self._clear()
 
     @property
@@ -233,14 +237,6 @@ class FileStore:
             with guarded(self._folder / name):
                 (self._folder / name).unlink(missing_ok=True)
             self._sizes.pop(name, None)
-
-    def _resume(self, number: int) -> None:
-        """Take over what a commit names."""
-        self._files, self._serial, self.note = _said(self._folder, number)
-        self._commit, names = number, frozenset(self._files.values())
-        self._named[number] = names
-        with reading(self._folder):
-            self._sizes = {name: (self._folder / name).stat().st_size for name in names}
 
     def _clear(self) -> None:
         """Remove what no manifest that counts names, manifests that do not count, and what was left half written."""
@@ -332,11 +328,11 @@ class SharedStore:
 
     @property
     def keys(self) -> list[str]:
-        """The keys; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """The keys; see :class:`Store`."""
         return list(self._kept)
 
     def put(self, key: str, arrays: Arrays) -> None:
-        """Write into free blocks; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """Write into free blocks; see :class:`Store`."""
         members: Members = {}
         size = 0
         for name, array in arrays.items():
@@ -344,7 +340,7 @@ class SharedStore:
             size += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
         if self._content.size < size:
             self._content = np.zeros(size, np.uint8)
-        content = self._content[:size]  # taken anew each time it would cost more than to fill it
+        content = self._content[:size]  # allocating it for each call would cost more than to fill it
         for name, view in _views(content, members).items():
             view[...] = arrays[name]
         kept = _StoredArrays(self._take(-(-size // self._file.block)), size, members, checksums(arrays))
@@ -358,7 +354,7 @@ class SharedStore:
         self._kept[key] = kept
 
     def get(self, key: str) -> Arrays:
-        """Read and compare checksums; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """Read and compare checksums; see :class:`Store`."""
         kept = self._kept[key]
         content = np.asarray(aligned_empty((kept.size,), np.uint8), np.uint8)
         self._file.read(kept.blocks, content)
@@ -367,7 +363,7 @@ class SharedStore:
         return arrays
 
     def drop(self, key: str) -> None:
-        """Let the blocks be used again; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """Let the blocks be used again; see :class:`Store`."""
         self._give(self._kept.pop(key).blocks)
 
     def close(self) -> None:
@@ -415,11 +411,11 @@ class GroupStore:
 
     @property
     def keys(self) -> list[str]:
-        """The keys; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """The keys; see :class:`Store`."""
         return list(self._kept)
 
     def put(self, key: str, arrays: Arrays) -> None:
-        """Write a group; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """Write a group; see :class:`Store`."""
         self._serial += 1
         path = self._folder / f"{key}.{self._serial}.zarr"
         try:
@@ -433,7 +429,7 @@ class GroupStore:
         self._kept[key] = path, checksums(arrays), size
 
     def get(self, key: str) -> Arrays:
-        """Read a group and compare checksums; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """Read a group and compare checksums; see :class:`Store`."""
         path, sums, _ = self._kept[key]
         if not path.exists():
             raise OutputError(f"there is no {path}")
@@ -442,7 +438,7 @@ class GroupStore:
         return arrays
 
     def drop(self, key: str) -> None:
-        """Remove a group; see :class:`airshed.inverse.checkpoints.stores.Store`."""
+        """Remove a group; see :class:`Store`."""
         remove_group(self._kept.pop(key)[0])
 
     def close(self) -> None:

@@ -188,25 +188,24 @@ class Trajectory:
         self.ends = [float(end) for end in commits.get("ends")["ends"]]
         for place, key in said["restarts"]:
             self._stores[place].put(key, commits.get(key))
-        self._make_levels({number: place for place, number in said["levels"]}, said["restarts"])
-        self.left, self._done, self.recomputed = said["left"], said["done"], said["recomputed"]
-        self.planned = list(said["planned"])
-        if self.left is None:
-            self._model.restore(as_snapshot(commits.get("model")))
 
-    def _make_levels(self, levels: Mapping[int, Place], restarts: Iterable[tuple[Place, str]]) -> None:
-        """Recompute the steps whose levels were stored, each stretch from the last restart before it."""
-        stores = {_number(key): place for place, key in restarts}
+        # The steps whose levels were stored, each stretch from the last restart before it.
+        levels: dict[int, Place] = {number: place for place, number in said["levels"]}
+        stores: dict[int, Place] = {_number(key): place for place, key in said["restarts"]}
         at = -1
         for level in sorted(levels):
-            first = max(step for step in stores if step < level)
             if at != level - 1:
-                self.do(Restore(first, stores[first]))
-                at = first
+                at = max(step for step in stores if step < level)
+                self.do(Restore(at, stores[at]))
             for step in range(at, level):
                 action = Advance(step, step + 1, save_levels=step + 1 == level, store=levels[level])
                 self._advance(action, step, self.ends[step : step + 1])
             at = level
+
+        self.left, self._done, self.recomputed = said["left"], said["done"], said["recomputed"]
+        self.planned = list(said["planned"])
+        if self.left is None:
+            self._model.restore(as_snapshot(commits.get("model")))
 
     def _stored(self, kind: str) -> list[tuple[Place, str]]:
         """Return the places and keys of all restarts, or levels."""

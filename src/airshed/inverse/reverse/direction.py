@@ -83,7 +83,7 @@ class Direction:
 
 
 def products(adjoint: Direction, direction: Direction) -> dict[str, float]:
-    """Return sum(adjoint x change) by the kinds of inputs that a direction has: what its changes are worth."""
+    """Return sum(adjoint x change) by the kinds of inputs that a direction has: the change of the cost."""
     adjoints = adjoint.parts()
     return {
         kind: float(sum(np.sum(bar * change) for bar, change in zip(adjoints[kind], changes, strict=True)))
@@ -125,15 +125,24 @@ class Changes:
         numbers = {**given_numbers(forcing)}
         for name, added in self.direction.numbers.items():
             numbers[name] = np.asarray(numbers.get(name, self._members[name].values)) + size * added
+        boundary = forcing.transport.boundary
+        if boundary is not None and (change := self._of_boundary(boundary)) is not None:
+            first, last = (
+                PackedBoundary({
+                    side: aligned_copy(each + each.dtype.type(size) * by.sides[side])
+                    for side, each in end.sides.items()
+                }, end.seconds)
+                for end, by in ((boundary.start, change.start), (boundary.end, change.end))
+            )  # fmt: skip
+            boundary = replace(boundary, start=first, end=last)
         transport = replace(
-            forcing.transport, numbers=numbers, fields=self._moved(forcing.transport.fields, size),
-            boundary=self._moved_boundary(forcing.transport.boundary, size),
-        )  # fmt: skip
+            forcing.transport, numbers=numbers, fields=self._moved(forcing.transport.fields, size), boundary=boundary
+        )
         if forcing.column is None:
             return replace(forcing, transport=transport)
-        change, emission = self._of_emission(step), forcing.column.emission
-        if change is not None:
-            emission = aligned_copy(emission + size * change)
+        added_emission, emission = self._of_emission(step), forcing.column.emission
+        if added_emission is not None:
+            emission = aligned_copy(emission + size * added_emission)
         column = replace(
             forcing.column, numbers=numbers, fields=self._moved(forcing.column.fields, size), emission=emission
         )  # fmt: skip
@@ -165,18 +174,6 @@ class Changes:
                 field = field + boundary_profile[..., None]
             self._boundary[given.seconds] = self._area.own_boundary(field, given)
         return self._boundary[given.seconds]
-
-    def _moved_boundary(self, given: BoundaryForcing | None, size: float) -> BoundaryForcing | None:
-        change = self._of_boundary(given)
-        if given is None or change is None:
-            return given
-        first, last = (
-            PackedBoundary({
-                side: aligned_copy(each + each.dtype.type(size) * by.sides[side]) for side, each in end.sides.items()
-            }, end.seconds)
-            for end, by in ((given.start, change.start), (given.end, change.end))
-        )  # fmt: skip
-        return replace(given, start=first, end=last)
 
     def _of_emission(self, step: FormulaStep) -> AnyArray | None:
         """The change of the emission of a step, by the shares that periods have in it."""

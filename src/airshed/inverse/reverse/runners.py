@@ -131,16 +131,12 @@ class FormulaReplay:
             forcing = self._with_rates(self._changes.perturbed(step, self._size))
             sums = self._stepper.advance([forcing])[0]
             if self.observer is not None:
-                self.observer(step, state.q_other, state.q, self._clipped(sums))
-
-    def _clipped(self, sums: Array) -> Array | None:
-        """Return the amounts clipped in each block; None for horizontal transport alone, whose sums have no blocks."""
-        kernel, q = self._stepper.kernel, self._stepper.state.q
-        if not kernel.shape.vertical:
-            return None
-        terms, species = len(kernel.terms), q.shape[2]
-        by_term = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
-        return np.asarray(by_term[:, :, TERMS.index("clipped")])
+                kernel, q, clipped = self._stepper.kernel, state.q, None
+                if kernel.shape.vertical:  # sums of horizontal transport alone have no blocks
+                    terms, species = len(kernel.terms), q.shape[2]
+                    by_term = sums[:, : terms * species].reshape(*q.shape[:2], terms, species)
+                    clipped = np.asarray(by_term[:, :, TERMS.index("clipped")])
+                self.observer(step, state.q_other, q, clipped)
 
     def close(self) -> None:
         """End the threads."""

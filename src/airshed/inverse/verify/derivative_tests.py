@@ -203,7 +203,7 @@ def dot_product_test(
 
         print(airshed.inverse.dot_product_test("cases/west-europe"))
 
-    given  what :class:`airshed.Simulation` takes besides: meteorology, initial
+    given  further parameters of :class:`airshed.Simulation`: meteorology, initial
     Both sides agree to 1e-12 where `chemistry.precision` is "double", to 1.2e-4 where it is "single". The first time,
     tangent and adjoint are compiled (a minute or two for 66 species); then it takes seconds for a small case, tens of
     seconds for 28,800 cells. Raises AirshedError for what is wrong with the case.
@@ -329,7 +329,7 @@ def taylor_test(
     cost   see :func:`airshed.inverse.gradient`; a sum of all mixing ratios at the end without it; each run has a deep
            copy of it
     kind   initial, emission, boundary, top, rates, "number NAME" or "field NAME" of an operator
-    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    given  further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
     Its `ok` states whether the remainder is of second order; in even air it may be `undecided`, which is not ok.
     Takes six runs of so many steps: seconds for a small case, a minute for 28,800 cells; rates compile a kernel of
     their own. Raises AirshedError for what is wrong with the case.
@@ -411,7 +411,7 @@ def finite_difference_check(
     cost   see :func:`airshed.inverse.gradient`: the run goes to its last time, with all levels in memory; without a
            cost it is a sum of all mixing ratios after so many steps; each run has a deep copy of it
     kinds  of inputs; all but rates without it, which compile a kernel of their own
-    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    given  further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
     Takes ten runs of so many steps for each kind: seconds for a small case, tens of seconds for 28,800 cells. Raises
     AirshedError for what is wrong with the case.
     """

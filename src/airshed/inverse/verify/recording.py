@@ -157,7 +157,7 @@ def recorded(
 
     A cost may have the model, which no copy needs and none can be made of: copies share it.
 
-    given  what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
+    given  further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
     """
     with simulation_of(case, **given) as simulation:
         model = simulation.model
