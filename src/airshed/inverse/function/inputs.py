@@ -110,14 +110,13 @@ class FactoredSource:
             if any(part.acting):
                 rate = part.source.rate(seconds)
                 for row, acting in enumerate(part.acting):
-                    worth = np.sum(own(adjoint[self.species[row]][: rate.shape[1]]) * rate[row], axis=0)
-                    self._share(worth, acting, hour, into)
-
-    def _share(self, worth: Array, acting: Sequence[ActiveControl], hour: int, into: Mapping[str, Array]) -> None:
-        for each in acting:
-            others = prod(self._factors.of(other, hour) for other in acting if other is not each)
-            found, place = self._factors.subdomain.whole(worth * others), each.place(hour)
-            into[each.control.name][place] += found if each.control.per == "cell" else found.sum()
+                    by_column = np.sum(own(adjoint[self.species[row]][: rate.shape[1]]) * rate[row], axis=0)
+                    for each in acting:
+                        others = prod(self._factors.of(other, hour) for other in acting if other is not each)
+                        found = self._factors.subdomain.whole(by_column * others)
+                        into[each.control.name][each.place(hour)] += (
+                            found if each.control.per == "cell" else found.sum()
+                        )
 
 
 def factored(sources: Iterable[Source], controls: Sequence[ControlSection], factors: Factors) -> list[FactoredSource]:
@@ -251,82 +250,52 @@ def _shape(control: ControlSection, columns: tuple[int, ...]) -> tuple[int, ...]
     return (control.parts_of_day, *behind[control.per])
 
 
-class _OfSpecies(Inputs):
-    """What inputs of species have in common: their rows among those of the mechanism."""
+class MixingRatios(Inputs):
+    """Mixing ratios [mol/mol] of species.
+
+    kind  "initial", at the beginning, with the spin-up in the run (level, lat, lon); "boundary", the lateral boundary
+          profile (level,); "top", above the area (). The air at the beginning stays as it is with the last two.
+    """
 
     def __init__(self, model: AirModel, kind: str, names: Iterable[str]) -> None:
         known = model.network.names
         for name in names:
             if name not in known:
                 raise CaseError(f"inputs {kind}: {name!r} is no species of the mechanism; {suggestion(name, known)}")
+        if kind == "boundary" and model.forcing.boundary is not None:
+            raise CaseError("the input boundary is a profile; this run has boundary concentrations along its faces")
         self._model, self._kind = model, kind
         self._rows = {name: model.network.index(name) for name in names}
+        self.own = self._of(self._whole())
 
-    def _taken(self, values: Mapping[str, Array], whole: Array) -> Array:
-        """Return mixing ratios (species, ...) with the given ones in their places."""
-        found = np.array(whole)
+    def apply(self, values: Mapping[str, Array]) -> None:
+        """See :class:`Inputs`."""
+        model, whole = self._model, self._whole()
         for name, row in self._rows.items():
             if values[name].min(initial=0.0) < 0.0 or values[name].max(initial=0.0) > 1.0:
                 raise CaseError(f"input {self._kind} {name}: there are mixing ratios below 0 or above 1 mol/mol")
-            found[row] = values[name]
-        return found
+            whole[row] = values[name]
+        if self._kind == "initial":
+            model.begin_with(model.subdomain.window.of(whole))
+        else:
+            given = {"boundary": np.asarray(model.constants.profile), "top": np.asarray(model.constants.top)}
+            given[self._kind] = whole
+            model.set_boundary(given["boundary"], given["top"])
+
+    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
+        """See :class:`Inputs`."""
+        by_kind = {"initial": found.initial, "boundary": found.boundary_profile, "top": found.top}
+        return self._of(by_kind[self._kind])
+
+    def _whole(self) -> Array:
+        """Return a copy of the mixing ratios of all species (species, ...)."""
+        model = self._model
+        if self._kind == "initial":
+            return np.array(model.subdomain.whole(model.mixing_ratios()))
+        return np.array(model.constants.profile if self._kind == "boundary" else model.constants.top)
 
     def _of(self, whole: Array) -> dict[str, Array]:
         return {name: np.array(whole[row]) for name, row in self._rows.items()}
-
-
-class InitialAir(_OfSpecies):
-    """Mixing ratios at the beginning, with the spin-up in the run, (level, lat, lon) [mol/mol]."""
-
-    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
-        super().__init__(model, "initial", names)
-        self.own = self._of(model.subdomain.whole(model.mixing_ratios()))
-
-    def apply(self, values: Mapping[str, Array]) -> None:
-        """See :class:`Inputs`."""
-        subdomain = self._model.subdomain
-        whole = self._taken(values, subdomain.whole(self._model.mixing_ratios()))
-        self._model.begin_with(subdomain.window.of(whole))
-
-    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
-        """See :class:`Inputs`."""
-        return self._of(found.initial)
-
-
-class BoundaryAir(_OfSpecies):
-    """Lateral boundary profile, (level,) [mol/mol]; the air at the beginning stays as it is."""
-
-    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
-        super().__init__(model, "boundary", names)
-        if model.forcing.boundary is not None:
-            raise CaseError("the input boundary is a profile; this run has boundary concentrations along its faces")
-        self.own = self._of(np.asarray(model.constants.profile))
-
-    def apply(self, values: Mapping[str, Array]) -> None:
-        """See :class:`Inputs`."""
-        constants = self._model.constants
-        self._model.set_boundary(self._taken(values, np.asarray(constants.profile)), np.asarray(constants.top))
-
-    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
-        """See :class:`Inputs`."""
-        return self._of(found.boundary_profile)
-
-
-class TopAir(_OfSpecies):
-    """Mixing ratios above the area, () [mol/mol]."""
-
-    def __init__(self, model: AirModel, names: Iterable[str]) -> None:
-        super().__init__(model, "top", names)
-        self.own = self._of(np.asarray(model.constants.top))
-
-    def apply(self, values: Mapping[str, Array]) -> None:
-        """See :class:`Inputs`."""
-        constants = self._model.constants
-        self._model.set_boundary(np.asarray(constants.profile), self._taken(values, np.asarray(constants.top)))
-
-    def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
-        """See :class:`Inputs`."""
-        return self._of(found.top)
 
 
 class ReactionRates(Inputs):

@@ -20,7 +20,7 @@ front. A list of species alone stands for a table with nothing else.
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from numbers import Real
 from pathlib import Path
@@ -35,7 +35,7 @@ from airshed.case.messages import explain
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.core.units import to
-from airshed.inverse.function.inputs import BoundaryAir, EmissionFactors, InitialAir, Inputs, ReactionRates, TopAir
+from airshed.inverse.function.inputs import EmissionFactors, Inputs, MixingRatios, ReactionRates
 from airshed.inverse.function.repeated import RepeatedRun
 from airshed.inverse.reverse.derivatives import derivatives_of
 from airshed.models.air.case import Case
@@ -118,10 +118,6 @@ Array = npt.NDArray[np.float64]
 Key = tuple[str, str]
 """The kind of an input, and its name."""
 
-_OF_SPECIES: Final[Mapping[str, Callable[[AirModel, tuple[str, ...]], Inputs]]] = {
-    "initial": InitialAir, "boundary": BoundaryAir, "top": TopAir,
-}  # fmt: skip
-
 
 class RunFunction:
     """A case that runs again and again; see :mod:`airshed.inverse.function.run_function` for the parameters.
@@ -156,7 +152,8 @@ class RunFunction:
             self._model: AirModel = simulation.model
             derivatives_of(self._model)
             kinds: dict[str, Inputs] = {"factors": EmissionFactors(self._model, factors)} if factors else {}
-            kinds |= {kind: make(self._model, names[kind]) for kind, make in _OF_SPECIES.items() if names[kind]}
+            of_species = [kind for kind in ("initial", "boundary", "top") if names[kind]]
+            kinds |= {kind: MixingRatios(self._model, kind, names[kind]) for kind in of_species}
             kinds |= {"rates": ReactionRates(self._model, rates)} if names["rates"] else {}
             for name in self._times_of:
                 if name not in self._model.network.names:
