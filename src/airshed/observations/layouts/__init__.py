@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from airshed.observations.layouts import airbase, aurn, eea, long, monet, ostluft, pyaro, uba, wide
 from airshed.observations.layouts.layout import FileOptions, Layout, Record, TableRows
+from airshed.observations.layouts.long import EEA, OPENAQ, OWN, PYARO
+from airshed.observations.layouts.monet import MONET
+from airshed.observations.layouts.wide import AIRBASE, AURN, OPENAIR, OSTLUFT, UBA, WIDE
 
 LAYOUTS: Final[tuple[Layout, ...]] = (
-    monet.LAYOUT, airbase.LAYOUT, ostluft.LAYOUT, aurn.LAYOUT, uba.LAYOUT, pyaro.LAYOUT, eea.LAYOUT, long.OPENAQ,
-    wide.OPENAIR, wide.WIDE, long.OWN,
+    MONET, AIRBASE, OSTLUFT, AURN, UBA, PYARO, EEA, OPENAQ, OPENAIR, WIDE, OWN,
 )  # fmt: skip
 
 __all__ = ["LAYOUTS", "FileOptions", "Layout", "Record", "TableRows"]

@@ -1,4 +1,4 @@
-"""Tables with a row for each value: our own, and those of OpenAQ."""
+"""Tables with a row for each value: our own, and those of OpenAQ, the EEA and pyaro."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from airshed.observations.layouts.layout import (
 from airshed.observations.parameters import unit_in
 from airshed.observations.station import Station, area_of, type_of
 from airshed.observations.text_file import TextFile
-from airshed.observations.time_convention import TimeConvention
+from airshed.observations.time_convention import TimeConvention, read_label
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "station": ("station", "location_id", "locationId", "AirQualityStationEoICode", "station_code", "AirQualityStation",
@@ -168,4 +168,84 @@ OWN: Final = Layout(
     "Airshed", _is_long, read_table, TimeConvention("file", "end"), HOUR,
     columns="`station`, `lon`, `lat`, `species`, `value`, `unit`, `time`",
     source="its definition: the end of the mean, with an offset in each row", time_of=_time_of, own=True,
+)  # fmt: skip
+
+
+# The e-Reporting of the European Environment Agency (EEA), as CSV.
+
+
+_EEA_INTERVAL: Final = (
+    ("DatetimeBegin", "DatetimeEnd"),
+    ("value_datetime_begin", "value_datetime_end"),
+    ("Start", "End"),
+)
+_EEA_VALIDITY: Final = ("Validity", "value_validity")
+_EEA_TIME: Final = TimeConvention("UTC+01:00", "start and end")
+
+
+def _is_eea(file: TextFile) -> bool:
+    columns = Columns(names_of(file))
+    return columns.find(*_EEA_VALIDITY) >= 0 and any(columns.has(*pair) for pair in _EEA_INTERVAL)
+
+
+def _eea_time(file: TextFile) -> TimeConvention | None:
+    """Return the convention: UTC+1, of other means than hourly ones only where each row has its offset."""
+    columns = Columns(names_of(file))
+    averaging, begin = columns.find("AveragingTime", "AggType"), columns.find(*(pair[0] for pair in _EEA_INTERVAL))
+    for cells in file.head[first_line(file) + 1 :]:
+        if len(cells) <= max(averaging, begin):
+            continue
+        label = read_label(cells[begin])
+        hourly = averaging < 0 or cells[averaging].casefold() in ("", "hour", "hourly")
+        if label is not None:
+            return _EEA_TIME if hourly or label.offset is not None else None
+    return _EEA_TIME
+
+
+EEA: Final = Layout(
+    "EEA", _is_eea, read_table, _EEA_TIME, HOUR,
+    columns="`AirQualityStationEoICode` or `Samplingpoint`, `AirPollutant`, `Concentration`, `DatetimeBegin` and "
+    "`DatetimeEnd` (or `Start` and `End`), `Validity`",
+    source="EEA: hourly data are in UTC+1; daily ones need an offset in each row",
+    flags=frozenset({"1", "2", "3"}), time_of=_eea_time,
+)  # fmt: skip
+"""Validity 2 and 3 are valid values below the detection limit; -1 and -99 are not valid."""
+
+
+# The CSV reader of pyaro, the input of pyaerocom.
+
+
+_PYARO_COLUMNS: Final = ["variable", "station", "longitude", "latitude", "value", "units", "start_time", "end_time"]
+"""The columns of a file without a line of names, in this order."""
+
+
+def _has_pyaro_names(file: TextFile) -> bool:
+    return Columns(names_of(file)).has("variable", "station", "value", "start_time", "end_time")
+
+
+def _is_pyaro(file: TextFile) -> bool:
+    if _has_pyaro_names(file):
+        return True
+    cells = names_of(file)
+    if len(cells) < len(_PYARO_COLUMNS) or not (read_label(cells[6]) and read_label(cells[7])):
+        return False
+    try:
+        float(cells[2])
+    except ValueError:
+        return False
+    return True
+
+
+def _read_pyaro(rows: TableRows, options: FileOptions) -> Iterator[Record]:
+    at, has_names = first_line(rows.file), _has_pyaro_names(rows.file)
+    cells = rows.file.head[at]
+    names = cells if has_names else [*_PYARO_COLUMNS, *(f"column {n}" for n in range(len(_PYARO_COLUMNS), len(cells)))]
+    yield from read_long(rows, options, names, at + has_names, table_columns(rows.file, names))
+
+
+PYARO: Final = Layout(
+    "pyaro", _is_pyaro, _read_pyaro, TimeConvention("UTC", "start and end"), HOUR,
+    columns="`variable`, `station`, `longitude`, `latitude`, `value`, `units`, `start_time`, `end_time`, also without "
+    "a line of names",
+    source="pyaro: start and end of each mean, in UTC", flags=frozenset({"", "0", "valid"}),
 )  # fmt: skip

@@ -73,7 +73,7 @@ def _read(rows: TableRows, options: FileOptions) -> Iterator[Record]:
                 yield Record(at, station.id, parameter, f"{value:.9g}", unit, label, period=period, place=station)
 
 
-LAYOUT: Final = Layout(
+MONET: Final = Layout(
     "MELODIES-MONET", lambda file: file.is_netcdf, _read, TimeConvention("UTC", "start"), HOUR,
     columns="netCDF with dimensions `time`, `x` (and `y`), variables `siteid`, `latitude`, `longitude` and one for "
     "each pollutant",
