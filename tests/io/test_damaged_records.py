@@ -98,13 +98,13 @@ def test_a_shard_that_is_gone_is_refused(tmp_path):
 def test_a_shard_that_goes_while_the_run_goes_makes_no_result(tmp_path, monkeypatch):
     from airshed.io.strategies.zarr_store import Shards
 
-    name = Shards._name
+    name = Shards._make
 
     def losing(store, path, *, complete):
         data_file(tmp_path, "zarr").unlink()
         name(store, path, complete=complete)
 
-    monkeypatch.setattr(Shards, "_name", losing)
+    monkeypatch.setattr(Shards, "_make", losing)
     with pytest.raises(OutputError, match=r"NO2/c/2/0/0/0 is missing"):
         run(tmp_path, "zarr")
     assert not (tmp_path / "output.zarr").exists()

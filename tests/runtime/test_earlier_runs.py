@@ -17,7 +17,7 @@ from airshed.cli.program import app
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.files import resource
 from airshed.io import folder
-from airshed.io.strategies.checked import Checked
+from airshed.io.strategies.checked import Store
 
 OFTEN = {"every": "10 min"}
 
@@ -162,16 +162,16 @@ def test_the_program_refuses_and_is_forced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["gather:async", "files:async", "zarr:async", "mpiio:async"])
 def test_a_full_disk_leaves_no_parts(tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, written = Checked.write, []
+    write, written = Store.write, []
 
-    def full(store: Checked, index: int, *given: Any) -> None:
+    def full(store: Store, index: int, *given: Any) -> None:
         written.append(index)
         if index == 2:
             time.sleep(0.3)  # meanwhile restarts are handed over
             raise OutputError("the disk is full")
         write(store, index, *given)
 
-    monkeypatch.setattr(Checked, "write", full)
+    monkeypatch.setattr(Store, "write", full)
     with pytest.raises(OutputError, match="the disk is full"):
         run(case_of(output=[{"every": "10 min", "strategy": strategy}]), tmp_path / "run")
     assert written == [0, 1, 2]

@@ -84,8 +84,8 @@ class OutputWriter:
         boxes = tuple(run.channel.gather_all(self._box))
         place = Place(result, records, run.channel, layout, boxes, output.compression)
         chosen = output.strategy
-        opened = open_store(Strategy.parse(chosen) if isinstance(chosen, str) else chosen, place)
-        self.strategy, self._store, self.measured = opened.strategy, opened.store, opened.measured
+        chosen = Strategy.parse(chosen) if isinstance(chosen, str) else chosen
+        self.strategy, self._store, self.measured = open_store(chosen, place)
         self.bytes = 0
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start

@@ -96,8 +96,8 @@ class RestartStore:
         held = held or Box(())
         self.measured: Mapping[str, float] = {}
         if chosen.name == AUTO:
-            choice = choose(run.channel, self._folder, (GATHER, *FORMATS), partial(self._probe, held))
-            chosen, self.measured = replace(chosen, name=choice.name), choice.measured
+            name, self.measured = choose(run.channel, self._folder, (GATHER, *FORMATS), partial(self._probe, held))
+            chosen = replace(chosen, name=name)
         with run.channel.together():
             check_there(chosen)
         self.strategy, self._store = chosen, state_store(chosen.name, self._folder, run.channel, held)

@@ -9,16 +9,16 @@ zarr     each rank writes shards                           a Zarr store
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from airshed.io.strategies.checked import Checked
+from airshed.io.strategies.checked import Store
 from airshed.io.strategies.choice import AUTO, COMPRESSING, Strategy, check_there, choose, probe_output
 from airshed.io.strategies.files import PrivateRecords, gathered
 from airshed.io.strategies.in_place import SharedFile
 from airshed.io.strategies.library import ParallelRecords, PnetcdfFile
-from airshed.io.strategies.store import Place, Store, kind_of
+from airshed.io.strategies.store import Place, kind_of
 from airshed.io.strategies.zarr_store import Shards
 
 _STORES: Final[dict[str, Callable[[Place], Store]]] = {
@@ -31,24 +31,19 @@ _STORES: Final[dict[str, Callable[[Place], Store]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A strategy, what writes by it, and for "auto" the time [s] that a probe took by each."""
+def open_store(strategy: Strategy, place: Place) -> tuple[Strategy, Store, Mapping[str, float]]:
+    """Return a strategy, what writes by it, and for "auto" the time [s] that a probe took by each.
 
-    strategy: Strategy
-    store: Checked
-    measured: Mapping[str, float]
-
-
-def open_store(strategy: Strategy, place: Place) -> Opened:
-    """Return what writes by a strategy; raises OutputError where this machine lacks a library for it."""
+    Raises OutputError where this machine lacks a library for it.
+    """
     measured: Mapping[str, float] = {}
     if strategy.name == AUTO:
-        choice = choose(place.channel, place.records, _candidates(place), partial(probe_output, place, _STORES))
-        strategy, measured = replace(strategy, name=choice.name), choice.measured
+        probe = partial(probe_output, place, _STORES)
+        name, measured = choose(place.channel, place.records, _candidates(place), probe)
+        strategy = replace(strategy, name=name)
     with place.channel.together():
         check_there(strategy)
-    return Opened(strategy, Checked(_STORES[strategy.name](place), place), measured)
+    return strategy, _STORES[strategy.name](place), measured
 
 
 def _candidates(place: Place) -> list[str]:

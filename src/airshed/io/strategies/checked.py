@@ -8,6 +8,7 @@ run is killed; a line without a record, and one that was cut, are of records tha
 import json
 import os
 import zlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -18,7 +19,7 @@ from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import reading
-from airshed.io.strategies.store import Block, Place, Record, Store, covers
+from airshed.io.strategies.store import NATIVE, Block, Place, Record, covers
 
 JOURNAL: Final = "checksums"
 _ANEW: Final = "run anew without --resume"
@@ -49,38 +50,86 @@ class Entry:
         return cls(record, seconds, order, tuple((Box.of_numbers(*ends), checksum) for *ends, checksum in parts))
 
 
-class Checked:
-    """The records of a store, and their checksums; see :class:`Store`."""
+class Store(ABC):
+    """The records of one output, and their checksums; a strategy says how they are written.
 
-    def __init__(self, store: Store, place: Place) -> None:
-        self._store, self._place, self._channel = store, place, place.channel
+    Every rank makes the same calls in the same order; all end alike on all ranks.
+
+    kind   strategies of the same kind can continue its records: IN_PLACE, BY_ROOT ...
+    dtype  how numbers best lie in the blocks that it is given
+    """
+
+    kind: str
+    dtype = NATIVE
+    _suffix = ".nc"
+
+    def __init__(self, place: Place) -> None:
+        self._place, self._channel = place, place.channel
+        self._path = place.records
         self._journal = place.records / JOURNAL
-        self.kind, self.dtype = store.kind, store.dtype
-        self._order = np.dtype(store.dtype).str[0]  # "<" or ">", also of the machine's own
+        self._order = np.dtype(self.dtype).str[0]  # "<" or ">", also of the machine's own
 
     def resume(self, last: int) -> None:
-        """Keep the records up to this one, each of which some rank reads; see :class:`Store`.
+        """Keep the records up to this one, each of which some rank reads, and forget later ones.
 
-        Raises OutputError for one that is not what was written.
+        Raises OutputError for one that is missing, or is not what was written.
         """
-        self._store.resume(last)
+        self._begin(last)
         entries = self._channel.on_root(lambda: self._kept(last))
         with self._channel.together():
             for entry in entries[self._channel.rank :: self._channel.size]:
                 self._check(entry)
 
     def write(self, index: int, seconds: float, block: Block) -> None:
-        """Note the checksum of a record and write it; see :class:`Store`."""
+        """Bring this rank's part of a record to the disk, by the thread that writes; it counts once all are there."""
         checksums = self._gathered(_checksum(block))
         with self._channel.together(), guarded(self._journal):
             if self._channel.is_root:
                 parts = tuple(zip(self._place.boxes, checksums, strict=True))
-                self._append(Entry(index, seconds, self._order, parts).line())
-        self._store.write(index, seconds, block)
+                with self._journal.open("a", encoding="utf-8") as file:
+                    file.write(Entry(index, seconds, self._order, parts).line())
+                    file.flush()
+                    os.fsync(file.fileno())
+        self._write(index, seconds, block)
 
     def finish(self, *, complete: bool) -> Path:
-        """Make the result of the records; see :class:`Store`."""
-        return self._store.finish(complete=complete)
+        """Make the result of the records so far, whole or not at all, and return its path; the run may go on."""
+        path = self._place.result.with_name(f"{self._place.result.name}{self._suffix}")
+        self._finish(path, complete=complete)
+        return path
+
+    def _begin(self, last: int) -> None:
+        with self._channel.together(), guarded(self._path):
+            if self._channel.is_root:
+                self._keep(last)
+
+    def _finish(self, path: Path, *, complete: bool) -> None:
+        with self._channel.together(), guarded(path):
+            if self._channel.is_root:
+                self._make(path, complete=complete)
+
+    @abstractmethod
+    def _keep(self, last: int) -> None:
+        """Keep the records up to this one and forget later ones, on the root."""
+
+    @abstractmethod
+    def _write(self, index: int, seconds: float, block: Block) -> None:
+        """Bring this rank's part of a record to the disk; all ranks come."""
+
+    @abstractmethod
+    def _read(self, index: int, box: Box) -> tuple[float, Block]:
+        """Return the time [s] of a record, and what lies of it in a box that a rank wrote.
+
+        Raises OutputError, or whatever readers raise, where it is damaged.
+        """
+
+    def _where(self, index: int) -> Path:
+        """Return the file or folder that holds a record."""
+        return self._path
+
+    def _make(self, path: Path, *, complete: bool) -> None:
+        """Make the result, on the root."""
+        raise NotImplementedError
 
     def _gathered(self, checksum: int) -> list[int]:
         """Return the checksums of all ranks, by rank, to the root."""
@@ -91,12 +140,6 @@ class Checked:
         found = [mine, *(np.zeros(1, np.uint32) for _ in range(1, self._channel.size))]
         self._channel.exchange([], [(rank, each.view(np.uint8)) for rank, each in enumerate(found) if rank])
         return [int(each[0]) for each in found]
-
-    def _append(self, line: str) -> None:
-        with self._journal.open("a", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
 
     def _kept(self, last: int) -> list[Entry]:
         """Return what stands of the records up to one, and forget the rest; raises OutputError where one lacks."""
@@ -116,25 +159,19 @@ class Checked:
 
     def _check(self, entry: Entry) -> None:
         """Raise OutputError where a record is not what its checksums are of."""
+        where, names = self._where(entry.record), [spec.name for spec in self._place.layout.fields]
         try:
-            whole = self._is_whole(entry)
+            with reading(where):
+                for box, checksum in entry.parts:
+                    seconds, values = self._read(entry.record, box)
+                    block = {name: values[name].astype(f"{entry.order}f4", copy=False) for name in names}
+                    if seconds != entry.seconds or _checksum(block) != checksum:
+                        raise OutputError(
+                            f"{where} is damaged: the record {entry.record:06d} at {entry.seconds:g} s is not what was "
+                            "written"
+                        )
         except OutputError as error:
             raise OutputError(f"{error}; {_ANEW}") from error
-        if not whole:
-            raise OutputError(
-                f"{self._store.where(entry.record)} is damaged: the record {entry.record:06d} at "
-                f"{entry.seconds:g} s is not what was written; {_ANEW}"
-            )
-
-    def _is_whole(self, entry: Entry) -> bool:
-        with reading(self._store.where(entry.record)):
-            for box, checksum in entry.parts:
-                seconds, values = self._store.read(entry.record, box)
-                names = [spec.name for spec in self._place.layout.fields]
-                block = {name: values[name].astype(f"{entry.order}f4", copy=False) for name in names}
-                if seconds != entry.seconds or _checksum(block) != checksum:
-                    return False
-        return True
 
 
 def _checksum(block: Block) -> int:

@@ -23,8 +23,9 @@ from airshed.core.text import suggestion
 from airshed.grid.box import Box
 from airshed.io.channel import Channel
 from airshed.io.libraries import FILES
+from airshed.io.strategies.checked import Store
 from airshed.io.strategies.states import GatheredStates, PartStates
-from airshed.io.strategies.store import TAKEN, Place, Store
+from airshed.io.strategies.store import TAKEN, Place
 
 STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 AUTO: Final = "auto"
@@ -71,16 +72,10 @@ _PROBE: Final = 4 * 1024 * 1024
 _RECORDS: Final = 2
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The name of the fastest strategy, and the time [s] that a probe took by each."""
-
-    name: str
-    measured: Mapping[str, float]
-
-
-def choose(channel: Channel, folder: Path, names: Iterable[str], probe: Callable[[str, Path], None]) -> Choice:
-    """Return the fastest of the named strategies that are there, the same on all ranks.
+def choose(
+    channel: Channel, folder: Path, names: Iterable[str], probe: Callable[[str, Path], None]
+) -> tuple[str, dict[str, float]]:
+    """Return the fastest of the named strategies that are there, and the time [s] of a probe by each; all ranks alike.
 
     names   strategies that can be taken; one alone is not measured
     folder  where what was taken is kept; a run that goes on keeps what it began with, and measures nothing
@@ -90,10 +85,10 @@ def choose(channel: Channel, folder: Path, names: Iterable[str], probe: Callable
     known = channel.on_root(lambda: taken.read_text(encoding="utf-8") if taken.exists() else None)
     possible = [name for name in STRATEGIES if name in names]
     if known in possible:
-        return Choice(known, {})
+        return known, {}
     available = channel.broadcast([name for name in possible if missing(name) is None]) or possible[:1]
     if len(available) == 1:
-        return Choice(available[0], {})
+        return available[0], {}
     measured = {name: _measured(channel, folder / ".probe.part", partial(probe, name)) for name in available}
     fastest = min(available, key=lambda name: measured[name])
 
@@ -102,7 +97,7 @@ def choose(channel: Channel, folder: Path, names: Iterable[str], probe: Callable
             part.write_text(fastest, encoding="utf-8")
 
     channel.on_root(note)
-    return Choice(fastest, measured)
+    return fastest, measured
 
 
 def probe_output(place: Place, stores: Mapping[str, Callable[[Place], Store]], name: str, folder: Path) -> None:

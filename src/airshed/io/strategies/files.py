@@ -12,7 +12,7 @@ A resumed run writes the records after its restart once more, with the same bits
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,15 +21,14 @@ from airshed.grid.box import Box
 from airshed.io import cf
 from airshed.io.archive import load_arrays, load_metadata
 from airshed.io.channel import made_together
+from airshed.io.strategies.checked import Store
 from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.store import (
     BY_ROOT,
-    NATIVE,
     PRIVATE,
     Block,
     Place,
     Regrouping,
-    Store,
     check_sequence,
     covers,
     found_records,
@@ -43,53 +42,40 @@ MANIFEST: Final = "manifest.json"
 SHARED: Final = "shared.nc"
 
 
-class PrivateRecords:
+class PrivateRecords(Store):
     """Records of which each rank writes its own part."""
 
-    kind, dtype = PRIVATE, NATIVE
+    kind, _suffix = PRIVATE, ".files"
 
-    def __init__(self, place: Place) -> None:
-        self._place, self._channel = place, place.channel
+    def _keep(self, last: int) -> None:
+        keep_until(self._place.records, last)
+        self._check_parts()
 
-    def resume(self, last: int) -> None:
-        """Keep the records up to this one; see :class:`Store`."""
-        with self._channel.together():
-            if self._channel.is_root:
-                keep_until(self._place.records, last)
-                self._check()
-
-    def write(self, index: int, seconds: float, block: Block) -> None:
-        """Write this rank's part of a record; see :class:`Store`."""
+    def _write(self, index: int, seconds: float, block: Block) -> None:
         with self._channel.together():
             save_record(record_path(self._place.records, index, self._place.box), block, seconds)
 
-    def read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return the part of a record that a rank wrote; see :class:`Store`."""
+    def _read(self, index: int, box: Box) -> tuple[float, Block]:
         arrays, metadata = load_arrays(record_path(self._place.records, index, box))
         return metadata["seconds"], arrays
 
-    def where(self, index: int) -> Path:
-        """Return the folder of all parts; see :class:`Store`."""
-        return self._place.records
-
-    def finish(self, *, complete: bool) -> Path:
-        """Make the private netCDF files and the manifest; see :class:`Store`."""
-        path = self._place.result.with_name(f"{self._place.result.name}.files")
+    def _finish(self, path: Path, *, complete: bool) -> None:
+        """Make the private netCDF files and the manifest."""
         with made_together(self._channel, path) as made:
             with self._channel.together():
                 if self._channel.is_root:
-                    self._check()
+                    self._check_parts()
             groups = self._groups()
             with self._channel.together():
                 for number, (box, records) in enumerate(groups.items()):
                     if number % self._channel.size == self._channel.rank:
-                        self._make(made / _file_name(number), box, records, complete=complete)
+                        paths = [record_path(self._place.records, index, box) for index in records]
+                        _write_netcdf(made / _file_name(number), self._place, paths, complete=complete, box=box)
             with self._channel.together(), guarded(path):
                 if self._channel.is_root:
                     self._share(made, groups, complete=complete)
-        return path
 
-    def _check(self) -> None:
+    def _check_parts(self) -> None:
         records = found_records(self._place.records)
         check_sequence(self._place.records, records)
         for index, parts in records.items():
@@ -107,17 +93,6 @@ class PrivateRecords:
                 if box is not None:
                     groups.setdefault(box, []).append(index)
         return {box: records for box, records in groups.items() if records} or groups
-
-    def _make(self, path: Path, box: Box, records: list[int], *, complete: bool) -> None:
-        layout = self._place.layout
-        description = layout.describe(complete=complete, box=box)
-        with write_whole(path) as part, cf.create(part, description, self._place.compression) as file:
-            for number, index in enumerate(records):
-                arrays, metadata = load_arrays(record_path(self._place.records, index, box))
-                for name, values in layout.clock(metadata["seconds"]).items():
-                    file[name][number] = values
-                for spec in layout.fields:
-                    file[spec.name][number] = arrays[spec.name]
 
     def _share(self, folder: Path, groups: Mapping[Box, list[int]], *, complete: bool) -> None:
         layout = self._place.layout
@@ -168,59 +143,48 @@ class GatheredFile(FileInPlace):
                 self._write_at(self._begin_of(index), self._content(seconds, record))
 
 
-class GatheredRecords:
+class GatheredRecords(Store):
     """Records that the root of the ranks writes to a file each, and one compressed file of them at the end."""
 
-    kind, dtype = BY_ROOT, NATIVE
+    kind = BY_ROOT
 
     def __init__(self, place: Place) -> None:
-        self._place, self._channel = place, place.channel
+        super().__init__(place)
         self._gather = _to_the_root(place)
 
-    def resume(self, last: int) -> None:
-        """Keep the records up to this one; see :class:`Store`."""
-        with self._channel.together():
-            if self._channel.is_root:
-                keep_until(self._place.records, last)
+    def _keep(self, last: int) -> None:
+        keep_until(self._place.records, last)
 
-    def write(self, index: int, seconds: float, block: Block) -> None:
-        """Collect a record on the root and write it; see :class:`Store`."""
+    def _write(self, index: int, seconds: float, block: Block) -> None:
         records = self._gather.move(block)
         with self._channel.together():
             for record in records:
-                save_record(record_path(self._place.records, index), record, seconds)
+                save_record(self._where(index), record, seconds)
 
-    def read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return a part of a record; see :class:`Store`."""
-        arrays, metadata = load_arrays(self.where(index))
+    def _read(self, index: int, box: Box) -> tuple[float, Block]:
+        arrays, metadata = load_arrays(self._where(index))
         return metadata["seconds"], {name: box.of(values) for name, values in arrays.items()}
 
-    def where(self, index: int) -> Path:
-        """Return the file of a record; see :class:`Store`."""
+    def _where(self, index: int) -> Path:
         return record_path(self._place.records, index)
-
-    def finish(self, *, complete: bool) -> Path:
-        """Make the netCDF file; see :class:`Store`."""
-        path = self._place.result.with_name(f"{self._place.result.name}.nc")
-        with self._channel.together():
-            if self._channel.is_root:
-                self._make(path, complete=complete)
-        return path
 
     def _make(self, path: Path, *, complete: bool) -> None:
         records = found_records(self._place.records)
         check_sequence(self._place.records, records)
-        layout = self._place.layout
-        with (
-            write_whole(path) as part,
-            cf.create(part, layout.describe(complete=complete), self._place.compression) as file,
-        ):
-            for index, [(record, _)] in records.items():
-                arrays, metadata = load_arrays(record)
-                for name, values in layout.clock(metadata["seconds"]).items():
-                    file[name][index] = values
-                for spec in layout.fields:
-                    file[spec.name][index] = arrays[spec.name]
+        _write_netcdf(path, self._place, [record for [(record, _)] in records.values()], complete=complete)
+
+
+def _write_netcdf(path: Path, place: Place, records: Sequence[Path], *, complete: bool, box: Box | None = None) -> None:
+    """Make a netCDF-4 file of records, or of the parts of records in a box."""
+    layout = place.layout
+    description = layout.describe(complete=complete, box=box)
+    with write_whole(path) as part, cf.create(part, description, place.compression) as file:
+        for number, record in enumerate(records):
+            arrays, metadata = load_arrays(record)
+            for name, values in layout.clock(metadata["seconds"]).items():
+                file[name][number] = values
+            for spec in layout.fields:
+                file[spec.name][number] = arrays[spec.name]
 
 
 def _to_the_root(place: Place) -> Regrouping:

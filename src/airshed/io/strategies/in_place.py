@@ -10,7 +10,7 @@ One rank alone writes with the system's own calls and loads no MPI.
 
 import os
 import shutil
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
@@ -25,6 +25,7 @@ from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.cf import CLOCK
 from airshed.io.classic import ClassicFormat, count_in, is_wide, records_at
+from airshed.io.strategies.checked import Store
 from airshed.io.strategies.store import AS_IN_FILE, IN_PLACE, SHARED_FILE, Block, Place, Record, lacks, link
 
 if TYPE_CHECKING:
@@ -37,32 +38,26 @@ _ROOM: Final = 256
 """Bytes in the header for a longer text of the run's state."""
 
 
-class FileInPlace(ABC):
+class FileInPlace(Store):
     """Records in one file; how a record comes into it is up to the strategy."""
 
     kind, dtype = IN_PLACE, AS_IN_FILE
 
     def __init__(self, place: Place) -> None:
-        self._place, self._channel = place, place.channel
+        super().__init__(place)
         self._path = place.records / SHARED_FILE
         self._format = ClassicFormat(place.layout.describe(complete=False), _ROOM)
         self._count = 0
         self._bytes = np.empty(0, np.uint8)
 
-    def resume(self, last: int) -> None:
-        """Keep the records up to this one, in the format that they have; see :class:`Store`."""
+    def _begin(self, last: int) -> None:
+        """Keep the records up to this one, in the format that they have."""
         if self._channel.on_root(lambda: last >= 0 and self._path.exists() and is_wide(self._first_bytes())):
             self._format = ClassicFormat(self._place.layout.describe(complete=False), _ROOM, wide=True)
-        with self._channel.together(), guarded(self._path):
-            if self._channel.is_root:
-                if last < 0:
-                    self._path.write_bytes(self._format.start(0))
-                else:
-                    self._keep(last + 1)
+        super()._begin(last)
         self._count = last + 1
 
-    def write(self, index: int, seconds: float, block: Block) -> None:
-        """Write this rank's part of a record and count the record; see :class:`Store`."""
+    def _write(self, index: int, seconds: float, block: Block) -> None:
         if index > self._count:
             raise lacks(self._place.records, self._count)
         self._put(index, seconds, block)
@@ -72,8 +67,7 @@ class FileInPlace(ABC):
                 at, content = self._format.count_bytes(self._count)
                 self._write_at(at, np.frombuffer(content, np.uint8))
 
-    def read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return a part of a record; see :class:`Store`."""
+    def _read(self, index: int, box: Box) -> tuple[float, Block]:
         layout, names = self._place.layout, self._format.within
         record = np.memmap(self._path, np.uint8, "r", self._begin_of(index), (self._format.record,))
         at = names["time"]
@@ -84,24 +78,15 @@ class FileInPlace(ABC):
             block[spec.name] = np.array(box.of(values))
         return float(record[at : at + 8].view(">f8")[0]), block
 
-    def where(self, index: int) -> Path:
-        """Return the file of all records; see :class:`Store`."""
-        return self._path
-
     @abstractmethod
     def _put(self, index: int, seconds: float, block: Block) -> None:
         """Bring this rank's part of a record to its place in the file; all ranks come."""
 
-    def finish(self, *, complete: bool) -> Path:
-        """Give the file its name, or a copy of it while the run is not complete; see :class:`Store`."""
-        path = self._place.result.with_name(f"{self._place.result.name}.nc")
-        with self._channel.together():
-            if self._channel.is_root:
-                self._name(path, complete=complete)
-        return path
+    def _make(self, path: Path, *, complete: bool) -> None:
+        """Give the file its name too, or a copy of it while the run is not complete.
 
-    def _name(self, path: Path, *, complete: bool) -> None:
-        """Let the file have its name too; it stays in the folder of records until the run itself is marked as over."""
+        It stays in the folder of records until the run itself is marked as over.
+        """
         if complete:
             self._write_at(0, self._start(self._count, complete=True))
         with write_whole(path) as part:
@@ -111,11 +96,15 @@ class FileInPlace(ABC):
                 shutil.copyfile(self._path, part)
             os.truncate(part, self._format.size(self._count))
 
-    def _keep(self, count: int) -> None:
-        """Take up a file again with so many records; raises OutputError where it has fewer.
+    def _keep(self, last: int) -> None:
+        """Take up a file again with the records up to one; raises OutputError where it has fewer.
 
-        The header is written anew, since the run may have been killed while it was marked as complete.
+        The header is written again, since the run may have been killed while it was marked as complete.
         """
+        if last < 0:
+            self._path.write_bytes(self._format.start(0))
+            return
+        count = last + 1
         found, begin = self._counted() if self._path.exists() else (0, 0)
         if found < count or self._path.stat().st_size < begin + count * self._format.record:
             raise lacks(self._place.records, found)

@@ -11,7 +11,6 @@ from typing import Any
 
 import netCDF4
 import numpy as np
-from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, part_path, publish
 from airshed.core.errors import OutputError
@@ -20,6 +19,7 @@ from airshed.io.archive import reading
 from airshed.io.channel import Channel
 from airshed.io.hdf5 import hdf5
 from airshed.io.libraries import FILES, ParallelFile, Variable
+from airshed.io.strategies.checked import Store
 from airshed.io.strategies.in_place import FileInPlace
 from airshed.io.strategies.store import NATIVE, TOGETHER, Block, Place, check_sequence
 
@@ -36,60 +36,58 @@ class PnetcdfFile(FileInPlace):
             file.close()
 
 
-class ParallelRecords:
+class ParallelRecords(Store):
     """Records that parallel netCDF-4 writes, each to a file of its own."""
 
-    kind, dtype = TOGETHER, NATIVE
+    kind = TOGETHER
 
-    def __init__(self, place: Place) -> None:
-        self._place, self._channel = place, place.channel
+    def _keep(self, last: int) -> None:
+        for index, path in self._found().items():
+            if index > last:
+                path.unlink()
+        check_sequence(self._place.records, self._found(), last)
 
-    def resume(self, last: int) -> None:
-        """Keep the records up to this one; see :class:`Store`."""
-        with self._channel.together(), guarded(self._place.records):
-            if self._channel.is_root:
-                for index, path in self._found().items():
-                    if index > last:
-                        path.unlink()
-                check_sequence(self._place.records, self._found(), last)
-
-    def write(self, index: int, seconds: float, block: Block) -> None:
-        """Write a record together; see :class:`Store`."""
-        path = self.where(index)
+    def _write(self, index: int, seconds: float, block: Block) -> None:
+        path = self._where(index)
         part = self._new(path)
         with self._channel.together(), guarded(path, part):
-            file = self._made(part, complete=False)
+            file = self._created(part, complete=False)
             write_record(file, 0, seconds, block, self._place)
             file.close()
         self._publish(part, path)
 
-    def read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return a part of a record; see :class:`Store`."""
-        return self._read(self.where(index), box)
+    def _read(self, index: int, box: Box) -> tuple[float, Block]:
+        """Return the time of a record and a part of it; raises OutputError where the file is damaged."""
+        path, layout = self._where(index), self._place.layout
+        with reading(path), hdf5(), netCDF4.Dataset(path) as file:
+            file.set_auto_maskandscale(False)
+            names = {spec.name: layout.shape(spec, box) for spec in layout.fields}
+            parts = {name: np.asarray(file[name][(0, ..., *box.slices)]) for name in names}
+            short = [name for name, shape in names.items() if parts[name].shape != shape]
+            if short:
+                raise OutputError(f"{path} is damaged: it does not hold all of {short[0]}; run anew without --resume")
+            return float(file["time"][0]), parts
 
-    def where(self, index: int) -> Path:
-        """Return the file of a record; see :class:`Store`."""
+    def _where(self, index: int) -> Path:
         return self._place.records / f"{index:06d}.nc"
 
-    def finish(self, *, complete: bool) -> Path:
-        """Make one file of the records, together; see :class:`Store`."""
-        path = self._place.result.with_name(f"{self._place.result.name}.nc")
+    def _finish(self, path: Path, *, complete: bool) -> None:
+        """Make one file of the records, together."""
         part = self._new(path)
         with self._channel.together():
             records = self._found()
             check_sequence(self._place.records, records)
         with self._channel.together(), guarded(path, part):
-            file = self._made(part, complete=complete)
+            file = self._created(part, complete=complete)
             try:
-                for index, record in records.items():
+                for index in records:
                     with self._channel.together():  # what one rank cannot read must not leave others in the writing
-                        seconds, block = self._read(record, self._place.box)
+                        seconds, block = self._read(index, self._place.box)
                     with self._channel.together():
                         write_record(file, index, seconds, block, self._place)
             finally:
                 file.close()
         self._publish(part, path)
-        return path
 
     def _new(self, path: Path) -> Path:
         part: Path = self._channel.broadcast(part_path(path) if self._channel.is_root else None)
@@ -100,7 +98,7 @@ class ParallelRecords:
             if self._channel.is_root:
                 publish(part, path)
 
-    def _made(self, path: Path, *, complete: bool) -> Any:
+    def _created(self, path: Path, *, complete: bool) -> Any:
         """Return a new file with its coordinates, which the root writes."""
         description = self._place.layout.describe(complete=complete)
         file = open_parallel("netcdf4", path, self._channel)
@@ -112,18 +110,6 @@ class ParallelRecords:
                 data = variable.data if self._channel.is_root else np.empty(sizes)
                 file.write(variable.name, (0,) * variable.data.ndim, sizes, data)
         return file
-
-    def _read(self, path: Path, box: Box) -> tuple[float, dict[str, NDArray[np.float32]]]:
-        """Return the time of a record and a part of it; raises OutputError where the file is damaged."""
-        layout = self._place.layout
-        with reading(path), hdf5(), netCDF4.Dataset(path) as file:
-            file.set_auto_maskandscale(False)
-            names = {spec.name: layout.shape(spec, box) for spec in layout.fields}
-            parts = {name: np.asarray(file[name][(0, ..., *box.slices)]) for name in names}
-            short = [name for name, shape in names.items() if parts[name].shape != shape]
-            if short:
-                raise OutputError(f"{path} is damaged: it does not hold all of {short[0]}; run anew without --resume")
-            return float(file["time"][0]), parts
 
     def _found(self) -> dict[int, Path]:
         return {int(path.stem): path for path in sorted(self._place.records.glob("[!.]*.nc"))}

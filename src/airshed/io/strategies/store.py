@@ -1,4 +1,4 @@
-"""The interface of strategies for the records of one output, and the move of arrays to the boxes that ranks write.
+"""What strategies share: records in memory and on disk, and the move of arrays to the boxes that ranks write.
 
 The divided axes of each array are cut: the last ones of a field such as (level, lat, lon), the first ones of a state
 such as [lat][block][...]. A box that a rank holds already moves nowhere; what else meets travels in one message for
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import prod
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,40 +187,6 @@ class Place:
     def box(self) -> Box:
         """The cells of this rank."""
         return self.boxes[self.channel.rank]
-
-
-class Store(Protocol):
-    """The records of one output. Every rank makes the same calls in the same order; all end alike on all ranks.
-
-    kind   strategies of the same kind can continue its records: IN_PLACE, BY_ROOT ...
-    dtype  how numbers best lie in the blocks that it is given
-    """
-
-    kind: str
-    dtype: str
-
-    def resume(self, last: int) -> None:
-        """Keep the records up to this one and forget later ones; raises OutputError where one is missing."""
-        ...
-
-    def write(self, index: int, seconds: float, block: Block) -> None:
-        """Bring this rank's part of a record to the disk, by the thread that writes; it counts once all are there."""
-        ...
-
-    def read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return the time [s] of a record, and what lies of it in a box that a rank wrote.
-
-        Raises OutputError, or whatever readers raise, where it is damaged.
-        """
-        ...
-
-    def where(self, index: int) -> Path:
-        """Return the file or folder that holds a record."""
-        ...
-
-    def finish(self, *, complete: bool) -> Path:
-        """Make the result of the records so far, whole or not at all, and return its path; the run may go on."""
-        ...
 
 
 def record_path(folder: Path, index: int, box: Box | None = None) -> Path:

@@ -24,8 +24,8 @@ from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import load_metadata
 from airshed.io.cf import CLOCK, TIME, Compression, Description, Variable
+from airshed.io.strategies.checked import Store
 from airshed.io.strategies.store import (
-    NATIVE,
     SHARDED,
     SHARDS,
     Block,
@@ -48,33 +48,32 @@ _ENDLESS: Final = 2**31 - 1
 """Length of the arrays in time while the run goes; the true one is set at the end."""
 
 
-class Shards:
+class Shards(Store):
     """Records in a Zarr store."""
 
-    kind, dtype = SHARDS, NATIVE
+    kind, _suffix = SHARDS, ".zarr"
 
     def __init__(self, place: Place) -> None:
-        self._place, self._channel = place, place.channel
+        super().__init__(place)
         self._path = place.records / SHARDED
         self._arrays: dict[str, Any] = {}
         self._set_cut(tuple(map(max, zip(*(box.shape for box in place.boxes), strict=True))))
 
-    def resume(self, last: int) -> None:
-        """Keep the records up to this one; see :class:`Store`."""
-        with self._channel.together(), guarded(self._path):
-            if self._channel.is_root:
-                keep_until(self._place.records, last)
-                if last < 0:
-                    shutil.rmtree(self._path, ignore_errors=True)
-                    self._create(self._path)
-                else:
-                    self._describe_anew()
-                for spec in self._place.layout.fields:
-                    _remove_behind(self._path / spec.name / "c", last + 1)
+    def _begin(self, last: int) -> None:
+        super()._begin(last)
         self._set_cut(self._channel.on_root(self._stored_cut))
 
-    def write(self, index: int, seconds: float, block: Block) -> None:
-        """Write this rank's shards of a record; see :class:`Store`."""
+    def _keep(self, last: int) -> None:
+        keep_until(self._place.records, last)
+        if last < 0:
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._create(self._path)
+        else:
+            self._describe_again()
+        for spec in self._place.layout.fields:
+            _remove_behind(self._path / spec.name / "c", last + 1)
+
+    def _write(self, index: int, seconds: float, block: Block) -> None:
         shards = self._regrouping.move(block)
         with self._channel.together(), guarded(self._path):
             written = []
@@ -88,28 +87,16 @@ class Shards:
             if self._channel.is_root:
                 save_record(record_path(self._place.records, index), {}, seconds)
 
-    def read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return a part of a record; see :class:`Store`."""
+    def _read(self, index: int, box: Box) -> tuple[float, Block]:
         seconds = load_metadata(record_path(self._place.records, index))["seconds"]
-        for shard in self._shards_of(index):
+        names = [spec.name for spec in self._place.layout.fields]
+        for shard in (self._shard(name, index, target) for name in names for _, target in self._targets):
             if not shard.exists():  # it would be read as zeros
                 raise OutputError(f"{shard} is missing")
-        names = [spec.name for spec in self._place.layout.fields]
         return seconds, {name: self._array(name)[(index, ..., *box.slices)] for name in names}
 
-    def where(self, index: int) -> Path:
-        """Return the store of all records; see :class:`Store`."""
-        return self._path
-
-    def finish(self, *, complete: bool) -> Path:
-        """Tell the store its length and give it its name; see :class:`Store`."""
-        path = self._place.result.with_name(f"{self._place.result.name}.zarr")
-        with self._channel.together(), guarded(path):
-            if self._channel.is_root:
-                self._name(path, complete=complete)
-        return path
-
-    def _name(self, path: Path, *, complete: bool) -> None:
+    def _make(self, path: Path, *, complete: bool) -> None:
+        """Set the length of the store and give it its name."""
         records = found_records(self._place.records)
         check_sequence(self._place.records, records)
         times = [load_metadata(found)["seconds"] for [(found, _)] in records.values()]
@@ -127,7 +114,7 @@ class Shards:
         os.replace(made, path)
         sync(path.parent)
 
-    def _describe_anew(self) -> None:
+    def _describe_again(self) -> None:
         """Write the metadata once more, but for the cut into shards: they have no checksums."""
         self._set_cut(self._stored_cut())
         made = self._place.records / f".{SHARDED}.part"
@@ -176,10 +163,6 @@ class Shards:
             array: Any = zarr.open_array(self._path / name, mode="r+", zarr_format=3)
             self._arrays[name] = array.with_config(_CONFIG)
         return self._arrays[name]
-
-    def _shards_of(self, index: int) -> list[Path]:
-        names = [spec.name for spec in self._place.layout.fields]
-        return [self._shard(name, index, box) for name in names for _, box in self._targets]
 
     def _shard(self, name: str, index: int, box: Box) -> Path:
         levels = ["0"] * (self._array(name).ndim - 1 - len(self._cut))
