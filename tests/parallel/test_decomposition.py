@@ -39,12 +39,20 @@ def test_each_column_is_held_once(grid):
 
 
 @given(GRIDS)
-def test_neighbours_see_each_other(grid):
+def test_neighbours_hold_all_within_reach_beyond_a_side(grid):
     decomposition = cut(*grid)
     assume(decomposition is not None)
+    steps = {"west": (0, -1), "east": (0, 1), "south": (-1, 0), "north": (1, 0)}
     for tile in decomposition.tiles():
+        window = tile.window
         for side in SIDES:
-            other = decomposition.neighbour(tile.rank, side)
+            other, (up, right) = decomposition.neighbour(tile.rank, side), steps[side]
+            row = window.south if side == "south" else window.north - 1
+            column = window.west if side == "west" else window.east - 1
+            beyond = [(row + up * step, column + right * step) for step in range(1, REACH + 1)]
+            inside = [(j, i) for j, i in beyond if 0 <= j < decomposition.rows and 0 <= i < decomposition.columns]
+            assert (other is None) == (not inside)
+            assert all(decomposition.owner(*cell) == other for cell in inside)
             if other is not None:
                 assert decomposition.neighbour(other, OPPOSITE[side]) == tile.rank
 

@@ -219,14 +219,12 @@ class Balance:
         self.record.after += float(done_by.max())
         columns_of_work = count.sum() / total.sum()
         moves = [move for move in level(total.tolist()) if move.work * columns_of_work > 0.5]
-        price = FREE if self._line is None else self._price(columns, float(columns_of_work))
+        price = FREE
+        if self._line is not None:  # of moving a unit of work there and back
+            messages = 1 + _RUNS * (len(columns.given) + len(columns.made))
+            per_unit = self._line.beta * columns.column_bytes * float(columns_of_work)
+            price = Line(messages * self._line.alpha, per_unit)
         return worthwhile(moves, total.tolist(), float(seconds.mean()), price)
-
-    def _price(self, columns: Columns, columns_of_work: float) -> Line:
-        """The cost of moving so much work there and back [s]."""
-        assert self._line is not None
-        messages = 1 + _RUNS * (len(columns.given) + len(columns.made))
-        return Line(messages * self._line.alpha, self._line.beta * columns.column_bytes * columns_of_work)
 
     def _send_out(
         self, columns: Columns, given: Mapping[int, list[Columns]], takes: list[int]
@@ -266,7 +264,7 @@ def message_costs(ranks: MpiRanks) -> Line:
     """Return what messages between two of the ranks cost, measured; all of them call this."""
     transport = MpiMessages(ranks.handle)
     try:
-        return ping_pong(transport, 0, 1).line
+        return ping_pong(transport, 0, 1)
     finally:
         transport.close()
 

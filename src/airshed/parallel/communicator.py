@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -178,6 +178,22 @@ class MpiRanks(Communicator):
         return result
 
 
+def split(ranks: Communicator, part: int) -> Communicator:
+    """Return the ranks that give the same number of a part; all ranks call this, and :func:`free` in the end."""
+    assert ranks.handle is not None
+    handle = cast("MPI.Intracomm", ranks.handle.Split(part, ranks.rank))
+    if handle.size > 1:
+        return MpiRanks(handle)
+    handle.Free()
+    return Alone()
+
+
+def free(part: Communicator, whole: Communicator) -> None:
+    """Free the communicator of a part of other ranks; all its ranks do, and communicate no more."""
+    if part is not whole and part.handle:  # a communicator that was freed is false
+        part.handle.Free()
+
+
 @lru_cache(maxsize=1)
 def world() -> Communicator:
     """Return all ranks that were started together; a process that no launcher started is alone, and loads no MPI.
@@ -203,17 +219,13 @@ def world() -> Communicator:
         )
     if ranks.size == 1:
         return Alone()
-    _end_all_on_error(ranks.handle)
-    return ranks
+    report = sys.excepthook
 
-
-def _end_all_on_error(handle: "MPI.Intracomm") -> None:
-    """Let an uncaught exception of any rank end all ranks, as the others would wait for this one for ever."""
-    tell = sys.excepthook
-
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        tell(kind, error, trace)
+    def end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """End all ranks after an uncaught exception: the others would wait for this one for ever."""
+        report(kind, error, trace)
         sys.stderr.flush()
-        handle.Abort(1)
+        ranks.handle.Abort(1)
 
-    sys.excepthook = hook
+    sys.excepthook = end_all
+    return ranks

@@ -1,4 +1,4 @@
-"""The halo of a tile, two cells wide: which edges neighbours exchange, and the messages that carry them.
+"""The halo of a tile, two cells wide: the messages that carry edges between neighbours.
 
 Along latitude the halo is two rows of packs, which are contiguous in memory; along longitude two columns, which are two
 lanes of a pack. Corners are not needed, as the stencil of a face lies along its own direction.
@@ -8,7 +8,6 @@ lanes of a pack. Corners are not needed, as the stencil of a face lies along its
 
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,33 +24,6 @@ if TYPE_CHECKING:
 
 _TAGS: Final[dict[Side, int]] = {side: number for number, side in enumerate(SIDES)}
 _SWAP_TAGS: Final[dict[Side, int]] = {side: 32 + number for number, side in enumerate(SIDES)}
-
-
-@dataclass(frozen=True)
-class Message:
-    """The message of a tile to its neighbour on one side: its own rows x columns, rising."""
-
-    sender: int
-    receiver: int
-    side: Side
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-
-
-def halo_plan(decomposition: Decomposition) -> list[Message]:
-    """Return all messages of one exchange; rows and columns by their numbers in the whole grid."""
-    plan = []
-    for tile in decomposition.tiles():
-        for side, other in neighbours(decomposition, tile.rank).items():
-            window = tile.window
-            rows, columns = tuple(range(window.south, window.north)), tuple(range(window.west, window.east))
-            nearest = slice(-REACH, None) if side in ("north", "east") else slice(REACH)
-            if side in ALONG_LATITUDE:
-                rows = rows[nearest]
-            else:
-                columns = columns[nearest]
-            plan.append(Message(tile.rank, other, side, rows, columns))
-    return plan
 
 
 def neighbours(decomposition: Decomposition, rank: int) -> dict[Side, int]:

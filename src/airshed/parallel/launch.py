@@ -74,8 +74,10 @@ def launch(ranks: int, command: Sequence[str]) -> int:
 
 def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -> tuple[int, bool]:
     """Run mpiexec, and return its exit code and whether a signal came; facts from its output are kept."""
+    if sys.platform == "linux":  # mpiexec ends with this process; watched ranks end by themselves
+        command = [sys.executable, "-I", "-S", "-c", _ENDING_WITH_PARENT, str(os.getpid()), *command]
     with subprocess.Popen(
-        _ending_with_this(command),
+        command,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -89,13 +91,6 @@ def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -
             for pump in pumps:
                 pump.join()
             return process.wait(), bool(asked)
-
-
-def _ending_with_this(command: Sequence[str]) -> list[str]:
-    """Return a command that ends with this process; watched ranks end by themselves."""
-    if sys.platform != "linux":
-        return [*command]
-    return [sys.executable, "-I", "-S", "-c", _ENDING_WITH_PARENT, str(os.getpid()), *command]
 
 
 def join() -> None:
@@ -158,10 +153,8 @@ def _passing_signals(process: "subprocess.Popen[bytes]", facts: Facts) -> Iterat
 
     def handle(number: int, frame: FrameType | None) -> None:
         came.append(number)
-        if len(came) == 1:
-            process.send_signal(
-                signal.SIGUSR1
-            )  # launchers pass it on; SIGINT and SIGTERM make OpenMPI's kill the ranks
+        if len(came) == 1:  # launchers pass SIGUSR1 on; SIGINT and SIGTERM make OpenMPI's kill the ranks
+            process.send_signal(signal.SIGUSR1)
         else:
             Thread(target=_kill, args=(process, facts), daemon=True).start()
 

@@ -211,7 +211,8 @@ class Filter:
             self._passing = not whole
             return piece
         self._line += piece
-        if not whole and (self._block or _may_be_noise(self._line)):
+        begun = self._line
+        if not whole and (self._block or any(start.startswith(begun) or begun.startswith(start) for start in _STARTS)):
             return b""
         line, self._line, self._passing = self._line, b"", not whole
         return self._whole(line) if whole else self._waiting() + line
@@ -243,7 +244,3 @@ class Filter:
             return before + text
         self._facts.learn(text.decode(errors="replace"))
         return b""
-
-
-def _may_be_noise(beginning: bytes) -> bool:
-    return any(start.startswith(beginning) or beginning.startswith(start) for start in _STARTS)

@@ -3,13 +3,4 @@
 from airshed.parallel.groups.exchange import Allgather, Exchange, Wanted, allgather_cuts
 from airshed.parallel.groups.groups import Groups, Planes, cut_planes, most_ranks
 
-__all__ = [
-    "Allgather",
-    "Exchange",
-    "Groups",
-    "Planes",
-    "Wanted",
-    "allgather_cuts",
-    "cut_planes",
-    "most_ranks",
-]
+__all__ = ["Allgather", "Exchange", "Groups", "Planes", "Wanted", "allgather_cuts", "cut_planes", "most_ranks"]

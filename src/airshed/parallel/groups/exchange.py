@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +17,13 @@ from airshed.core.errors import CaseError
 from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import State
-from airshed.parallel.communicator import Alone, Communicator, MpiRanks, all_of
+from airshed.parallel.communicator import Communicator, all_of, free, split
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts, fits
 from airshed.parallel.groups.groups import Groups
 from airshed.parallel.redistribution import Plan, Redistribution, make_plan, measure
 from airshed.parallel.redistribution.costs import Prediction, predict, predictions
 from airshed.parallel.redistribution.distribution import Distribution
 from airshed.parallel.redistribution.redistribution import messages_of
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
 
 Array = npt.NDArray[np.float64]
 
@@ -175,7 +170,7 @@ class Allgather:
         cuts = allgather_cuts(group.size, rows, columns, width)
         self._group = self.ranks = group
         if len(cuts) > 2:
-            self.ranks = _part(group, bisect_right(cuts, group.rank))
+            self.ranks = split(group, bisect_right(cuts, group.rank))
         decomposition = Decomposition.of(rows, columns, width, self.ranks.size)
         self._tiles, self._own = decomposition.tiles(), decomposition.tile(self.ranks.rank)
         self._rows, self._blocks = decomposition.row_cuts[-1], decomposition.block_cuts[-1]
@@ -225,8 +220,7 @@ class Allgather:
 
     def close(self) -> None:
         """Free the communicator of the set; all its ranks do."""
-        if self.ranks is not self._group and self.ranks.handle:
-            self.ranks.handle.Free()
+        free(self.ranks, self._group)
 
 
 def allgather_cuts(ranks: int, rows: int, columns: int, width: int) -> tuple[int, ...]:
@@ -236,12 +230,3 @@ def allgather_cuts(ranks: int, rows: int, columns: int, width: int) -> tuple[int
         if all(fits(rows, columns, width, after - before) for before, after in pairwise(cuts)):
             return cuts
     return tuple(range(ranks + 1))
-
-
-def _part(group: Communicator, number: int) -> Communicator:
-    assert group.handle is not None
-    part = cast("MPI.Intracomm", group.handle.Split(number, group.rank))
-    if part.size > 1:
-        return MpiRanks(part)
-    part.Free()
-    return Alone()

@@ -10,19 +10,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.text import counted, there_are
-from airshed.parallel.communicator import Alone, Communicator, MpiRanks
+from airshed.parallel.communicator import Communicator, free, split
 from airshed.parallel.decomposition import Decomposition, even_cuts
 from airshed.parallel.redistribution import Distribution
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
 
 
 @dataclass(frozen=True)
@@ -112,19 +109,12 @@ class Groups:
                 )
             return cls(world, everybody, everybody, world)
         _check(world.size, transport, chemistry)
-        assert world.handle is not None
-        moves = world.rank >= chemistry
-        part = cast("MPI.Intracomm", world.handle.Split(int(moves), world.rank))
-        own: Communicator = MpiRanks(part)
-        if own.size == 1:
-            part.Free()
-            own = Alone()
+        own = split(world, int(world.rank >= chemistry))
         return cls(world, everybody[:chemistry], everybody[chemistry:], own)
 
     def close(self) -> None:
         """Free the communicator of the group; all its ranks do, and communicate no more."""
-        if self.own is not self.world and self.own.handle:  # a communicator that was freed is false
-            self.own.handle.Free()
+        free(self.own, self.world)
 
     @property
     def same(self) -> bool:

@@ -16,20 +16,6 @@ from airshed.parallel.redistribution.plan import (
 from airshed.parallel.redistribution.redistribution import Redistribution, Transport
 
 __all__ = [
-    "STRATEGIES",
-    "Choice",
-    "Distribution",
-    "Hop",
-    "LinkError",
-    "Message",
-    "Plan",
-    "Redistribution",
-    "RedistributionError",
-    "Strategy",
-    "Transport",
-    "choose",
-    "make_plan",
-    "measure",
-    "possible_plans",
-    "simulate",
+    "STRATEGIES", "Choice", "Distribution", "Hop", "LinkError", "Message", "Plan", "Redistribution",
+    "RedistributionError", "Strategy", "Transport", "choose", "make_plan", "measure", "possible_plans", "simulate",
 ]  # fmt: skip

@@ -119,20 +119,6 @@ _LONGEST: Final = 0.05
 
 
 @dataclass(frozen=True)
-class PingPong:
-    """Times of messages between two ranks: lengths [B], seconds one way [s], what a call of the timer takes [s]."""
-
-    lengths: tuple[int, ...]
-    seconds: tuple[float, ...]
-    timer: float
-
-    @property
-    def line(self) -> Line:
-        """The alpha and beta with the least relative errors."""
-        return fitted(self.lengths, self.seconds)
-
-
-@dataclass(frozen=True)
 class Choice:
     """The plan with the shortest predicted time, and the predictions of all, the fastest first."""
 
@@ -154,27 +140,23 @@ def measure(transport: Transport, source: Distribution, target: Distribution) ->
     apart = first < transport.size
     within = between = FREE
     if first > 1:
-        within = ping_pong(transport, 0, 1).line
+        within = ping_pong(transport, 0, 1)
     elif transport.size - first > 1:
-        within = ping_pong(transport, first, first + 1).line
+        within = ping_pong(transport, first, first + 1)
     if apart:
-        between = ping_pong(transport, 0, first).line
+        between = ping_pong(transport, 0, first)
     copy = Line(*shared(transport, 0, lambda: _copy_line(source, target), 2))
     cores = int(shared(transport, 0, lambda: (usable_cores(),), 1)[0])
     synchronisation = within.alpha if transport.one_sided else 0.0
     return Costs(within, between, copy, synchronisation, cores, first)
 
 
-def ping_pong(transport: Transport, one: int, other: int, lengths: Sequence[int] = LENGTHS) -> PingPong:
-    """Return the times of messages from one rank to another, the same on all ranks; all call this."""
-    times = [_round_trips(transport, one, other, length) for length in lengths]
+def ping_pong(transport: Transport, one: int, other: int) -> Line:
+    """Return the cost of messages from one rank to another, the same on all ranks; all call this."""
+    times = [_round_trips(transport, one, other, length) for length in LENGTHS]
     timer = timer_overhead()
-
-    def mine() -> list[float]:
-        return [timer, *(max(min(each) - timer, 1e-9) / 2.0 for each in times)]
-
-    found = shared(transport, one, mine, len(lengths) + 1)
-    return PingPong(tuple(lengths), tuple(found[1:]), found[0])
+    seconds = shared(transport, one, lambda: [max(min(each) - timer, 1e-9) / 2.0 for each in times], len(LENGTHS))
+    return fitted(LENGTHS, seconds)
 
 
 def timer_overhead(calls: int = 2000) -> float:
