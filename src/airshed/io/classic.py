@@ -9,7 +9,7 @@ source  NetCDF User's Guide, appendix "File Format Specifications"; PnetCDF, "CD
 """
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from math import prod
 from typing import BinaryIO, Final, NamedTuple, TypeVar
@@ -45,7 +45,6 @@ class ClassicFormat:
         self._description = description
         variables = description.variables
         self.wide = wide or any(self._bytes(each) > _MOST for each in variables)
-        self._numbers = _Numbers(8 if self.wide else 4)
         fixed = [each for each in variables if each.data is not None]
         growing = [each for each in variables if each.data is None]
         begins = list(accumulate((self._bytes(each) for each in fixed), initial=0))
@@ -76,21 +75,39 @@ class ClassicFormat:
         return int(prod(self._description.shape(variable))) * _SIZES[variable.dtype]
 
     def _header(self, count: int, begins: Mapping[str, int], texts: Description | None = None) -> bytes:
-        what, long = texts or self._description, self._numbers
+        what, long = texts or self._description, self._long
         numbers = {name: number for number, name in enumerate(what.dims)}
-        dims = [long.name(name) + long(size or 0) for name, size in what.dims.items()]
+        dims = [self._text(name) + long(size or 0) for name, size in what.dims.items()]
         variables = [
-            long.name(each.name) + long(len(each.dims)) + b"".join(long(numbers[dim]) for dim in each.dims)
-            + long.attributes(each.attributes) + struct.pack(">i", _TYPES[each.dtype]) + long(self._bytes(each))
+            self._text(each.name) + long(len(each.dims)) + b"".join(long(numbers[dim]) for dim in each.dims)
+            + self._attributes(each.attributes) + struct.pack(">i", _TYPES[each.dtype]) + long(self._bytes(each))
             + struct.pack(">q", begins.get(each.name, 0))
             for each in what.variables
         ]  # fmt: skip
-        lists = long.list(_DIMENSION, dims), long.attributes(what.attributes), long.list(_VARIABLE, variables)
+        lists = self._list(_DIMENSION, dims), self._attributes(what.attributes), self._list(_VARIABLE, variables)
         return (_DATA if self.wide else _OFFSETS) + long(count) + b"".join(lists)
 
     def count_bytes(self, count: int) -> tuple[int, bytes]:
         """Return where the number of records stands in a file, and its bytes."""
-        return _COUNT_AT, self._numbers(count)
+        return _COUNT_AT, self._long(count)
+
+    def _long(self, number: int) -> bytes:
+        return number.to_bytes(8 if self.wide else 4, "big", signed=True)
+
+    def _text(self, text: str) -> bytes:
+        content = text.encode()
+        return self._long(len(content)) + content + bytes(-len(content) % 4)
+
+    def _list(self, tag: int, items: list[bytes]) -> bytes:
+        return struct.pack(">i", tag if items else 0) + self._long(len(items)) + b"".join(items)
+
+    def _attributes(self, attributes: Mapping[str, str | float]) -> bytes:
+        items = [
+            self._text(name) + struct.pack(">i", _CHAR) + self._text(value) if isinstance(value, str)
+            else self._text(name) + struct.pack(">i", _TYPES["f8"]) + self._long(1) + struct.pack(">d", value)
+            for name, value in attributes.items()
+        ]  # fmt: skip
+        return self._list(_ATTRIBUTE, items)
 
 
 def count_in(start: bytes) -> int | None:
@@ -115,11 +132,7 @@ def needed(file: BinaryIO) -> int | None:
     widths = _WIDTHS.get(file.read(_COUNT_AT))
     if widths is None:
         return None
-    header = _Header(file, *widths)
-    count = header.count()
-    dims = header.items(header.dimension)
-    header.items(header.attribute)
-    variables = header.items(lambda: header.variable(dims))
+    count, variables = _header_of(file, *widths)
     growing = [each for each in variables if each.grows]
     record = growing[0].size if len(growing) == 1 else sum(_up(each.size, 4) for each in growing)
     ends = [each.begin + each.size for each in variables if not each.grows]
@@ -130,14 +143,11 @@ def needed(file: BinaryIO) -> int | None:
 
 def records_at(file: BinaryIO) -> int:
     """Return where the records of a classic file begin, by its header; raises ValueError for a damaged one."""
-    header = _Header(file, *_WIDTHS[file.read(_COUNT_AT)])
-    header.count()
-    dims = header.items(header.dimension)
-    header.items(header.attribute)
-    return min(each.begin for each in header.items(lambda: header.variable(dims)) if each.grows)
+    _, variables = _header_of(file, *_WIDTHS[file.read(_COUNT_AT)])
+    return min(each.begin for each in variables if each.grows)
 
 
-class _Held(NamedTuple):
+class _Extent(NamedTuple):
     """Where a variable, or its first record, begins in a file, and its bytes there."""
 
     begin: int
@@ -145,96 +155,64 @@ class _Held(NamedTuple):
     grows: bool
 
 
-class _Header:
-    """Reads the header of a file, item by item; numbers have so many bytes, and places in the file so many."""
+def _header_of(file: BinaryIO, number: int, place: int) -> tuple[int, list[_Extent]]:
+    """Return the number of records and the variables of a file behind its first bytes; raises ValueError.
 
-    def __init__(self, file: BinaryIO, number: int, place: int) -> None:
-        self._file, self._number, self._place = file, number, place
+    number, place  bytes of a number and of a place in the file
+    """
 
-    def count(self) -> int:
-        """Return the number of records; of a file that was never closed, which has all bits set, none."""
-        content = self._bytes(self._number)
-        return 0 if content == b"\xff" * self._number else _not_negative(content)
-
-    def long(self) -> int:
-        return _not_negative(self._bytes(self._number))
-
-    def items(self, item: Callable[[], T]) -> list[T]:
-        self._bytes(4)  # the tag, 0 for a list of nothing
-        return [item() for _ in range(self.long())]
-
-    def skip_name(self) -> None:
-        self._bytes(_up(self.long(), 4))
-
-    def dimension(self) -> int:
-        self.skip_name()
-        return self.long()
-
-    def attribute(self) -> None:
-        self.skip_name()
-        size = _SIZE_OF_TYPE[self._type()]
-        self._bytes(_up(size * self.long(), 4))
-
-    def variable(self, dims: Sequence[int]) -> _Held:
-        self.skip_name()
-        numbers = [self.long() for _ in range(self.long())]
-        if any(number >= len(dims) for number in numbers):
-            raise ValueError("a variable on a dimension that is not there")
-        sizes = [dims[number] for number in numbers]
-        self.items(self.attribute)
-        size = _SIZE_OF_TYPE[self._type()] * prod(sizes[1:] if sizes and sizes[0] == 0 else sizes)
-        self.long()  # the size as the writer padded it
-        return _Held(_not_negative(self._bytes(self._place)), size, bool(sizes) and sizes[0] == 0)
-
-    def _type(self) -> int:
-        (number,) = struct.unpack(">i", self._bytes(4))
-        if number not in _SIZE_OF_TYPE:
-            raise ValueError(f"no type has the number {number}")
-        return int(number)
-
-    def _bytes(self, count: int) -> bytes:
-        content = self._file.read(count) if count < _LONGEST else b""
-        if len(content) < count:
+    def content(size: int) -> bytes:
+        found = file.read(size) if size < _LONGEST else b""
+        if len(found) < size:
             raise ValueError("the header is cut")
-        return content
+        return found
 
+    def long(size: int = number) -> int:
+        found = int.from_bytes(content(size), "big", signed=True)
+        if found < 0:
+            raise ValueError("a negative number in the header")
+        return found
 
-def _not_negative(content: bytes) -> int:
-    number = int.from_bytes(content, "big", signed=True)
-    if number < 0:
+    def items(item: Callable[[], T]) -> list[T]:
+        content(4)  # the tag, 0 for a list of nothing
+        return [item() for _ in range(long())]
+
+    def skip(size: int) -> None:
+        content(_up(size, 4))
+
+    def type_size() -> int:
+        kind = int.from_bytes(content(4), "big", signed=True)
+        if kind not in _SIZE_OF_TYPE:
+            raise ValueError(f"no type has the number {kind}")
+        return _SIZE_OF_TYPE[kind]
+
+    def dimension() -> int:
+        skip(long())
+        return long()
+
+    def attribute() -> None:
+        skip(long())
+        skip(type_size() * long())
+
+    def variable() -> _Extent:
+        skip(long())
+        numbers = [long() for _ in range(long())]
+        if any(each >= len(dims) for each in numbers):
+            raise ValueError("a variable on a dimension that is not there")
+        sizes = [dims[each] for each in numbers]
+        items(attribute)
+        grows = bool(sizes) and sizes[0] == 0
+        size = type_size() * prod(sizes[1:] if grows else sizes)
+        long()  # the size as the writer padded it
+        return _Extent(long(place), size, grows)
+
+    records = content(number)
+    count = 0 if records == b"\xff" * number else int.from_bytes(records, "big", signed=True)  # 0: it was never closed
+    if count < 0:
         raise ValueError("a negative number in the header")
-    return number
-
-
-class _Numbers:
-    """Writes numbers of so many bytes, and what is made of them."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-
-    def __call__(self, number: int) -> bytes:
-        return number.to_bytes(self._size, "big", signed=True)
-
-    def name(self, name: str) -> bytes:
-        text = name.encode()
-        return self(len(text)) + _padded(text)
-
-    def list(self, tag: int, items: list[bytes]) -> bytes:
-        return struct.pack(">i", tag if items else 0) + self(len(items)) + b"".join(items)
-
-    def attributes(self, attributes: Mapping[str, str | float]) -> bytes:
-        made = []
-        for name, value in attributes.items():
-            if isinstance(value, str):
-                text = value.encode()
-                made.append(self.name(name) + struct.pack(">i", _CHAR) + self(len(text)) + _padded(text))
-            else:
-                made.append(self.name(name) + struct.pack(">i", _TYPES["f8"]) + self(1) + struct.pack(">d", value))
-        return self.list(_ATTRIBUTE, made)
-
-
-def _padded(text: bytes) -> bytes:
-    return text + bytes(-len(text) % 4)
+    dims = items(dimension)
+    items(attribute)
+    return count, items(variable)
 
 
 def _up(number: int, unit: int) -> int:
