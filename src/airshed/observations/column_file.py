@@ -34,7 +34,9 @@ def read_columns(path: Path, start: np.datetime64, into: ObservationSelection) -
     start   of the window, UTC
     raises  DataError for an unusable file; an unusable observation is rejected with its index, from 0
     """
-    data = _opened(path)
+    data = load_netcdf(path)
+    if "time" in data.variables and data["time"].dtype.kind != "M":
+        raise DataError(f"{path}: its time needs units such as 'seconds since 2022-08-31', in the standard calendar")
     for name, dims in REQUIRED.items():
         if name not in data.variables or data[name].dims != dims:
             raise DataError(f"{path}: it needs a variable {name} with dimensions {', '.join(dims)}")
@@ -45,7 +47,10 @@ def read_columns(path: Path, start: np.datetime64, into: ObservationSelection) -
         raise DataError(f"{path}: the variable value needs the attributes species and units")
     if not data.sizes["observation"]:
         raise DataError(f"{path} has no observations; get a fresh copy of the file, or leave it out")
-    _check_unit(path, unit)
+    try:
+        observed_unit(unit, "column")
+    except CaseError as error:
+        raise DataError(f"{path}: {error}") from None
     for index in range(data.sizes["observation"]):
         where = f"{path}, observation {index}"
         try:
@@ -54,20 +59,6 @@ def read_columns(path: Path, start: np.datetime64, into: ObservationSelection) -
             into.reject(where, str(error).removeprefix(f"{where}: "))
         else:
             into.add(candidate)
-
-
-def _opened(path: Path) -> "xr.Dataset":
-    data = load_netcdf(path)
-    if "time" in data.variables and data["time"].dtype.kind != "M":
-        raise DataError(f"{path}: its time needs units such as 'seconds since 2022-08-31', in the standard calendar")
-    return data
-
-
-def _check_unit(path: Path, unit: str) -> None:
-    try:
-        observed_unit(unit, "column")
-    except CaseError as error:
-        raise DataError(f"{path}: {error}") from None
 
 
 def _candidate(data: "xr.Dataset", index: int, start: np.datetime64, where: str, of: tuple[str, str]) -> Candidate:

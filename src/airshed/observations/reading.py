@@ -62,9 +62,6 @@ def _duration(seconds: float) -> str:
     return f"{seconds:g} s"
 
 
-# Reader of station observations from files of any known layout.
-
-
 _STANDARD_TEMPERATURE: Final = 293.15
 """Reference temperature of gases in ug/m3 [K]; values at another temperature are converted."""
 
@@ -159,7 +156,7 @@ class _FileReader:
         self._stations = stations
         before = self._selection.count
         zone_unknown = self._clock.convention.zone == "file"
-        rows = TableRows(self._file, self._observes, self._window())
+        rows = TableRows(self._file, lambda name: self._known(name) is not None, self._window())
         for record in self._layout.read(rows, options):
             self.summary.rows += 1
             if zone_unknown and record.time:
@@ -207,8 +204,12 @@ class _FileReader:
         if not record.time and record.fault:
             self._reject(record, record.fault)
             return
-        if not record.fault and self._is_other(record):
-            return
+        if not record.fault:
+            if record.parameter not in self._parameters:
+                self._parameters[record.parameter] = self._known(record.parameter)
+            if self._parameters[record.parameter] is None:
+                self._skip(OTHER_SPECIES, record.line)
+                return
         period = self._period(record)
         if math.isnan(period):
             raise DataError(f"{self._where(record)}: the averaging period is unknown; give it, as in averaging = '1 h'")
@@ -236,22 +237,10 @@ class _FileReader:
         """Whether rows outside the window are an error."""
         return self._layout.own and self._selection.rules.outside == "refuse"
 
-    def _is_other(self, record: Record) -> bool:
-        """Return whether a record is of a species that is not observed, and count such records."""
-        if record.parameter not in self._parameters:
-            self._parameters[record.parameter] = self._known(record.parameter)
-        if self._parameters[record.parameter] is not None:
-            return False
-        self._skip(OTHER_SPECIES, record.line)
-        return True
-
     def _skip(self, reason: str, line: int, values: int = 1) -> None:
         """Count values that are rejected for a common reason."""
         first, last, number = self._skipped.get(reason, (line, line, 0))
         self._skipped[reason] = (min(first, line), max(last, line), number + values)
-
-    def _observes(self, parameter: str) -> bool:
-        return self._known(parameter) is not None
 
     def _window(self) -> tuple[datetime, datetime]:
         """Return the first and the last time [UTC] to read; all times where rows outside the window are an error."""

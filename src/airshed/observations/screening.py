@@ -77,7 +77,10 @@ def reasons(values: Array, errors: Array, unit: str, kind: str) -> list[str]:
     """
     known = observed_unit(unit, kind)
     missing = np.array([is_code(value) for value in values.tolist()], bool)
-    doubtful = np.array([_may_be_code(value) for value in values.tolist()], bool)
+    doubtful = np.array([  # 999, at least four nines, or a largest integer
+        value > 0.0 and (value == 999.0 or _nines(value) >= 4 or value in _LARGEST_INTEGERS)
+        for value in values.tolist()
+    ], bool)  # fmt: skip
     beyond = values * known.size > _MOST[known.si]
     plain = values[~(missing | doubtful | beyond) & (values > 0.0)]
     if plain.size:
@@ -102,11 +105,6 @@ def _beyond_a_gap(values: Array, plain: Array) -> npt.NDArray[np.bool_]:
     if not gaps.size or gaps[-1] + 1 < _COMMON * ordered.size:
         return np.zeros(values.shape, bool)
     return np.asarray(values > ordered[gaps[-1]])
-
-
-def _may_be_code(value: float) -> bool:
-    """Return whether a positive number is 999, consists of at least four nines, or is a largest integer."""
-    return value > 0.0 and (value == 999.0 or _nines(value) >= 4 or value in _LARGEST_INTEGERS)
 
 
 def _nines(value: float) -> int:

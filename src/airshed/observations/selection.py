@@ -19,7 +19,7 @@ from airshed.core.report import Table
 from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
 from airshed.grid.places import turned_into
-from airshed.observations.observation import Array, ErrorModel, Kernel, Observations, observed_unit
+from airshed.observations.observation import Array, ErrorModel, Kernel, Observation, Observations, observed_unit
 from airshed.observations.screening import NO_VALUE, plain_flag, reasons
 from airshed.observations.station import Station
 
@@ -142,14 +142,6 @@ class Candidate(NamedTuple):
     fault: str = ""
 
 
-class _SelectedRow(NamedTuple):
-    """An accepted candidate with its species, and its longitude within the range of the domain."""
-
-    given: Candidate
-    species: str
-    lon: float
-
-
 @dataclass(frozen=True)
 class RejectedRow:
     """A row that is not used, with the reason; station and value are "" where they are unknown.
@@ -216,7 +208,7 @@ class ObservationSelection:
         self._good = {plain_flag(flag) for flag in self.rules.good}
         self._species = {name.casefold(): name for name in species}
         self._species |= {parameter.casefold(): name for parameter, name in self.rules.names.items()}
-        self._selected: dict[tuple[object, ...], _SelectedRow] = {}
+        self._selected: dict[tuple[object, ...], Candidate] = {}  # with its species, and lon as the domain has it
         self._places: dict[tuple[float, float], tuple[float, str]] = {}
         self._of_stations: dict[str, dict[tuple[float, float], tuple[float, float]]] = {}
         self._flags: dict[str, bool] = {}
@@ -271,7 +263,7 @@ class ObservationSelection:
         if key in self._selected:
             self.reject(each.where, "the same observation stands before", each.station, f"{each.value:g}")
             return False
-        self._selected[key] = _SelectedRow(each, species, lon)
+        self._selected[key] = each._replace(parameter=species, lon=lon)
         return True
 
     def reject(self, where: str, reason: str, station: str = "", value: str = "") -> None:
@@ -292,43 +284,40 @@ class ObservationSelection:
             sigma = self._errors(taken)
             usable = sigma > 0.0 if weighted else np.isfinite(sigma)
             for index in np.flatnonzero(~usable):
-                given = taken[index].given
+                given = taken[index]
                 reason = "its error comes out as 0; give a column error"
                 self.reject(given.where, reason, given.station, f"{given.value:g}")
             taken = [each for each, use in zip(taken, usable, strict=True) if use]
             sigma = sigma[usable]
         if not taken:
             raise DataError(self._nothing_left())
-        every = [each.given for each in taken]
-        return Observations(
-            station=np.array([each.station for each in every]), kind=np.array([each.kind for each in every]),
-            species=np.array([each.species for each in taken]), lon=np.array([each.lon for each in taken]),
-            lat=np.array([each.lat for each in every]), begin=np.array([each.begin for each in every]),
-            end=np.array([each.end for each in every]), value=np.array([each.value for each in every]),
-            unit=np.array([each.unit for each in every]), sigma=sigma,
-            where=np.array([each.where for each in every]), kernels=tuple(each.kernel for each in every),
-        )  # fmt: skip
+        return Observations.of([
+            Observation(each.station, each.kind, each.parameter, each.lon, each.lat, each.begin, each.end, each.value,
+                        each.unit, error, each.where, each.kernel)
+            for each, error in zip(taken, sigma.tolist(), strict=True)
+        ])  # fmt: skip
 
-    def _errors(self, taken: Sequence[_SelectedRow]) -> Array:
+    def _errors(self, taken: Sequence[Candidate]) -> Array:
         """Return the error standard deviation of each observation; rows may give either of its two parts."""
         scale, shares = np.zeros(len(taken)), self.rules.errors
         for numbers in _groups(taken):
-            scale[numbers] = shares.scale(np.array([taken[index].given.value for index in numbers]))
+            scale[numbers] = shares.scale(np.array([taken[index].value for index in numbers]))
 
         def part(given: list[float | None], share: float) -> Array:
             values = np.array([np.nan if each is None else each for each in given])
             return np.where(np.isnan(values), share * scale, values)
 
-        instrument = part([each.given.error for each in taken], shares.instrument)
-        other = part([each.given.representativeness for each in taken], shares.representativeness)
+        instrument = part([each.error for each in taken], shares.instrument)
+        other = part([each.representativeness for each in taken], shares.representativeness)
         return np.asarray(np.hypot(instrument, other))
 
     def _screen(self) -> None:
         """Reject values that are implausible among all values of their species and unit."""
         keys, taken = list(self._selected), list(self._selected.values())
         for numbers in _groups(taken):
-            of = [taken[index].given for index in numbers]
-            errors = np.array([_given_error(given) for given in of])
+            of = [taken[index] for index in numbers]
+            parts = np.array([(given.error, given.representativeness) for given in of], np.float64)  # NaN for None
+            errors = np.where(np.isnan(parts).all(axis=1), np.nan, np.hypot(*np.nan_to_num(parts).T))
             found = reasons(np.array([given.value for given in of]), errors, of[0].unit, of[0].kind)
             for index, given, reason in zip(numbers, of, found, strict=True):
                 if reason:
@@ -351,7 +340,9 @@ class ObservationSelection:
 
     def _reason_to_reject(self, each: Candidate, may_refuse: bool) -> str:
         """Return the reason to reject a row, "" for a usable one; raises DataError where the rules refuse it."""
-        if not self._is_good(each.flag):
+        if each.flag not in self._flags:
+            self._flags[each.flag] = plain_flag(each.flag) in self._good
+        if not self._flags[each.flag]:
             return f"flag {each.flag[:20]!r}"
         if each.fault or not math.isfinite(each.value):
             return each.fault or NO_VALUE
@@ -370,12 +361,6 @@ class ObservationSelection:
             if outside:
                 raise DataError(f"{each.where}: {outside} lies outside {what}; remove the row, or set outside = 'skip'")
         return ""
-
-    def _is_good(self, flag: str) -> bool:
-        good = self._flags.get(flag)
-        if good is None:
-            good = self._flags[flag] = plain_flag(flag) in self._good
-        return good
 
     def _place(self, each: Candidate) -> tuple[float, str]:
         """Return the longitude within the range of the domain, and a description of the place if it lies outside."""
@@ -420,16 +405,9 @@ def _fault(each: Candidate) -> str:
     return ""
 
 
-def _groups(taken: Sequence[_SelectedRow]) -> list[list[int]]:
+def _groups(taken: Sequence[Candidate]) -> list[list[int]]:
     """Return the indices of the observations of each species, unit and kind."""
     groups: dict[tuple[str, str, str], list[int]] = {}
     for index, each in enumerate(taken):
-        groups.setdefault((each.species, each.given.unit, each.given.kind), []).append(index)
+        groups.setdefault((each.parameter, each.unit, each.kind), []).append(index)
     return list(groups.values())
-
-
-def _given_error(given: Candidate) -> float:
-    """Return the error standard deviation of a row, NaN for none."""
-    if given.error is None and given.representativeness is None:
-        return math.nan
-    return math.hypot(given.error or 0.0, given.representativeness or 0.0)

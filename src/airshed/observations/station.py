@@ -117,28 +117,22 @@ def read_station_tables(paths: Iterable[Path]) -> StationTable:
     raises  DataError for an unreadable file, and for one that lacks an identifier, a longitude or a latitude
     """
     table = StationTable()
-    for path in paths:
-        _read_into(table, read_text_file(path))
+    for file in map(read_text_file, paths):
+        first = next((number for number, cells in enumerate(file.head) if len(cells) > 2), 0)
+        names = [cell.lstrip("# ").casefold() for cell in (file.head or [[]])[first]]
+        columns = {
+            what: next((names.index(name) for name in spellings if name in names), -1)
+            for what, spellings in _COLUMNS.items()
+        }
+        missing = [what for what in ("lon", "lat") if columns[what] < 0]
+        missing += ["id"] if columns["id"] < 0 and columns["name"] < 0 else []
+        if missing:
+            raise DataError(f"{file.path} is not a table of stations: it lacks the column {', '.join(missing)}; it has "
+                            f"{', '.join(names)[:200] or 'nothing'}")  # fmt: skip
+        for _, cells in file.rows(first + 1):
+            if cells:
+                table.add(_station(file, cells, columns))
     return table
-
-
-def _read_into(table: StationTable, file: TextFile) -> None:
-    first = next((number for number, cells in enumerate(file.head) if len(cells) > 2), 0)
-    names = [cell.lstrip("# ").casefold() for cell in (file.head or [[]])[first]]
-    columns = {
-        what: next((names.index(name) for name in spellings if name in names), -1)
-        for what, spellings in _COLUMNS.items()
-    }
-    if columns["id"] < 0 and columns["name"] < 0:
-        columns["id"] = columns["name"]
-    missing = [what for what in ("lon", "lat") if columns[what] < 0]
-    missing += ["id"] if columns["id"] < 0 and columns["name"] < 0 else []
-    if missing:
-        raise DataError(f"{file.path} is not a table of stations: it lacks the column {', '.join(missing)}; it has "
-                        f"{', '.join(names)[:200] or 'nothing'}")  # fmt: skip
-    for _, cells in file.rows(first + 1):
-        if cells:
-            table.add(_station(file, cells, columns))
 
 
 def _station(file: TextFile, cells: list[str], columns: Mapping[str, int]) -> Station:
