@@ -215,11 +215,13 @@ def evaluate(
         matched = pair(opened, compared, window, settings.placement, known)
         if not len(matched.observations):
             raise DataError(f"no observed interval lies within the period of the run, {_span(window)} UTC")
-        maps = (
-            ()
-            if any(is_sweep(path) for path in given)
-            else tuple(_mean_fields(each, window, matched.units) for each in opened)
-        )
+        maps = () if any(is_sweep(path) for path in given) else tuple(
+            MeanFields(each.grid, {
+                name: each.mean_field(name, window) * size_in_unit(each, name, unit)
+                for name, unit in matched.units.items()
+            })
+            for each in opened
+        )  # fmt: skip
         infos = tuple(RunInfo(each.label, each.title, each.path, each.period) for each in opened)
         has_surface = opened[0].surface_altitude is not None
     classes = {name: f"{station.area} {station.type}".strip() for name, station in known.items()}
@@ -233,12 +235,6 @@ def evaluate(
         },
         classes, unscored, maps, len(given) == 1 and is_ensemble(given[0]),
     )  # fmt: skip
-
-
-def _mean_fields(run: RunFields, window: Window, units: Mapping[str, str]) -> MeanFields:
-    return MeanFields(run.grid, {
-        name: run.mean_field(name, window) * size_in_unit(run, name, unit) for name, unit in units.items()
-    })  # fmt: skip
 
 
 def _comparable(observed: Observations, runs: Sequence[RunFields]) -> tuple[Observations, tuple[str, ...]]:

@@ -58,7 +58,10 @@ def write_tables(evaluation: Evaluation, folder: Path) -> None:
     report = evaluation.report()
     names, rows = columns(evaluation.scores)
     _write_csv(folder / "statistics.csv", names, [["" if cell != cell else cell for cell in row] for row in rows])
-    found = {**report.to_dict(), "statistics": [_without_nan(dict(zip(names, row, strict=True))) for row in rows]}
+    statistics = [
+        {name: None if value != value else value for name, value in zip(names, row, strict=True)} for row in rows
+    ]
+    found = {**report.to_dict(), "statistics": statistics}
     (folder / MARK).write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     (folder / "report.txt").write_text(report.to_text(), encoding="utf-8")
     _write_csv(
@@ -76,7 +79,3 @@ def _write_csv(path: Path, names: Sequence[str], rows: Sequence[Sequence[object]
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
         writer.writerows(rows)
-
-
-def _without_nan(row: dict[str, object]) -> dict[str, object]:
-    return {name: None if value != value else value for name, value in row.items()}

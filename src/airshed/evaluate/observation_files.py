@@ -76,20 +76,15 @@ class ObservationFiles:
 def _files_of(path: Path) -> list[Path]:
     """Return the files of a folder, or those that a pattern such as ``data/*.csv`` matches; else the path."""
     if path.is_dir():
-        return _files_in(path)
+        found = sorted(each for each in path.iterdir() if _may_hold(each))
+        if all(each.name == TABLE for each in found):
+            raise DataError(f"{path} has no file of observations ({', '.join(SUFFIXES)}) except {TABLE}")
+        return found
     if path.exists() or not glob.has_magic(str(path)):
         return [path]
     found = sorted(Path(each) for each in glob.glob(str(path), recursive=True))
     if not found:
         raise CaseError(f"no file of observations matches {path}")
-    return found
-
-
-def _files_in(folder: Path) -> list[Path]:
-    """Return the files of observations in a folder, by their suffix; raises DataError where there are none."""
-    found = sorted(path for path in folder.iterdir() if _may_hold(path))
-    if all(path.name == TABLE for path in found):
-        raise DataError(f"{folder} has no file of observations ({', '.join(SUFFIXES)}) except {TABLE}")
     return found
 
 

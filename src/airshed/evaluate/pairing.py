@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
@@ -93,10 +94,9 @@ def pair(
             levels = run.levels(name, columns, altitude[rows], inlet[rows])
             for level in np.unique(levels).tolist():
                 mine = rows[levels == level]
-                sampled = _sample(run, name, of, mine, (window, placement, level))
-                found[:, number, mine] = sampled.values
-                reasons[mine] = np.where(sampled.reasons != "", sampled.reasons, reasons[mine])
-                by_means[run.label, name] = sampled.is_mean
+                found[:, number, mine], why, is_mean = _sample(run, name, of, mine, (window, placement, level))
+                reasons[mine] = np.where(why != "", why, reasons[mine])
+                by_means[run.label, name] = is_mean
                 low, high = run.layer_faces(name)[level].tolist()
                 raised |= {station: (low, high) for station in of.station[mine].tolist() if level}
     kept = reasons == ""
@@ -108,23 +108,21 @@ def pair(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Sampled:
-    """Value, least and greatest of the neighbours (3, rows); why a row cannot be paired, "" where it can."""
-
-    values: Array
-    reasons: npt.NDArray[np.object_]
-    is_mean: bool
-
-
 def _sample(
     run: RunFields, species: str, of: Observations, rows: Numbers, how: tuple[Window, Placement, int]
-) -> _Sampled:
-    """Return the modelled values of one species in one layer at the location and over the interval of each row."""
+) -> tuple[Array, npt.NDArray[np.object_], bool]:
+    """Return the modelled values of one species in one layer at the location and over the interval of each row.
+
+    Value, least and greatest of the neighbours (3, rows); why a row cannot be paired, "" where it can; whether they are
+    means of the run.
+    """
     window, placement, level = how
     places, of_row = np.unique(np.stack([of.lon[rows], of.lat[rows]]), axis=1, return_inverse=True)
     lon, lat = places
-    columns, weights = _columns(run.grid, lon, lat, placement)
+    if placement == "bilinear":
+        columns, weights = bilinear(run.grid, lon, lat)
+    else:
+        columns, weights = containing(run.grid, lon, lat)[:, None], np.ones((lon.size, 1))
     near = _neighbours(run.grid, containing(run.grid, lon, lat))
     needed, where = np.unique(np.concatenate([columns.ravel(), near.ravel()]), return_inverse=True)
     members = run.members(species, float((of.end - of.begin)[rows].min()))
@@ -137,10 +135,8 @@ def _sample(
     ])  # fmt: skip
     begin, end = of.begin[rows], of.end[rows]
     values = interval_means(series, stacked, of_row.reshape(-1), begin, end)
-    return _Sampled(
-        values * size_in_unit(run, species, str(of.unit[rows[0]])),
-        np.asarray(_reasons(series, begin, end), object), series.bounds is not None,
-    )  # fmt: skip
+    reasons = np.asarray(_reasons(series, begin, end), object)
+    return values * size_in_unit(run, species, str(of.unit[rows[0]])), reasons, series.bounds is not None
 
 
 def interval_means(series: Series, values: Array, place: Numbers, begin: Array, end: Array) -> Array:
@@ -175,13 +171,6 @@ def _reasons(series: Series, begin: Array, end: Array) -> npt.NDArray[np.str_]:
     outside = covered < _COVERED * np.maximum(end - begin, 1e-9)
     longest = float(np.diff(series.bounds, axis=1).max())
     return np.select([outside, end - begin < _COVERED * longest], [BEYOND, TOO_LONG], "")
-
-
-def _columns(grid: Grid, lon: Array, lat: Array, placement: Placement) -> tuple[Numbers, Array]:
-    """Return columns and weights of places (p, 1 or 4)."""
-    if placement == "bilinear":
-        return bilinear(grid, lon, lat)
-    return containing(grid, lon, lat)[:, None], np.ones((lon.size, 1))
 
 
 def _neighbours(grid: Grid, cells: Numbers) -> Numbers:
@@ -228,7 +217,7 @@ def _in_common_units(of: Observations, runs: Sequence[RunFields]) -> Observation
             value[mine] *= size
             sigma[mine] *= size
         unit[rows] = common
-    return _replaced(of, value=value, sigma=sigma, unit=unit.astype(np.str_))
+    return replace(of, value=value, sigma=sigma, unit=unit.astype(np.str_))
 
 
 def _conversion(unit: str, common: str, species: str, runs: Sequence[RunFields]) -> float:
@@ -240,15 +229,10 @@ def _conversion(unit: str, common: str, species: str, runs: Sequence[RunFields])
     return _size(common, species, mass, runs[0]) / _size(unit, species, mass, runs[0])
 
 
-def _replaced(of: Observations, **columns: npt.NDArray[np.generic]) -> Observations:
-    return replace(of, **columns)  # type: ignore[arg-type]
-
-
 def selected(of: Observations, kept: npt.NDArray[np.bool_]) -> Observations:
     """Return the observations of a mask (p,)."""
-    names = ("station", "kind", "species", "lon", "lat", "begin", "end", "value", "unit", "sigma", "where")
-    kernels = tuple(kernel for kernel, keep in zip(of.kernels, kept.tolist(), strict=True) if keep)
-    return _replaced(of, **{name: getattr(of, name)[kept] for name in names}, kernels=kernels)  # type: ignore[arg-type]
+    columns = {name: values[kept] for name, values in vars(of).items() if name != "kernels"}
+    return replace(of, **columns, kernels=tuple(compress(of.kernels, kept.tolist())))
 
 
 def _in_order(species: str) -> tuple[int, str]:
@@ -319,17 +303,11 @@ def _monet_dataset(pairs: Pairs, run: int, rows: npt.NDArray[np.intp], period: f
         "time": ("time", _moments(pairs, times), {"long_name": "beginning of the observed interval, UTC"}),
         "x": np.arange(sites.size),
         "siteid": ("x", sites.astype(object)),
-        **_places(of, rows[first]),
+        "longitude": ("x", of.lon[rows[first]], {"units": "degrees_east"}),
+        "latitude": ("x", of.lat[rows[first]], {"units": "degrees_north"}),
     }
     about = {"title": f"Pairs of {pairs.runs[run]} with observations", "source": "Airshed"}
     return xr.Dataset(variables, coordinates, {**about, "averaging_period": f"{period:g} s"})
-
-
-def _places(of: Observations, rows: npt.NDArray[np.intp]) -> dict[str, tuple[str, Array, dict[str, str]]]:
-    return {
-        "longitude": ("x", of.lon[rows], {"units": "degrees_east"}),
-        "latitude": ("x", of.lat[rows], {"units": "degrees_north"}),
-    }
 
 
 def _moments(pairs: Pairs, seconds: Array) -> "npt.NDArray[np.datetime64]":
