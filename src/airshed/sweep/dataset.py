@@ -31,6 +31,8 @@ def gather(plan: Plan, folder: Path, failures: Mapping[int, str]) -> Path:
     results are NaN, and the attribute `missing_members` names them with the messages in ``failures``. The dataset
     appears whole or not at all. Raises OutputError where no member has results.
     """
+    import zarr
+
     path = folder / SWEEP_DATASET
     part = part_path(path)
     try:
@@ -39,8 +41,10 @@ def gather(plan: Plan, folder: Path, failures: Mapping[int, str]) -> Path:
             stores = {first: part} | {name: part / name for name in others}
             for name, store in stores.items():
                 _gather_output(plan, folder, failures, name, store)
-            for store in reversed(stores.values()):  # groups first, since the root lists them
-                _consolidate(store)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the Zarr 3 specification does not define consolidated metadata yet
+                for store in reversed(stores.values()):  # groups first, since the root lists them
+                    zarr.consolidate_metadata(str(store))
             shutil.rmtree(path, ignore_errors=True)
             os.replace(part, path)
             sync(folder)
@@ -66,15 +70,6 @@ def _gather_output(plan: Plan, folder: Path, failures: Mapping[int, str], name: 
             with closing(open_result(path, decode=False)) as run:
                 _check_alike(first, model, member, run, shared)
                 _write(plan, run, shared, member, group)
-
-
-def _consolidate(store: Path) -> None:
-    """Write the consolidated metadata of a group, from which xarray opens it."""
-    import zarr
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the Zarr 3 specification does not define it yet
-        zarr.consolidate_metadata(str(store))
 
 
 def _shared(run: xr.Dataset) -> list[str]:

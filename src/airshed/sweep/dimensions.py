@@ -239,12 +239,11 @@ def _uncertainty(where: str, entry: Mapping[str, Any]) -> Uncertainty:
             f"{where}: {min(others)} is not a parameter of the {distribution} distribution: {', '.join(needed)}"
         )
     made = Uncertainty(**entry)
-    if made.sd is not None and made.sd <= 0.0:
-        raise CaseError(f"{where}: sd = {made.sd:g} must be more than 0")
-    if made.median is not None and made.median <= 0.0:
-        raise CaseError(f"{where}: median = {made.median:g} must be more than 0")
-    if made.gsd is not None and made.gsd <= 1.0:
-        raise CaseError(f"{where}: gsd = {made.gsd:g} must be more than 1, the factor of one standard deviation")
+    limits = (("sd", made.sd, 0, ""), ("median", made.median, 0, ""),
+              ("gsd", made.gsd, 1, ", the factor of one standard deviation"))  # fmt: skip
+    for name, value, limit, why in limits:
+        if value is not None and value <= limit:
+            raise CaseError(f"{where}: {name} = {value:g} must be more than {limit}{why}")
     if made.low is not None and made.high is not None and made.low >= made.high:
         raise CaseError(f"{where}: low = {made.low:g} must be less than high = {made.high:g}")
     ends = made.quantile(np.array([0.25, 0.75]))

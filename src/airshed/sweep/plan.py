@@ -123,12 +123,8 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the content of sweep.json."""
         dimensions = [{"name": each.name, "keys": each.keys, "points": each.points} for each in self.dimensions]
-        made: dict[str, Any] = json.loads(
-            json.dumps(
-                {"airshed": __version__, "case": self.case, "settings": self.settings, "dimensions": dimensions}
-                | dict(self.source)
-            )
-        )
+        content = {"airshed": __version__, "case": self.case, "settings": self.settings, "dimensions": dimensions}
+        made: dict[str, Any] = json.loads(json.dumps(content | dict(self.source)))
         return made
 
     def write(self, folder: Path) -> None:

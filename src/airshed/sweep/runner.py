@@ -31,14 +31,6 @@ _SCHEDULER_TIMEOUT: Final = 30.0
 """Seconds to wait for a scheduler."""
 
 
-def _threads(client: Any) -> int:
-    """Return the number of threads of all workers; 0 if the scheduler does not respond."""
-    try:
-        return sum(client.nthreads().values())
-    except Exception:  # a lost scheduler leads to many kinds of errors
-        return 0
-
-
 @contextmanager
 def dask_executor(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
     """Yield an executor that runs functions on the workers of a Dask scheduler, and a count of their threads.
@@ -58,8 +50,15 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
             f"there is no Dask scheduler at {address} ({' '.join(str(error).split())}); give the address that it "
             "prints when it starts, such as tcp://10.0.0.1:8786"
         ) from error
+
+    def threads() -> int:
+        try:
+            return sum(client.nthreads().values())
+        except Exception:  # a lost scheduler leads to many kinds of errors
+            return 0
+
     with client:
-        yield client.get_executor(pure=False, retries=0), lambda: _threads(client)
+        yield client.get_executor(pure=False, retries=0), threads
 
 
 _STOP: Final = ".stop"
@@ -161,7 +160,9 @@ class Sweep:
             left = [member for member in self.plan.members if member.number not in finished]
             if left:
                 self._try_first(executor, left)
-                self._begin()
+                self.plan.write(self.folder)
+                self.plan.write_table(self.folder, self._states)
+                shutil.rmtree(self.dataset, ignore_errors=True)
                 self._run_all(executor, left, slots)
             self.plan.write_table(self.folder, self._states)
             if self._is_stopping and self.progress.done < self.progress.total:
@@ -194,19 +195,16 @@ class Sweep:
                 if self._is_stopping:
                     self.request_stop()
                 if self.options.force:
-                    self._remove_earlier()
+                    with guarded(self.folder):
+                        for name in (SWEEP_MEMBERS, SWEEP_DATASET):
+                            shutil.rmtree(self.folder / name, ignore_errors=True)
+                        for name in (SWEEP_PLAN, TABLE):
+                            (self.folder / name).unlink(missing_ok=True)
+                        (self.folder / SWEEP_MEMBERS).mkdir()
                 yield
         finally:
             if made and not (self.folder / SWEEP_PLAN).exists():  # the sweep was refused
                 shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _remove_earlier(self) -> None:
-        with guarded(self.folder):
-            for name in (SWEEP_MEMBERS, SWEEP_DATASET):
-                shutil.rmtree(self.folder / name, ignore_errors=True)
-            for name in (SWEEP_PLAN, TABLE):
-                (self.folder / name).unlink(missing_ok=True)
-            (self.folder / SWEEP_MEMBERS).mkdir()
 
     def _wait_for_members(self) -> None:
         """Stop the members of a killed sweep, and wait for them; raises OutputError after a minute."""
@@ -236,17 +234,10 @@ class Sweep:
     def _run_folder(self, member: Member) -> Path:
         return self.folder / SWEEP_MEMBERS / member.name
 
-    def _begin(self) -> None:
-        self.plan.write(self.folder)
-        self.plan.write_table(self.folder, self._states)
-        shutil.rmtree(self.dataset, ignore_errors=True)
-
     @contextmanager
     def _executor(self) -> Iterator[tuple[Executor, Callable[[], int]]]:
         """Yield the executor, and a function that returns the number of members it runs at once."""
         if self.options.scheduler is not None:
-            from airshed.sweep.runner import dask_executor
-
             with dask_executor(self.options.scheduler) as made:
                 yield made
             return
