@@ -7,7 +7,7 @@ and loads no MPI. Blocks that were never written take no room, where the file sy
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -50,13 +50,20 @@ class BlockFile:
 
     def write(self, blocks: Sequence[int], content: Bytes) -> None:
         """Write bytes into blocks, all full but the last."""
-        for place, piece in zip(blocks, self._pieces(content), strict=True):
-            self._write(self._at(place), piece)
+        for at, piece in self._pieces(blocks, content):
+            if self._file is not None:
+                with mpi_guarded(self.path):
+                    self._file.Write_at(at, piece)
+                continue
+            with guarded(self.path):
+                done = 0
+                while done < piece.size:
+                    done += os.pwrite(self._number, piece[done:].data, at + done)
 
     def read(self, blocks: Sequence[int], content: Bytes) -> None:
         """Fill an array with what was written into blocks."""
-        for place, piece in zip(blocks, self._pieces(content), strict=True):
-            if self._read(self._at(place), piece) != piece.size:
+        for at, piece in self._pieces(blocks, content):
+            if self._read(at, piece) != piece.size:
                 raise OutputError(f"{self.path} is damaged: it ends before what was written")
 
     def close(self) -> None:
@@ -68,21 +75,10 @@ class BlockFile:
         with suppress(OSError):
             self.path.unlink()
 
-    def _at(self, place: int) -> int:
-        return (place * self._size + self._rank) * self.block
-
-    def _pieces(self, content: Bytes) -> list[Bytes]:
-        return [content[first : first + self.block] for first in range(0, content.size, self.block)]
-
-    def _write(self, at: int, content: Bytes) -> None:
-        if self._file is not None:
-            with mpi_guarded(self.path):
-                self._file.Write_at(at, content)
-            return
-        with guarded(self.path):
-            done = 0
-            while done < content.size:
-                done += os.pwrite(self._number, content[done:].data, at + done)
+    def _pieces(self, blocks: Sequence[int], content: Bytes) -> Iterator[tuple[int, Bytes]]:
+        """Yield the place in the file of each block, and its bytes."""
+        for block, first in zip(blocks, range(0, content.size, self.block), strict=True):
+            yield (block * self._size + self._rank) * self.block, content[first : first + self.block]
 
     def _read(self, at: int, content: Bytes) -> int:
         """Fill an array from a place in the file on; return the number of bytes that were there."""

@@ -201,27 +201,22 @@ def open_era5(files: Sequence[Path]) -> xr.Dataset:
     check_heads(map(Path, files))  # of all together
     with ExitStack() as stack:
         opened = [(path, stack.enter_context(open_netcdf(path))) for path in map(Path, files)]
-        dataset = _put_together(opened)
+        pieces: dict[str, list[StoredField]] = {}
+        unused: set[str] = set()
+        for path, content in opened:
+            for piece in _known_fields(path, content, unused):
+                pieces.setdefault(piece.name, []).append(piece)
+        fields = {name: _join_times(name, parts) for name, parts in pieces.items()}
+        for name in ("u", "v"):
+            if name not in fields:
+                raise DataError(
+                    f"no variable {name} (wind) in {', '.join(path.name for path, _ in opened)}; "
+                    f"found {', '.join(sorted(fields)) or 'nothing that the model uses'}"
+                )
+        _check_alike(fields)
+        dataset = xr.Dataset(fields, attrs={"level_kind": _level_kind(fields), "unused": sorted(unused)})
         dataset.set_close(stack.pop_all().close)
     return dataset
-
-
-def _put_together(opened: Sequence[tuple[Path, xr.Dataset]]) -> xr.Dataset:
-    """Return the fields of opened files."""
-    pieces: dict[str, list[StoredField]] = {}
-    unused: set[str] = set()
-    for path, content in opened:
-        for piece in _known_fields(path, content, unused):
-            pieces.setdefault(piece.name, []).append(piece)
-    fields = {name: _join_times(name, parts) for name, parts in pieces.items()}
-    for name in ("u", "v"):
-        if name not in fields:
-            raise DataError(
-                f"no variable {name} (wind) in {_listed([path.name for path, _ in opened])}; "
-                f"found {_listed(sorted(fields)) or 'nothing that the model uses'}"
-            )
-    _check_alike(fields)
-    return xr.Dataset(fields, attrs={"level_kind": _level_kind(fields), "unused": sorted(unused)})
 
 
 def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[StoredField]:
@@ -286,14 +281,10 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
     unit = conversion(stored.attrs, ours, f"{path}: variable {original}", also=ALSO.get(name))
     in_order = {standard: coordinates[standard][places[standard]] for standard in axes}
     return StoredField(
-        path, original, name, values_of(stored), stored.dtype, _names(stored), _names(field.variable), axes, places,
+        path, original, name, values_of(stored), stored.dtype, tuple(map(str, stored.dims)),
+        tuple(map(str, field.dims)), axes, places,
         in_order, level_kind, unit, path.stat().st_size,
     )  # fmt: skip
-
-
-def _names(field: xr.Variable) -> tuple[str, ...]:
-    """Return the names of a variable's dimensions."""
-    return tuple(map(str, field.dims))
 
 
 def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[str, NDArray[Any]]:
@@ -331,48 +322,31 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
 
 def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
     """Return the parts of a variable as one, in time order; of an instant that comes twice the first is kept."""
-    first = parts[0]
-    attributes = {"level_kind": first.level_kind, "file": first.path.name, "converted": _told_units(name, parts)}
-    attributes["original"] = first.original
-    attributes["steps"] = "of a forecast" if first.axes.get("time") == "step" else ""
-    coordinates = dict(first.coordinates)
-    if "time" not in first.axes:
-        return _lazy(first, FieldOfFiles(parts[:1], None), coordinates, attributes)
-    if len(parts) > 1:
-        _check_points(name, parts)
-        attributes["file"] = ", ".join(sorted({part.path.name for part in parts}))
-    places = [(number, index) for number, part in enumerate(parts) for index in range(part.coordinates["time"].size)]
-    times = np.concatenate([part.coordinates["time"] for part in parts])
-    coordinates["time"], chosen = np.unique(times, return_index=True)
-    return _lazy(first, FieldOfFiles(parts, [places[index] for index in chosen]), coordinates, attributes)
-
-
-def _told_units(name: str, parts: Sequence[StoredField]) -> str:
-    """Return the conversions of units, for the provenance; empty where files have those of ERA5."""
-    unit = FIELDS["z" if name == "zs" else name].unit
+    first, unit = parts[0], FIELDS["z" if name == "zs" else name].unit
+    # Conversions of units, for the provenance.
     texts = [f"from {part.unit.given}" for part in parts if part.unit.changes]
     texts += [f"no unit told, taken as {unit}" for part in parts if part.unit.missing]
-    return ", ".join(dict.fromkeys(texts))
-
-
-def _lazy(
-    of: StoredField, array: FieldOfFiles, coordinates: dict[str, NDArray[Any]], attributes: dict[str, str]
-) -> xr.DataArray:
-    """Return a field that is read when it is used."""
-    variable = xr.Variable(tuple(of.axes), indexing.LazilyIndexedArray(array), attributes)
-    return xr.DataArray(variable, coordinates, name=of.name)
-
-
-def _check_points(name: str, parts: list[StoredField]) -> None:
-    """Raise DataError unless all parts of a variable have the same points and levels."""
-    nothing = np.empty(0)
-    for part in parts[1:]:
-        for dim in ("level", "latitude", "longitude"):
-            if not np.array_equal(part.coordinates.get(dim, nothing), parts[0].coordinates.get(dim, nothing)):
-                other = parts[0].path.name
-                raise DataError(
-                    f"{part.path.name}: {part.original} has another {dim} than {other}; give files of one area"
-                )
+    attributes = {
+        "level_kind": first.level_kind, "file": first.path.name, "converted": ", ".join(dict.fromkeys(texts)),
+        "original": first.original, "steps": "of a forecast" if first.axes.get("time") == "step" else "",
+    }  # fmt: skip
+    coordinates, array = dict(first.coordinates), FieldOfFiles(parts[:1], None)
+    if "time" in first.axes:
+        # All parts must have the same points and levels.
+        for part in parts[1:]:
+            for dim in ("level", "latitude", "longitude"):
+                if not np.array_equal(part.coordinates.get(dim, ()), first.coordinates.get(dim, ())):
+                    raise DataError(
+                        f"{part.path.name}: {part.original} has another {dim} than {first.path.name}; give files of "
+                        "one area"
+                    )
+        attributes["file"] = ", ".join(sorted({part.path.name for part in parts}))
+        places = [(number, at) for number, part in enumerate(parts) for at in range(part.coordinates["time"].size)]
+        times = np.concatenate([part.coordinates["time"] for part in parts])
+        coordinates["time"], chosen = np.unique(times, return_index=True)
+        array = FieldOfFiles(parts, [places[index] for index in chosen])
+    variable = xr.Variable(tuple(first.axes), indexing.LazilyIndexedArray(array), attributes)
+    return xr.DataArray(variable, coordinates, name=first.name)
 
 
 def _check_alike(fields: dict[str, xr.DataArray]) -> None:
@@ -383,7 +357,7 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
             if dim not in fields[name].dims:
                 file, original = (fields[name].attrs[key] for key in ("file", "original"))
                 what = f"{'the wind ' if name in 'uv' else ''}{original}"
-                raise DataError(f"{file}: {what} has no {dim}; the model needs it on {_listed(_ORDER)}")
+                raise DataError(f"{file}: {what} has no {dim}; the model needs it on {', '.join(_ORDER)}")
     for name, field in fields.items():
         if (
             name in ("zs", "lsm")
@@ -414,8 +388,3 @@ def _level_kind(fields: dict[str, xr.DataArray]) -> str:
             f"{kinds['model']} has model levels, {kinds['pressure']} pressure levels; give all fields on one kind"
         )
     return str(next(iter(kinds)))
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence."""
-    return ", ".join(map(str, names))

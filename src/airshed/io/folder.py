@@ -277,19 +277,15 @@ class RunFolder:
                 if aside.is_dir():
                     shutil.rmtree(aside)
                 os.replace(path, aside)
-        self._set_pictures_aside()
-
-    def _set_pictures_aside(self) -> None:
-        """Move pictures of an older result away too: beside a new one they would pass for its own."""
-        pictures, aside = drawn(self.path), self.path / _PREVIOUS / PICTURES
-        if not pictures:
-            return
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        for path in pictures:
-            os.replace(path, aside / path.name)
-        with suppress(OSError):  # other files stay
-            (self.path / PICTURES).rmdir()
+        # pictures of an older result move too: with a new one they would pass for its own
+        if pictures := drawn(self.path):
+            aside = self.path / _PREVIOUS / PICTURES
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.mkdir(parents=True)
+            for path in pictures:
+                os.replace(path, aside / path.name)
+            with suppress(OSError):  # other files stay
+                (self.path / PICTURES).rmdir()
 
     def _store_state(self) -> None:
         _write_text(self.path / STATE_FILE, json.dumps(asdict(self._state), indent=1))

@@ -42,22 +42,18 @@ class _Tiled(BackendArray):
         wanted = [np.atleast_1d(np.arange(size)[index]) for size, index in zip(self.shape, key, strict=True)]
         result = np.empty([len(numbers) for numbers in wanted], self.dtype)
         with hdf5():
-            self._fill(result, wanted)
+            for file, box, records in self._pieces:
+                places = (np.array(records), *(np.arange(*ends) for ends in box.ends))
+                axes = (0, *range(result.ndim - len(box.ends), result.ndim))
+                into: list[NDArray[np.intp]] = [np.arange(len(numbers)) for numbers in wanted]
+                taken: list[NDArray[np.intp]] = list(wanted)
+                for axis, held in zip(axes, places, strict=True):
+                    found = np.flatnonzero(np.isin(wanted[axis], held))
+                    into[axis], taken[axis] = found, np.searchsorted(held, wanted[axis][found])
+                if all(len(numbers) for numbers in into):
+                    picked = dict(zip(file[self._name].dims, taken, strict=True))
+                    result[np.ix_(*into)] = file[self._name].isel(picked).to_numpy()
         return result[tuple(0 if isinstance(index, int | np.integer) else slice(None) for index in key)]
-
-    def _fill(self, result: NDArray[np.float32], wanted: list[NDArray[np.intp]]) -> None:
-        """Put what each file has of the wanted places to where it belongs."""
-        for file, box, records in self._pieces:
-            places = (np.array(records), *(np.arange(*ends) for ends in box.ends))
-            axes = (0, *range(result.ndim - len(box.ends), result.ndim))
-            into: list[NDArray[np.intp]] = [np.arange(len(numbers)) for numbers in wanted]
-            taken: list[NDArray[np.intp]] = list(wanted)
-            for axis, held in zip(axes, places, strict=True):
-                found = np.flatnonzero(np.isin(wanted[axis], held))
-                into[axis], taken[axis] = found, np.searchsorted(held, wanted[axis][found])
-            if all(len(numbers) for numbers in into):
-                picked = dict(zip(file[self._name].dims, taken, strict=True))
-                result[np.ix_(*into)] = file[self._name].isel(picked).to_numpy()
 
 
 def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
@@ -201,16 +197,11 @@ def _merge(path: Path, target: Path, compression: cf.Compression) -> None:
                 file[name][: dataset.sizes["time"]] = dataset[name].to_numpy()
             for index in range(dataset.sizes["time"]):
                 for field in fields:
-                    file[field][index] = _record(dataset, field, index, path)
-
-
-def _record(dataset: xr.Dataset, field: str, index: int, path: Path) -> np.ndarray[Any, Any]:
-    """Return a record of a field; an error of reading is reported as damage."""
-    try:
-        record: np.ndarray[Any, Any] = dataset[field][index].to_numpy()
-    except Exception as error:  # whatever damage leads to
-        raise damaged(path, error) from error
-    return record
+                    try:
+                        record = dataset[field][index].to_numpy()
+                    except Exception as error:  # whatever damage leads to
+                        raise damaged(path, error) from error
+                    file[field][index] = record
 
 
 def _description(dataset: xr.Dataset) -> cf.Description:
