@@ -158,7 +158,12 @@ class RunFields:
     @property
     def species(self) -> list[str]:
         """Species that can be compared, sums included."""
-        return [*self.sources, *(name for name, parts in SUMS.items() if name not in self.sources and self._has(parts))]
+        found = list(self.sources)
+        for name, parts in SUMS.items():
+            outputs = [{id(source.dataset) for source in self.sources.get(part, ())} for part in parts]
+            if name not in self.sources and set.intersection(*outputs):  # one output has all, so that their times agree
+                found.append(name)
+        return found
 
     def members(self, species: str, span: float = np.inf) -> list[Source]:
         """Return the fields of one output whose sum is a species.
@@ -170,7 +175,12 @@ class RunFields:
         whole = [
             [each, *(other[key] for other in others)] for key, each in first.items() if all(key in o for o in others)
         ]
-        return max(whole, key=lambda members: _rank(members[0], span))
+
+        def fitness(members: list[Source]) -> tuple[bool, bool, int]:
+            source = members[0]
+            return source.is_mean and source.longest <= (1.0 + 1e-6) * span, not source.is_mean, source.times.size
+
+        return max(whole, key=fitness)
 
     def molar_mass(self, species: str) -> float | None:
         """Return the molar mass [kg/mol] for the conversion to a mass, None where unknown."""
@@ -217,12 +227,13 @@ class RunFields:
 
         Times are in seconds since the start of the window.
         """
-        first = members[0]
-        inside = _inside(first, window)
+        first, times = members[0], members[0].times
+        begin = max(int(np.searchsorted(times, window[0], side="right")) - 2, 0)  # with the times before and after it
+        inside = slice(begin, min(int(np.searchsorted(times, window[1], side="left")) + 2, times.size))
         values = sum((_columns_of(each, level, columns, inside, self.grid) for each in members), np.zeros(()))
         bounds = first.bounds[inside] if first.is_mean and first.bounds is not None else None
         return Series(
-            np.asarray(values), _seconds(first.times[inside], window[0]),
+            np.asarray(values), _seconds(times[inside], window[0]),
             None if bounds is None else _seconds(bounds, window[0]),
         )  # fmt: skip
 
@@ -242,11 +253,6 @@ class RunFields:
                 part = source.read(0, *every, slice(begin, min(begin + block, int(numbers[-1]) + 1)))
                 total += part.sum(axis=0) * (source.size or 1.0)
         return total / numbers.size
-
-    def _has(self, parts: Sequence[str]) -> bool:
-        """Whether one output has all members of a sum, so that their times agree."""
-        outputs = [{id(source.dataset) for source in self.sources.get(name, ())} for name in parts]
-        return bool(set.intersection(*outputs))
 
     def _found_sources(self) -> dict[str, list[Source]]:
         """Return by species the fields of all outputs that can be compared."""
@@ -297,18 +303,6 @@ def _is_comparable(variable: "xr.DataArray") -> bool:
     unit, method = (str(variable.attrs.get(name, "")) for name in ("units", "cell_methods"))
     is_value = not any(word in method for word in ("maximum", "minimum", "sum"))
     return is_value and {"time", "lat", "lon"} <= set(variable.dims) and (unit in _RATIO_UNITS or unit in MASS_UNITS)
-
-
-def _rank(source: Source, span: float) -> tuple[bool, bool, int]:
-    """Return a key that is greater for the field that suits observations over a span [s] better."""
-    return source.is_mean and source.longest <= (1.0 + 1e-6) * span, not source.is_mean, source.times.size
-
-
-def _inside(source: Source, window: Window) -> slice:
-    """Return the times of an output that a window needs, with the ones before and after it."""
-    times = source.times
-    first = max(int(np.searchsorted(times, window[0], side="right")) - 2, 0)
-    return slice(first, min(int(np.searchsorted(times, window[1], side="left")) + 2, times.size))
 
 
 def _columns_of(source: Source, level: int, columns: Numbers, times: slice, grid: Grid) -> Array:

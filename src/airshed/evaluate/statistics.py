@@ -1,6 +1,6 @@
 """Statistics of modelled against observed values, with the names and units of MONET.
 
-Each function takes two arrays of shape (n,) without missing values: ``o`` observed, ``m`` modelled, both in one unit.
+Each formula takes two arrays of shape (n,) without missing values: ``o`` observed, ``m`` modelled, both in one unit.
 :func:`scores` removes pairs with a missing value first.
 
 References
@@ -21,52 +21,6 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-def observed_mean(o: Array, m: Array) -> float:
-    """Return MO = mean(o), in the unit of the values."""
-    return float(o.mean())
-
-
-def modelled_mean(o: Array, m: Array) -> float:
-    """Return MP = mean(m), in the unit of the values."""
-    return float(m.mean())
-
-
-def observed_deviation(o: Array, m: Array) -> float:
-    """Return STDO = sqrt(mean((o - mean(o))^2)), in the unit of the values."""
-    return float(o.std())
-
-
-def modelled_deviation(o: Array, m: Array) -> float:
-    """Return STDP = sqrt(mean((m - mean(m))^2)), in the unit of the values."""
-    return float(m.std())
-
-
-def mean_bias(o: Array, m: Array) -> float:
-    """Return MB = mean(m - o), in the unit of the values."""
-    return float((m - o).mean())
-
-
-def normalised_mean_bias(o: Array, m: Array) -> float:
-    """Return NMB = 100 sum(m - o) / sum(o) [%]; NaN where the observed values sum to 0."""
-    total = float(o.sum())
-    return float(100.0 * (m - o).sum() / total) if total else np.nan
-
-
-def fractional_bias(o: Array, m: Array) -> float:
-    """Return FB = 100 mean(2 (m - o) / (m + o)) [%], from -200 to 200; a pair of two zeros counts as 0."""
-    return float(200.0 * _relative(m - o, m + o).mean())
-
-
-def fractional_error(o: Array, m: Array) -> float:
-    """Return FE = 100 mean(2 |m - o| / |m + o|) [%], from 0 to 200; a pair of two zeros counts as 0."""
-    return float(200.0 * _relative(np.abs(m - o), np.abs(m + o)).mean())
-
-
-def root_mean_square_error(o: Array, m: Array) -> float:
-    """Return RMSE = sqrt(mean((m - o)^2)), in the unit of the values."""
-    return float(np.sqrt(((m - o) ** 2).mean()))
-
-
 def correlation(o: Array, m: Array) -> float:
     """Return R = mean((o - mean(o)) (m - mean(m))) / (STDO STDP) [1], Pearson's; NaN where a series is constant."""
     if o.size < 2 or not np.ptp(o) or not np.ptp(m):
@@ -75,26 +29,51 @@ def correlation(o: Array, m: Array) -> float:
     return float(np.clip((do @ dm) / np.sqrt((do @ do) * (dm @ dm)), -1.0, 1.0))
 
 
-def index_of_agreement(o: Array, m: Array) -> float:
-    """Return IOA = 1 - sum((m - o)^2) / sum((|m - mean(o)| + |o - mean(o)|)^2) [1], from 0 to 1, Willmott 1981.
-
-    NaN where all values are the observed mean.
-    """
-    potential = float(((np.abs(m - o.mean()) + np.abs(o - o.mean())) ** 2).sum())
-    return float(1.0 - ((m - o) ** 2).sum() / potential) if potential else np.nan
+def _bias(o: Array, m: Array) -> float:
+    return float((m - o).mean())
 
 
-def factor_of_two(o: Array, m: Array) -> float:
-    """Return FAC2, the share of pairs with o / 2 <= m <= 2 o [1], from 0 to 1."""
-    return float(((0.5 * o <= m) & (m <= 2.0 * o)).mean())
+def _error(o: Array, m: Array) -> float:
+    return float(np.sqrt(((m - o) ** 2).mean()))
+
+
+def _relative(part: Array, whole: Array) -> Array:
+    """Return part / whole (n,), 0 where both are 0."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=(whole != 0.0) | (part != 0.0))
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Return part / whole, NaN where the whole is 0."""
+    return part / whole if whole else np.nan
 
 
 METRICS: Final[Mapping[str, Callable[[Array, Array], float]]] = {
-    "MO": observed_mean, "MP": modelled_mean, "STDO": observed_deviation, "STDP": modelled_deviation,
-    "MB": mean_bias, "NMB": normalised_mean_bias, "FB": fractional_bias, "FE": fractional_error,
-    "RMSE": root_mean_square_error, "R": correlation, "IOA": index_of_agreement, "FAC2": factor_of_two,
-}  # fmt: skip
-"""Name of a statistic -> its formula."""
+    "MO": lambda o, m: o.mean(),
+    "MP": lambda o, m: m.mean(),
+    "STDO": lambda o, m: o.std(),
+    "STDP": lambda o, m: m.std(),
+    "MB": _bias,
+    "NMB": lambda o, m: _ratio(100.0 * (m - o).sum(), o.sum()),
+    "FB": lambda o, m: 200.0 * _relative(m - o, m + o).mean(),
+    "FE": lambda o, m: 200.0 * _relative(np.abs(m - o), np.abs(m + o)).mean(),
+    "RMSE": _error,
+    "R": correlation,
+    "IOA": lambda o, m: 1.0 - _ratio(((m - o) ** 2).sum(), ((np.abs(m - o.mean()) + np.abs(o - o.mean())) ** 2).sum()),
+    "FAC2": lambda o, m: ((0.5 * o <= m) & (m <= 2.0 * o)).mean(),
+}
+"""Name of a statistic -> its formula.
+
+MO, MP, STDO, STDP  means and standard deviations (divided by n) of observed and modelled values, in their unit
+MB    mean(m - o), in the unit of the values
+NMB   100 sum(m - o) / sum(o) [%]; NaN where the observed values sum to 0
+FB    100 mean(2 (m - o) / (m + o)) [%], from -200 to 200; a pair of two zeros counts as 0
+FE    100 mean(2 |m - o| / |m + o|) [%], from 0 to 200; a pair of two zeros counts as 0
+RMSE  sqrt(mean((m - o)^2)), in the unit of the values
+R     see :func:`correlation`
+IOA   1 - sum((m - o)^2) / sum((|m - mean(o)| + |o - mean(o)|)^2) [1], from 0 to 1, Willmott 1981; NaN where all values
+      are the observed mean
+FAC2  share of pairs with o / 2 <= m <= 2 o [1], from 0 to 1
+"""
 
 PERCENT: Final = ("NMB", "FB", "FE")
 """Statistics in per cent."""
@@ -109,12 +88,10 @@ def paired(o: Array, m: Array) -> tuple[Array, Array]:
 def scores(o: Array, m: Array) -> dict[str, float]:
     """Return N, the number of pairs, and all :data:`METRICS`; NaN for all but N where there is no pair."""
     o, m = paired(o, m)
-    return {"N": float(o.size), **{name: formula(o, m) if o.size else np.nan for name, formula in METRICS.items()}}
-
-
-def _relative(part: Array, whole: Array) -> Array:
-    """Return part / whole (n,), 0 where both are 0."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=(whole != 0.0) | (part != 0.0))
+    return {
+        "N": float(o.size),
+        **{name: float(formula(o, m)) if o.size else np.nan for name, formula in METRICS.items()},
+    }
 
 
 # FAIRMODE's modelling quality indicator (MQI): model error relative to the measurement uncertainty.
@@ -175,7 +152,7 @@ def target(species: str, o: Array, m: Array) -> Target | None:
     if known is None or not o.size:
         return None
     scale = STRINGENCY * float(np.sqrt((known.of(o) ** 2).mean()))
-    error, bias = root_mean_square_error(o, m), mean_bias(o, m)
+    error, bias = _error(o, m), _bias(o, m)
     centred = float(np.sqrt(max(error**2 - bias**2, 0.0)))
     return Target(_sign(o, m) * centred / scale, bias / scale, error / scale)
 
