@@ -224,24 +224,20 @@ class BackgroundWriter:
                     return
                 job, size = self._jobs.popleft()
                 self._busy = True
-            self._attempt(job, size)
+            if self._error is None:
+                began = time.perf_counter()
+                try:
+                    job()
+                    self._slow_down(began, size)
+                except BaseException as error:  # it belongs to the caller's thread, whatever it is
+                    self._error = error
+                with self._changed:
+                    self._written += time.perf_counter() - began
             del job  # with the copies that it holds
             with self._changed:
                 self._held -= size
                 self._busy = False
                 self._changed.notify_all()
-
-    def _attempt(self, job: Job, size: int) -> None:
-        if self._error is not None:
-            return
-        began = time.perf_counter()
-        try:
-            job()
-            self._slow_down(began, size)
-        except BaseException as error:  # it belongs to the caller's thread, whatever it is
-            self._error = error
-        with self._changed:
-            self._written += time.perf_counter() - began
 
     def _slow_down(self, began: float, size: int) -> None:
         if self._bandwidth is not None:

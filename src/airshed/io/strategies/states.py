@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, Final
@@ -59,133 +59,118 @@ class Shapes:
         return self.values(number, name) * np.dtype(self.types[name]).itemsize
 
 
-class ArchivedTiles:
-    """A NumPy archive for each rank.
+# Formats of the parts: functions that write the part of this rank, and that read a part of an array. Writing ends alike
+# on all ranks, with everything on the disk; reading raises OutputError or OSError for what cannot be read.
 
-    As in all formats, writing ends alike on all ranks, with everything on the disk; reading raises OutputError or
-    OSError for what cannot be read.
-    """
 
-    def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part."""
-        with channel.together(), write_whole(self._path(folder, channel.rank)) as part:
-            save_arrays(part, arrays, {})
+def _archive_of(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:05d}.npz"
 
-    def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array."""
-        return load_array(self._path(folder, number), name)
 
-    def _path(self, folder: Path, number: int) -> Path:
-        return folder / f"part-{number:05d}.npz"
+def _write_archive(folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
+    """Write a NumPy archive of this rank."""
+    with channel.together(), write_whole(_archive_of(folder, channel.rank)) as part:
+        save_arrays(part, arrays, {})
+
+
+def _read_archive(folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
+    return load_array(_archive_of(folder, number), name)
 
 
 _BINARY: Final = "tiles.bin"
 
 
-class CollectiveTiles:
-    """One file of plain numbers, part after part and array after array, written by collective MPI-IO."""
+def _write_collectively(folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
+    """Write one file of plain numbers, part after part and array after array, by collective MPI-IO."""
+    path, at = folder / _BINARY, _offset(shapes, channel.rank)
+    content = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
+    part = np.concatenate(content) if content else np.empty(0, np.uint8)
+    if channel.handle is None:
+        with guarded(path):
+            path.write_bytes(part.data)
+            sync(path)
+        return
+    from mpi4py import MPI
 
-    def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part."""
-        path, at = folder / _BINARY, self._offset(shapes, channel.rank)
-        content = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
-        part = np.concatenate(content) if content else np.empty(0, np.uint8)
-        if channel.handle is None:
-            with guarded(path):
-                path.write_bytes(part.data)
-                sync(path)
-            return
-        from mpi4py import MPI
-
-        channel.barrier()  # ranks meet here first, as those that wait in the library's own calls would spin
-        with channel.together(), mpi_guarded(path):
-            file = MPI.File.Open(channel.handle, os.fspath(path), MPI.MODE_WRONLY | MPI.MODE_CREATE)
-            try:
-                file.Write_at_all(at, part)
-                file.Sync()
-            finally:
-                file.Close()
-
-    def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array."""
-        names = list(shapes.types)
-        before = sum(shapes.bytes(number, each) for each in names[: names.index(name)])
-        with (folder / _BINARY).open("rb") as file:
-            file.seek(self._offset(shapes, number) + before)
-            content = file.read(shapes.bytes(number, name))
-        if len(content) < shapes.bytes(number, name):
-            raise OSError("it ends too early")
-        return np.frombuffer(content, shapes.types[name]).reshape(shapes.shape(number, name))
-
-    def _offset(self, shapes: Shapes, number: int) -> int:
-        sizes = [sum(shapes.bytes(part, name) for name in shapes.types) for part in range(len(shapes.boxes))]
-        return list(accumulate(sizes, initial=0))[number]
+    channel.barrier()  # ranks meet here first, as those that wait in the library's own calls would spin
+    with channel.together(), mpi_guarded(path):
+        file = MPI.File.Open(channel.handle, os.fspath(path), MPI.MODE_WRONLY | MPI.MODE_CREATE)
+        try:
+            file.Write_at_all(at, part)
+            file.Sync()
+        finally:
+            file.Close()
 
 
-class ZarrTiles:
-    """A Zarr group for each rank, its arrays uncompressed with a checksum."""
+def _read_binary(folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
+    names = list(shapes.types)
+    before = sum(shapes.bytes(number, each) for each in names[: names.index(name)])
+    with (folder / _BINARY).open("rb") as file:
+        file.seek(_offset(shapes, number) + before)
+        content = file.read(shapes.bytes(number, name))
+    if len(content) < shapes.bytes(number, name):
+        raise OSError("it ends too early")
+    return np.frombuffer(content, shapes.types[name]).reshape(shapes.shape(number, name))
 
-    def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part."""
-        import zarr
 
-        with channel.together(), guarded(folder):
-            path = folder / f"part-{channel.rank:05d}.zarr"
-            group = zarr.create_group(path, zarr_format=3)
-            for name, values in arrays.items():
-                group.create_array(name, data=np.ascontiguousarray(values), chunks=values.shape, compressors=None)
-            written: Sequence[Path] = [each for each in path.rglob("*") if each.is_file()]
-            for each in written:
-                sync(each)
+def _offset(shapes: Shapes, number: int) -> int:
+    return sum(shapes.bytes(part, name) for part in range(number) for name in shapes.types)
 
-    def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array."""
-        import zarr
 
-        return np.asarray(zarr.open_array(folder / f"part-{number:05d}.zarr" / name, mode="r", zarr_format=3)[...])
+def _write_zarr(folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
+    """Write a Zarr group of this rank, its arrays uncompressed with a checksum."""
+    import zarr
+
+    with channel.together(), guarded(folder):
+        path = folder / f"part-{channel.rank:05d}.zarr"
+        group = zarr.create_group(path, zarr_format=3)
+        for name, values in arrays.items():
+            group.create_array(name, data=np.ascontiguousarray(values), chunks=values.shape, compressors=None)
+        written: Sequence[Path] = [each for each in path.rglob("*") if each.is_file()]
+        for each in written:
+            sync(each)
+
+
+def _read_zarr(folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
+    import zarr
+
+    return np.asarray(zarr.open_array(folder / f"part-{number:05d}.zarr" / name, mode="r", zarr_format=3)[...])
 
 
 _LIBRARY_TILES: Final = "tiles.nc"
 
 
-class LibraryTiles:
-    """The tiled arrays of a restart in one file, part after part, that a parallel library writes."""
+def _write_by_library(library: str, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
+    """Write one file, part after part, by a parallel library."""
+    with channel.together(), guarded(folder / _LIBRARY_TILES):
+        file = open_parallel(library, folder / _LIBRARY_TILES, channel)
+        ends = {name: [shapes.values(part, name) for part in range(len(shapes.boxes))] for name in arrays}
+        dims = {f"values_{number}": sum(counts) for number, counts in enumerate(ends.values())}
+        wanted = {name: Variable((dim,), shapes.types[name]) for name, dim in zip(arrays, dims, strict=True)}
+        file.define(dims, wanted, {})
+        for name, array in arrays.items():
+            start = sum(ends[name][: channel.rank])
+            file.write(name, (start,), (array.size,), np.ascontiguousarray(array).reshape(-1))
+        file.close()
 
-    def __init__(self, name: str) -> None:
-        self._name = name
 
-    def write(self, folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-        """Write this rank's part."""
-        with channel.together(), guarded(folder / _LIBRARY_TILES):
-            file = open_parallel(self._name, folder / _LIBRARY_TILES, channel)
-            ends = {name: [shapes.values(part, name) for part in range(len(shapes.boxes))] for name in arrays}
-            dims = {f"values_{number}": sum(counts) for number, counts in enumerate(ends.values())}
-            wanted = {name: Variable((dim,), shapes.types[name]) for name, dim in zip(arrays, dims, strict=True)}
-            file.define(dims, wanted, {})
-            for name, array in arrays.items():
-                start = sum(ends[name][: channel.rank])
-                file.write(name, (start,), (array.size,), np.ascontiguousarray(array).reshape(-1))
-            file.close()
-
-    def read(self, folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array."""
-        start = sum(shapes.values(part, name) for part in range(number))
-        with hdf5(), netCDF4.Dataset(folder / _LIBRARY_TILES) as file:
-            file.set_auto_maskandscale(False)
-            values = np.asarray(file[name][start : start + shapes.values(number, name)])
-        return values.astype(shapes.types[name], copy=False).reshape(shapes.shape(number, name))
+def _read_netcdf(folder: Path, shapes: Shapes, number: int, name: str) -> NDArray[Any]:
+    start = sum(shapes.values(part, name) for part in range(number))
+    with hdf5(), netCDF4.Dataset(folder / _LIBRARY_TILES) as file:
+        file.set_auto_maskandscale(False)
+        values = np.asarray(file[name][start : start + shapes.values(number, name)])
+    return values.astype(shapes.types[name], copy=False).reshape(shapes.shape(number, name))
 
 
 GATHER: Final = "gather"
 _ARCHIVE: Final = ".npz"
 _PARTS: Final = ".parts"
-Tiles = ArchivedTiles | CollectiveTiles | LibraryTiles | ZarrTiles
-FORMATS: Final[Mapping[str, Tiles]] = {
-    "files": ArchivedTiles(),
-    "mpiio": CollectiveTiles(),
-    "pnetcdf": LibraryTiles("pnetcdf"),
-    "netcdf4": LibraryTiles("netcdf4"),
-    "zarr": ZarrTiles(),
+FORMATS: Final[Mapping[str, tuple[Callable[..., None], Callable[..., NDArray[Any]]]]] = {
+    "files": (_write_archive, _read_archive),
+    "mpiio": (_write_collectively, _read_binary),
+    "pnetcdf": (partial(_write_by_library, "pnetcdf"), _read_netcdf),
+    "netcdf4": (partial(_write_by_library, "netcdf4"), _read_netcdf),
+    "zarr": (_write_zarr, _read_zarr),
 }
 _TILES: Final = "tiles"
 _SHARED: Final = "shared.npz"
@@ -278,7 +263,8 @@ class PartStates:
             {name: array.shape[divided:] for name, array in tiled.items()},
         )
         with made_together(self._channel, path) as made:
-            FORMATS[self._name].write(made, self._channel, shapes, tiled)
+            write, _ = FORMATS[self._name]
+            write(made, self._channel, shapes, tiled)
             sums = self._channel.gather_all([_checksum(array) for array in tiled.values()])
             tiles = {
                 "format": self._name,
@@ -326,7 +312,7 @@ class FolderParts:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         tiles = load_metadata(folder / _SHARED)[_TILES]
-        self._format, self._checksums = FORMATS[tiles["format"]], tiles["checksums"]
+        (_, self._read), self._checksums = FORMATS[tiles["format"]], tiles["checksums"]
         tails = {name: tuple(tail) for name, tail in tiles["tails"].items()}
         self._shapes = Shapes(tuple(Box.of_numbers(*numbers) for numbers in tiles["boxes"]), tiles["types"], tails)
         self.tiled, self.boxes = tuple(tiles["types"]), self._shapes.boxes
@@ -334,7 +320,7 @@ class FolderParts:
     def load(self, number: int, name: str) -> NDArray[Any]:
         """Return a part of an array, whose checksum is verified."""
         with reading(self._folder):
-            array = self._format.read(self._folder, self._shapes, number, name)
+            array = self._read(self._folder, self._shapes, number, name)
             if _checksum(array) != self._checksums[number][self.tiled.index(name)]:
                 raise OutputError(f"{self._folder} is damaged: part {number} of {name} has another checksum")
             return array

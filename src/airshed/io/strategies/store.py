@@ -228,21 +228,16 @@ def prepare_records(folder: Path, kind: str, last: int) -> None:
     found = kind_of(folder)
     if last < 0:
         with guarded(folder):
-            _clear(folder)
+            for path in folder.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path)
+                elif path.name != TAKEN:  # a result that was made of a file, as its second name, stays whole
+                    path.unlink()
     elif found not in (None, kind):
         raise OutputError(
             f"the records in {folder} are of the strategy {found}, and not of {kind}; resume with the strategy and "
             "compression that the run began with"
         )
-
-
-def _clear(folder: Path) -> None:
-    """Remove all records; a result that was made of them, as their file's second name, stays whole."""
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != TAKEN:
-            path.unlink()
 
 
 def kind_of(folder: Path) -> str | None:
