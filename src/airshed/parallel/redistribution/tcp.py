@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
+from types import SimpleNamespace
 from typing import Any, Final, Literal, Self
 
 import numpy as np
@@ -75,7 +76,9 @@ class Sockets:
         """Wait for callers at an address, tcp://host:port."""
         self._guard = ThreadAuthenticator(self._context)
         self._guard.start()
-        self._guard.configure_curve_callback(credentials_provider=_Only(_public(self._token, "calling")))
+        admitted = _public(self._token, "calling")
+        only = SimpleNamespace(callback=lambda domain, key: secrets.compare_digest(key, admitted))
+        self._guard.configure_curve_callback(credentials_provider=only)
         socket = self._made(zmq.ROUTER, None, "listening")
         socket.curve_server = True
         socket.router_mandatory = True
@@ -199,17 +202,6 @@ class Sockets:
                 self.send(peer, b"")
             except LinkError:
                 self.gone.add(peer)
-
-
-class _Only:
-    """Admits one key."""
-
-    def __init__(self, key: bytes) -> None:
-        self._key = key
-
-    def callback(self, domain: str, key: bytes) -> bool:
-        """Return whether a caller's key is the one."""
-        return secrets.compare_digest(key, self._key)
 
 
 def _secret(token: str, side: str) -> bytes:
