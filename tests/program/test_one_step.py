@@ -1,6 +1,7 @@
 """The one-step formula: orders, damping, and the Courant numbers that the compiled transport allows with it."""
 
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from airshed.kernels.step.data import TransportForcing
 from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify.transport import courant
 from airshed.verify.transport.driven import Driven
+
+ROOT = Path(__file__).parents[2]
 
 
 def advance(now, t, step, transport, column):
@@ -81,16 +84,18 @@ class OneStep(Driven):
 
 
 @pytest.mark.parametrize(
-    "bench",
-    [courant.oblique, pytest.param(courant.overturning, marks=[pytest.mark.thorough, pytest.mark.compiles])],
+    "name", ["oblique", pytest.param("overturning", marks=[pytest.mark.thorough, pytest.mark.compiles])]
 )
-def test_courant_numbers(monkeypatch, bench):
+def test_courant_numbers(monkeypatch, name):
     """At 0.4 next to nothing of smooth data is clipped, and little of rough ones; bounded to 0.9, blown up at 1.4."""
+    monkeypatch.syspath_prepend(ROOT)
+    from validation.transport import limits
+
     monkeypatch.setattr(courant, "Driven", OneStep)
-    flow = bench()
+    flow = getattr(limits, name)()
     usual, long, longer = (courant.attempt(flow, number) for number in (0.4, 0.9, 1.4))
     assert usual.clipped[0] < 1e-9
     assert 0.0 < usual.clipped[1] < 3e-4
     assert max(usual.greatest.max(), long.greatest.max()) <= 1.0 + 1e-12
     assert long.clipped[1] > usual.clipped[1]
-    assert not longer.keeps("stable").any()
+    assert not limits.keeps(longer, "stable").any()

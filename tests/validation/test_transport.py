@@ -17,7 +17,7 @@ from airshed.grid import Grid
 from airshed.verify.transport import courant
 from airshed.verify.transport.driven import squeezing_winds
 from airshed.verify.transport.flow import shapes as plane_shapes
-from airshed.verify.transport.mixing import Mixing, distance_from_curve, filaments
+from airshed.verify.transport.mixing import Mixing, distance_from_curve
 from airshed.verify.transport.sphere import FLOWS, LENGTH, TRACERS, correlated, deformation, rotated, solid, unit_vector
 
 ROOT = Path(__file__).parents[2]
@@ -136,7 +136,9 @@ def test_mixing_is_told_from_unmixing_and_overshooting():
     assert Mixing.of(np.array([0.05]), np.array([0.89]), area).overshooting > 0.0
 
 
-def test_filaments_are_whole_at_the_start_and_gone_when_flat():
+def test_filaments_are_whole_at_the_start_and_gone_when_flat(study):
+    from validation.transport.sphere import filaments
+
     start = np.linspace(0.1, 1.0, 10)
     np.testing.assert_array_equal(filaments(start, start, np.ones(1), (0.1, 0.5, 1.0)), 100.0)
     assert filaments(start, np.full(10, 0.5), np.ones(1), (0.5, 0.9)).tolist() == [pytest.approx(1000.0 / 6.0), 0.0]
@@ -146,20 +148,26 @@ def test_filaments_are_whole_at_the_start_and_gone_when_flat():
 # ---- the largest step ------------------------------------------------------------------------------------------------
 
 
-def test_the_linear_limit_is_that_of_the_scheme_without_limiter():
-    assert courant.linear_limit() == pytest.approx(0.4617, abs=1e-3)
+def test_the_linear_limit_is_that_of_the_scheme_without_limiter(study):
+    from validation.transport import limits
+
+    assert limits.linear_limit() == pytest.approx(0.4617, abs=1e-3)
 
 
-def test_bisection_finds_where_a_row_of_cells_stops_being_positive_bounded_and_stable():
-    found = courant.largest(courant.row(80), halvings=5)
+def test_bisection_finds_where_a_row_of_cells_stops_being_positive_bounded_and_stable(study):
+    from validation.transport import limits
+
+    found = limits.largest(courant.row(80), halvings=5)
     assert found["positive"]["smooth"] == pytest.approx(0.46, abs=0.05)
     assert found["stable"]["rough"] == pytest.approx(0.66, abs=0.05)
     assert found["positive"]["rough"] <= found["bounded"]["rough"] <= found["stable"]["rough"]
 
 
-@pytest.mark.parametrize("make", courant.BENCHES)
-def test_every_flow_has_a_courant_number_of_one_and_keeps_its_air(make):
-    bench = make()
+@pytest.mark.parametrize("number", range(4))
+def test_every_flow_has_a_courant_number_of_one_and_keeps_its_air(study, number):
+    from validation.transport import limits
+
+    bench = limits.BENCHES[number]()
     x, y, z = bench.fluxes.eastward, bench.fluxes.northward, bench.fluxes.upward
     divergence = np.diff(x, axis=2) + np.diff(y, axis=1) + np.diff(z, axis=0, prepend=0.0)
     assert np.abs(divergence).max() < 1e-12

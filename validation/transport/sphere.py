@@ -1,5 +1,6 @@
 """The sphere: rotation and deformation at three resolutions, squeezed air, mixing and filaments."""
 
+from collections.abc import Sequence
 from dataclasses import astuple
 from itertools import pairwise
 from typing import Any
@@ -9,7 +10,6 @@ import numpy as np
 from airshed.verify.figure import observed_order
 from airshed.verify.transport.driven import Squeezed, squeeze
 from airshed.verify.transport.flow import Array, Errors
-from airshed.verify.transport.mixing import filaments
 from airshed.verify.transport.sphere import FLOWS, TRACERS
 from airshed.verify.transport.turned import BELLS, TIED, Turned, turn
 
@@ -95,3 +95,16 @@ def add_orders(runs: list[dict[str, Any]]) -> None:
         for name, errors in fine["errors"].items():
             for norm in ("l1", "l2", "linf"):
                 errors[f"order_{norm}"] = observed_order(coarse["errors"][name][norm], errors[norm])
+
+
+def filaments(start: Array, stretched: Array, area: Array, thresholds: Sequence[float]) -> Array:
+    """Return the area in which a tracer is at least at each threshold, in percent of what it was at the start.
+
+    100 at all thresholds without any mixing; 0 where there was nothing. Source: Lauritzen et al. 2012, section 3.3.
+    """
+    weight = np.broadcast_to(area, start.shape)
+    slack = 1e-12  # the background may differ from the first threshold by round-off
+    before, after = (
+        np.array([weight[field >= threshold - slack].sum() for threshold in thresholds]) for field in (start, stretched)
+    )
+    return np.asarray(100.0 * np.divide(after, before, out=np.zeros_like(after), where=before > 0.0))

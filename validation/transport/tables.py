@@ -6,8 +6,9 @@ from typing import Any
 
 from airshed.core.report import markdown_table
 from airshed.verify.figure import observed_order
-from airshed.verify.transport.courant import CRITERIA, DATA
 from airshed.verify.transport.flow import SHAPES
+
+from .limits import CRITERIA, DATA
 
 Figures = Mapping[str, Any]
 

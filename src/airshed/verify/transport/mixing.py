@@ -1,9 +1,8 @@
-"""How well a scheme keeps filaments, and tracers that depend on each other.
+"""How well a scheme keeps tracers that depend on each other.
 
-Source: Lauritzen, Skamarock, Prather & Taylor 2012, Geosci. Model Dev. 5, 887-901, sections 3.3 and 3.5.
+Source: Lauritzen, Skamarock, Prather & Taylor 2012, Geosci. Model Dev. 5, 887-901, section 3.5.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,16 +56,3 @@ def distance_from_curve(bells: Array, tied: Array) -> Array:
         foot = foot - (foot**3 + p * foot + r) / np.maximum(3.0 * foot**2 + p, 1e-12)
     foot = np.clip(foot, _LEAST, _MOST)
     return np.hypot((bells - foot) / _RANGES[0], (tied - correlated(foot)) / _RANGES[1])
-
-
-def filaments(start: Array, stretched: Array, area: Array, thresholds: Sequence[float]) -> Array:
-    """Return the area in which a tracer is at least at each threshold, in percent of what it was at the start.
-
-    100 at all thresholds without any mixing; 0 where there was nothing.
-    """
-    weight = np.broadcast_to(area, start.shape)
-    slack = _ROUND_OFF  # the background may differ from the first threshold by round-off
-    before, after = (
-        np.array([weight[field >= threshold - slack].sum() for threshold in thresholds]) for field in (start, stretched)
-    )
-    return np.asarray(100.0 * np.divide(after, before, out=np.zeros_like(after), where=before > 0.0))
