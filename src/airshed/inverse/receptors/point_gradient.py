@@ -27,8 +27,7 @@ from airshed.models.points.derivatives import (
     in_reverse,
     tangent,
 )
-from airshed.models.points.model import PointModel
-from airshed.models.points.updates import Batch, CellValues, Updates
+from airshed.models.points.model import Batch, CellValues, PointModel, Updates
 from airshed.program.execute import walk_backwards, walk_forwards
 from airshed.runtime.model import BESIDE, Snapshot
 

@@ -32,7 +32,7 @@ from airshed.models.box.gauss_seidel import GaussSeidelCells, compile_box
 from airshed.models.box.processes import processes_in_box
 from airshed.models.box.rosenbrock import RosenbrockCells
 from airshed.models.box.states import CellStates, load_states
-from airshed.models.points.weather import values_to_set
+from airshed.models.points.model import values_to_set
 from airshed.parallel.binding import cores_each
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain

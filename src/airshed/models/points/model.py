@@ -5,33 +5,90 @@ A package brings the processes, the fields of the cells and their weather; see d
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
-from airshed.core.fields import FieldRegistry
+from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.text import suggestion
-from airshed.kernels.cells.formulas import Precision
+from airshed.core.units import to
+from airshed.kernels.cells.formulas import CellFormulas, Precision, Rows
 from airshed.kernels.host import AnyArray
-from airshed.models.points.updates import Batch, CellValues, Updates
-from airshed.models.points.weather import SettableWeather, Values, values_to_set
 from airshed.parallel.domain import Domain
 from airshed.process.points import Points
 from airshed.program.execute import walk_forwards
-from airshed.program.stage import CELLS, Program, cells
+from airshed.program.stage import CELLS, Program, Stage, cells
 from airshed.runtime.model import BESIDE, Pace, PlainModel, Saved, Snapshot, Timings
 from airshed.runtime.registry import ModelInfo
 
-_SET, _FLUX = f"{BESIDE}set.", f"{BESIDE}flux."
+Values = Mapping[str, npt.ArrayLike]
+Copy = Mapping[str, AnyArray]
+
+_SET, _FLUX, _WEATHER = (f"{BESIDE}{kind}." for kind in ("set", "flux", "weather"))
 _KEY: Final = "+".join(CELLS)
 
 
-def _no_weather(begins: Sequence[float]) -> Values:
-    return {}
+class CellValues(dict[str, AnyArray]):
+    """Arrays of cells by name, changed in place: the working state of a walk over a program, or its adjoint."""
+
+    def copy(self) -> dict[str, AnyArray]:
+        """Return a copy of all arrays."""
+        return {name: array.copy() for name, array in self.items()}
+
+    def put(self, value: Copy | None) -> None:
+        """Replace the values by a copy of them; None is zero."""
+        for name, array in self.items():
+            array[...] = 0.0 if value is None else value[name]
+
+    def accumulate(self, value: Copy) -> None:
+        """Add a copy."""
+        for name, array in self.items():
+            array += value[name]
+
+    def add_up(self, coefficients: Sequence[float], values: Sequence[Copy]) -> None:
+        """Replace the values by a linear combination of copies."""
+        for name, array in self.items():
+            array[...] = sum(share * each[name] for share, each in zip(coefficients, values, strict=True))
+
+    def split(self, coefficients: Sequence[float], record: Any) -> list[dict[str, AnyArray]]:
+        """Return the adjoint of each value of a linear combination, of which these are the adjoint."""
+        return [{name: share * array for name, array in self.items()} for share in coefficients]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Steps that one call makes.
+
+    values   inputs that they do not change: parameters, numbers, and of each step its weather
+    records  (steps, cells) by names of results: filled with those of each step; or Rows, of which steps fill some
+    """
+
+    steps: int
+    values: Values
+    records: Mapping[str, AnyArray | Rows] = field(default_factory=dict)
+
+
+class Updates:
+    """Runner of compiled formulas on values of cells; satisfies :class:`airshed.program.execute.Runner`.
+
+    A result whose name is that of a value replaces it; other results are in `records` of a batch, and in `last`.
+    """
+
+    def __init__(self, formulas: CellFormulas, values: CellValues) -> None:
+        self.formulas, self._values = formulas, values
+        self.last: dict[str, AnyArray] = {}
+
+    def run(self, number: int, stage: Stage, given: Batch) -> Batch:
+        """Make the steps of a batch; it is also the record of the stage."""
+        out = [self._values.get(name, self.last.get(name)) for name in self.formulas.names]
+        found = self.formulas.advance({**given.values, **self._values}, given.steps, out, each=given.records)
+        self.last = dict(zip(self.formulas.names, found, strict=True))
+        return given
 
 
 @dataclass(frozen=True)
@@ -47,7 +104,7 @@ class PointValues:
 
     state: Values
     parameters: Values = field(default_factory=dict)
-    weather: Callable[[Sequence[float]], Values] = _no_weather
+    weather: Callable[[Sequence[float]], Values] = lambda begins: {}
     changes: Mapping[float, Values] = field(default_factory=dict)
 
 
@@ -76,9 +133,13 @@ class PointModel(PlainModel):
         formulas = points.compiled(precision, threads=threads)
         shape, dtype = domain.box.shape, formulas.dtype
         needed = [spec for spec in points.fields.weather if spec.name in points.inputs]
-        self._weather = SettableWeather(values.weather, needed, domain, dtype)
+        self._weather_of_case, self._dtype = values.weather, dtype
+        self._weather_fields = {
+            each.name: replace(each, settable=True, written="named", over_step=True) for each in needed
+        }
+        self._weather_set: dict[str, AnyArray] = {}
         self.fields = FieldRegistry(
-            [*points.fields.state, *points.fluxes, *self._weather.fields.values(), *points.settable.values()]
+            [*points.fields.state, *points.fluxes, *self._weather_fields.values(), *points.settable.values()]
         )
         given = points.split(values.state)
         start = {spec.name: given[spec.name] for spec in points.fields.state}
@@ -121,7 +182,7 @@ class PointModel(PlainModel):
         for name, value in self.changes_at(self.seconds).items():
             self._set_state(name, value)
         began = time.perf_counter()
-        values = {**self.parameters, **self._weather(begins), **self.points.numbers}
+        values = {**self.parameters, **self.weather(begins), **self.points.numbers}
         batch = Batch(len(ends), values, self._rows(len(ends)))
         ready = time.perf_counter()
         walk_forwards(self.program, {_KEY: self._updates}, {self.program.home: self.state}, [batch])
@@ -130,8 +191,9 @@ class PointModel(PlainModel):
         self._seconds["cells"] += time.perf_counter() - ready
 
     def weather(self, begins: Sequence[float]) -> Values:
-        """Return the weather of the steps that begin at some times [s], see :class:`PointValues`."""
-        return self._weather(begins)
+        """Return the weather of the steps that begin at some times [s], with what was set; see :class:`PointValues`."""
+        held = {name: np.broadcast_to(each, (len(begins), *each.shape)) for name, each in self._weather_set.items()}
+        return {**self._weather_of_case(begins), **held}
 
     def record(self, arrays: Mapping[str, AnyArray]) -> None:
         """Let each of the next steps fill a row of arrays (steps, cells), and of none that were given before.
@@ -156,7 +218,7 @@ class PointModel(PlainModel):
     def info(self) -> ModelInfo:
         """Return the processes, and the groups of fields."""
         points = self.points
-        kinds = {"state": points.fields.state, "flux": points.fluxes, "weather": self._weather.fields.values()}
+        kinds = {"state": points.fields.state, "flux": points.fluxes, "weather": self._weather_fields.values()}
         groups = {spec.name: kind for kind, specs in kinds.items() for spec in specs}
         groups |= {name: points.settable.place(name)[0].process.section for name in points.settable}
         return ModelInfo(points.processes, groups)
@@ -170,18 +232,22 @@ class PointModel(PlainModel):
 
         Before the first step it is the weather of that; weather that was set is shown from then on.
         """
-        if name in self._weather.fields:
-            return self._weather.value(name, max(self.seconds - self.step_length, 0.0))
+        if name in self._weather_fields:
+            begin = max(self.seconds - self.step_length, 0.0)
+            found = np.asarray(self.weather([begin])[name], self._dtype)
+            return np.array(np.broadcast_to(found[0] if found.ndim else found, self.domain.box.shape))
         return self.points.settable.value(name) if name in self.points.settable else self.state[name]
 
     def set(self, name: str, value: object) -> None:
         """Change the state, from which the next step goes on; the weather or a number of a process, until set again."""
-        if name in self._weather.fields:
-            self._weather.set(name, value)
-        elif name in self.points.settable:
+        if name in self.points.settable:
             self.points.settable.set(name, value)
+            return
+        values = values_to_set(self.fields[name], value, self.domain, self._dtype)
+        if name in self._weather_fields:
+            self._weather_set[name] = values
         else:
-            self._set_state(name, values_to_set(self.fields[name], value, self.domain, self.state[name].dtype))
+            self._set_state(name, values)
 
     def _set_state(self, name: str, value: Any) -> None:
         before = self.state[name].copy()
@@ -191,13 +257,13 @@ class PointModel(PlainModel):
     def save(self) -> Snapshot:
         """Return the state, the fluxes of the last step, and the settings that were changed."""
         metadata = {
-            **self._moment(), "settable": self.points.settable.changed, "weather": self._weather.names,
+            **self._moment(), "settable": self.points.settable.changed, "weather": list(self._weather_set),
             "set": list(self.was_set), "fluxes": [spec.name for spec in self.points.fluxes],
         }  # fmt: skip
-        fluxes = {spec.name for spec in self.points.fluxes}
-        now = {_FLUX + name if name in fluxes else name: array for name, array in self.state.items()}
+        now = {_FLUX + name if name in metadata["fluxes"] else name: array for name, array in self.state.items()}
+        weather = {_WEATHER + name: values for name, values in self._weather_set.items()}
         more = {_SET + name: values for name, values in self.was_set.items()}
-        return Snapshot({**now, **self._weather.save(), **more}, {}, metadata)
+        return Snapshot({**now, **weather, **more}, {}, metadata)
 
     def restore(self, saved: Saved) -> None:
         """Restore a saved state; fluxes of processes that it lacks are 0 until the next step."""
@@ -209,9 +275,33 @@ class PointModel(PlainModel):
                 array[...] = saved.part(_FLUX + name, held) if name in saved.metadata["fluxes"] else 0.0
         self.was_set = {name: np.array(saved.part(_SET + name, held)) for name in saved.metadata["set"]}
         self.points.settable.restore(saved.metadata["settable"])
-        self._weather.restore(saved, saved.metadata["weather"])
+        weather = saved.metadata["weather"]
+        self._weather_set = {name: np.array(saved.part(_WEATHER + name, held), self._dtype) for name in weather}
         self._set_moment(saved)
 
     def close(self) -> None:
         """End the threads."""
         self._updates.formulas.close()
+
+
+def values_to_set(spec: FieldSpec, value: object, domain: Domain, dtype: npt.DTypeLike) -> AnyArray:
+    """Return the values to which the cells of this rank are set; raises CaseError for a wrong type, shape or value.
+
+    value  an array of the whole domain, a number for all its cells, or a text with a unit
+    """
+    # type and shape
+    whole = np.asarray(to(value, spec.unit, where=spec.name) if isinstance(value, str) else value)
+    if whole.dtype.kind not in "fiu":
+        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
+    if whole.ndim and whole.shape != domain.axes.whole.shape:
+        raise CaseError(f"{spec.name} has the shape {domain.axes.whole.shape}; values of {whole.shape} cannot be set")
+
+    # range
+    low, high = spec.valid or (-np.inf, np.inf)
+    wrong = np.argwhere(~(np.isfinite(whole) & (whole >= low) & (whole <= high)))
+    if len(wrong):
+        cell = tuple(wrong[0].tolist())
+        ends = "" if spec.valid is None else f" between {low:g} and {high:g}"
+        where = f", as in cell {cell} of what is to be set" if cell else ""
+        raise CaseError(f"{spec.name} cannot be {whole[cell]}{where}; give numbers{ends}")
+    return np.array(domain.box.of(np.broadcast_to(whole, domain.axes.whole.shape)), dtype)
