@@ -343,7 +343,7 @@ def test_padding_is_never_seen(tmp_path):
 
 @pytest.mark.compiles
 def test_a_cell_that_cannot_be_integrated_is_named_and_can_be_replayed(tmp_path):
-    from airshed.models.box.run import BoxOptions, run_box
+    from airshed.models.box.run import run_box
 
     start = {"values": {"B": "1 ppb"}}
     chimney = {"point": [{"species": "A", "lon": 3.5, "lat": 50.5, "height": "300 m", "rate": "1000 mol/s"}]}
@@ -359,7 +359,7 @@ def test_a_cell_that_cannot_be_integrated_is_named_and_can_be_replayed(tmp_path)
     assert f"--conditions {file}" in message
     assert not (run / "output.nc").exists()
     with pytest.raises(NumericalError) as again:
-        run_box(str(tmp_path / "small.eqn"), file, tmp_path / "replay.nc", BoxOptions(allow_code=True))
+        run_box(str(tmp_path / "small.eqn"), file, tmp_path / "replay.nc", allow_code=True)
     begin = caught.value.interval[0]
     assert again.value.time == pytest.approx(caught.value.time - begin, rel=1e-6)
 

@@ -1,5 +1,6 @@
 """`airshed box`: chemistry alone."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from airshed.core.report import Report
-    from airshed.models.box.run import BoxOptions, BoxRun
+    from airshed.models.box.run import BoxRun
 
 
 def box(
@@ -44,16 +45,23 @@ def box(
     """Integrate a mechanism in a box of air, or in many at once; cases/emep-box has a set of conditions."""
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import show
-    from airshed.models.box.run import BoxOptions, run_box
+    from airshed.models.box.run import run_box
 
     if plot is not None:
         _check_picture(plot)
     found = None
     with _progress(quiet=quiet) as observer, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
-        options = BoxOptions(states, species or (), _cores(threads), allow_code)
+        cores = threads or os.cpu_count() or 1
         if gradient is not None:
-            found = _sensitivity(mechanism, conditions, gradient, at, options)
-        outcome = run_box(mechanism, conditions, output, options, started=stopper.take, observer=observer)
+            from airshed.inverse import box_sensitivity
+
+            found = box_sensitivity(
+                mechanism, conditions, gradient, states, at=at, threads=cores, allow_code=allow_code
+            )
+        outcome = run_box(
+            mechanism, conditions, output, states=states, species=species or (), threads=cores, allow_code=allow_code,
+            started=stopper.take, observer=observer,
+        )  # fmt: skip
     if plot is not None:
         from airshed.plot.box import plot_box
 
@@ -63,16 +71,6 @@ def box(
         show(report, as_json=as_json)
         if plot is not None and not as_json:
             typer.echo(f"Picture: {plot}")
-
-
-def _sensitivity(
-    mechanism: str, conditions: Path, of: str, at: str | None, options: "BoxOptions"
-) -> "xr.Dataset":  # fmt: skip
-    from airshed.inverse import box_sensitivity
-
-    return box_sensitivity(
-        mechanism, conditions, of, options.states, at=at, threads=options.threads, allow_code=options.allow_code
-    )
 
 
 def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Path | None) -> "Report":
@@ -114,12 +112,6 @@ class _Stopper:
         if self._run is None:
             raise KeyboardInterrupt
         self._run.simulation.request_stop()
-
-
-def _cores(threads: int | None) -> int:
-    import os
-
-    return threads or os.cpu_count() or 1
 
 
 def _check_picture(path: Path) -> None:

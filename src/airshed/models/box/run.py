@@ -2,10 +2,8 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,31 +37,12 @@ Conditions = BoxConditions | Mapping[str, Any] | str | Path
 States = CellStates | xr.Dataset | str | Path
 
 
-@dataclass(frozen=True)
-class BoxOptions:
-    """How boxes are run.
-
-    states      a file with the state of each of many boxes;  species  that are shown, by default the main ones
-    threads     to compute with
-    allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
-    """
-
-    states: Path | None = None
-    species: Sequence[str] = ()
-    threads: int = 1
-    allow_code: bool = False
-
-
-@dataclass(frozen=True)
-class BoxOutcome:
+class BoxOutcome(NamedTuple):
     """Result of a run of boxes: its time series, its report, and the species that are shown."""
 
     series: xr.Dataset
     report: Report
     species: tuple[str, ...]
-
-
-_PLAIN: Final = BoxOptions()
 
 
 class BoxRun:
@@ -83,7 +62,7 @@ class BoxRun:
         self.model: BoxModel = self.simulation.model
         self.seconds = 0.0
 
-    def run(self, observer: Observer | None = None, *, close: bool = True) -> xr.Dataset:
+    def run(self, observer: Observer | None = None) -> xr.Dataset:
         """Integrate from the start to the end and return the time series, see :func:`box`.
 
         Raises CaseError for conditions that turn out not to be numbers, NumericalError, KeyboardInterrupt after
@@ -93,24 +72,21 @@ class BoxRun:
         times: list[float] = []
         values: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in model.fields}
 
-        def record(fraction: float) -> None:
+        def record(info: StepInfo | None = None) -> None:
             if model.present.output:
                 times.append(model.present.at)
                 for name, each in model.shown().items():
                     values[name].append(each)
                 if observer is not None:
-                    observer(fraction)
+                    observer(0.0 if info is None else info.fraction)
 
-        def observe(info: StepInfo) -> None:
-            record(info.fraction)
-
-        record(0.0)
-        self.simulation.run(observer=observe, stride=_ANY_NUMBER)
-        if model.next_change() < np.inf:
-            raise KeyboardInterrupt
-        series = _dataset(model, times, values)
-        if close:
-            self.simulation.close()
+        with model.conditions.naming_file(model.source):
+            record()
+            self.simulation.run(observer=record, stride=_ANY_NUMBER)
+            if model.next_change() < np.inf:
+                raise KeyboardInterrupt
+            series = _dataset(model, times, values)
+        self.simulation.close()
         self.seconds = time.perf_counter() - began
         return series
 
@@ -139,33 +115,33 @@ def box(
     Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
     a ChemistryFailure, which has cell, time and state, and writes conditions that replay it.
     """
-    run = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
-    return _series(run, observer)
+    return prepare(mechanism, conditions, states, threads, allow_code=allow_code).run(observer)
 
 
 def run_box(
-    mechanism: str, conditions: Path, output: Path, options: BoxOptions = _PLAIN, *,
-    started: Callable[[BoxRun], None] | None = None, observer: Observer | None = None,
+    mechanism: str, conditions: Path, output: Path, *, states: Path | None = None, species: Sequence[str] = (),
+    threads: int = 1, allow_code: bool = False, started: Callable[[BoxRun], object] = lambda run: None,
+    observer: Observer | None = None,
 ) -> BoxOutcome:  # fmt: skip
     """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
 
-    The file appears whole or not at all; where the chemistry of a cell fails, a conditions file that replays it appears
-    in the same folder. Raises MechanismError, CaseError, DataError, KernelError, NumericalError, or OutputError.
+    species  that the report shows, by default the main ones;  started  is called with the run before it begins
+    For the others see :func:`box`. The file appears whole or not at all; where the chemistry of a cell fails, a
+    conditions file that replays it appears in the same folder. Raises MechanismError, CaseError, DataError,
+    KernelError, NumericalError, or OutputError.
     """
     output = Path(output)
     if output.suffix.lower() not in _SUFFIXES:
         raise OutputError(f"{output}: unknown format; end it in .nc (netCDF) or .csv")
     if not output.parent.is_dir():
         raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
-    run = prepare(mechanism, conditions, options.states, options.threads, allow_code=options.allow_code)
-    chosen = choose_species(run.model.network, options.species)
-    if started is not None:
-        started(run)
-    with ExitStack() as stack:
-        part = stack.enter_context(write_whole(output))
+    run = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
+    chosen = _chosen_species(run.model.network, species)
+    started(run)
+    with write_whole(output) as part:
         part.touch()  # a folder that cannot be written to is better known before the integration than after it
         try:
-            series = _series(run, observer)
+            series = run.run(observer)
         except ChemistryFailure as failure:
             cell = "" if failure.cell is None else f"-cell-{failure.cell}"
             raise failure.write(output.with_name(f"{output.stem}-failed{cell}.toml"), mechanism) from None
@@ -173,8 +149,7 @@ def run_box(
     return BoxOutcome(series, _report(run, series, output, chosen), chosen)
 
 
-def choose_species(network: ReactionNetwork, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the species of these names, also several in one with commas between; the main ones for none."""
+def _chosen_species(network: ReactionNetwork, names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         main = tuple(name for name in MAIN if name in network.names)
         return main if main and len(network.names) > _MOST_ROWS else network.names[:_MOST_ROWS]
@@ -217,11 +192,6 @@ def prepare(
         return BoxRun(network, conditions, states=states, threads=threads, allow_code=allow_code)
 
 
-def _series(run: BoxRun, observer: Observer | None) -> xr.Dataset:
-    with run.model.conditions.naming_file(run.model.source):
-        return run.run(observer)
-
-
 def _dataset(model: BoxModel, times: list[float], values: Mapping[str, Any]) -> xr.Dataset:
     """Return the time series of the fields of a model."""
     conditions, variables = model.conditions, {}
@@ -260,15 +230,13 @@ def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]
 
 def _concentrations(series: xr.Dataset, chosen: Sequence[str], *, many: bool) -> Table:
     rows = []
-    air = series["M"].values if "M" in series else None
     for name in chosen:
-        values = series.variables[name].values
-        shares = None if air is None else 1e9 * values / air
+        values = series[name].values
         first, last = (float(np.mean(values[at])) for at in (0, -1))
-        rows.append((name, first, last, None if shares is None else float(np.mean(shares[-1]))))
-    of = ", mean of cells" if many else ""
+        share = float(np.mean((1e9 * values / series["M"].values)[-1])) if "M" in series else None
+        rows.append((name, first, last, share))
     columns = ("species", "start [molecules/cm3]", "end [molecules/cm3]", "end [ppb]")
-    return Table(f"Concentrations{of}", columns, rows)
+    return Table(f"Concentrations{', mean of cells' if many else ''}", columns, rows)
 
 
 def _atoms(model: BoxModel, series: xr.Dataset) -> Table:
