@@ -1,29 +1,60 @@
-"""The conditions of a box, or of many, as numbers at given times."""
+"""The conditions of a box, or of many: values, formulas and columns of files by name, as numbers at given times."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
+from math import floor
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.case.failure import INPUTS, with_paths
-from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION, SECONDS_PER_DAY
 from airshed.core.errors import CaseError
+from airshed.core.saturation import SATURATION_FORMULA
+from airshed.core.text import suggestion
 from airshed.formula.given import evaluate_named
-from airshed.formula.parse import Formula
-from airshed.mechanism.expressions import AIR_GASES
-from airshed.mechanism.kpp.rate_functions import kpp_sun
+from airshed.formula.parse import Formula, parse
+from airshed.mechanism.expressions import AIR_GASES, symbols
+from airshed.mechanism.file_air import own_density
+from airshed.mechanism.kpp.rate_functions import SUNRISE, SUNSET, kpp_sun
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
+from airshed.mechanism.structure import units_of_open
 from airshed.models.air.light import declination, equation_of_time
 from airshed.models.box.conditions import SECONDS_PER_DEGREE, BoxConditions, Location
-from airshed.models.box.names import RANGES, SUN, NamedValues
+from airshed.models.box.needs import SUN, Needs, by_species, in_unit
 from airshed.models.box.processes import BoxProcesses, Moment
-from airshed.models.box.states import CellStates, set_sums
-from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv, Knots, read_knots
+from airshed.models.box.states import CellStates, refuse_touched, set_sums
+from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv, Knots, Value, read_knots
 
 Array = npt.NDArray[np.float64]
+_NUMBER_DENSITY: Final = f"/({BOLTZMANN!r}*T)*1e-6"
+_DERIVED: Final = {  # what follows from what is given
+    "p": f"M*1e6*{BOLTZMANN!r}*T",
+    "M": f"p{_NUMBER_DENSITY}",
+    "O2": f"{OXYGEN_FRACTION!r}*M",
+    "N2": f"{NITROGEN_FRACTION!r}*M",
+    "H2O": f"humidity*{SATURATION_FORMULA}{_NUMBER_DENSITY}",
+}
+
+_BY_SECANT: Final = {"daylight": "sec_zenith > 0", "SUN": "where(daylight > 0, 1/sec_zenith, 0)"}
+_BY_COSINE: Final = {"SUN": "max(cos_zenith, 0)", "daylight": "SUN > 0", "sec_zenith": "1/max(SUN, 0.001)"}
+_CLOCK: Final = ("t", "cos_zenith", "kpp_sun")
+
+RANGES: Final = {
+    "T": (100.0, 1000.0, "K"),
+    "p": (1e-3, 1e7, "Pa"),
+    "M": (1e9, 1e22, CONCENTRATION),
+    "emission": (0.0, 1e22, f"{CONCENTRATION}/s"),
+    "deposition": (0.0, 1e9, "1/s"),
+    "weather": (-np.inf, np.inf, ""),
+}
+"""What a box can have. Temperature: from below the coldest air, at the summer mesopause in 85 km (some 130 K, Luebken
+1999, J. Geophys. Res. 104, 9135), to the exosphere's 1000 K (U.S. Standard Atmosphere 1976), which is also that of flow
+reactors. Pressure: from that at 95 km to 100 bar, of laboratories. Density: what these give; and emission not more than
+that in a second, loss within a nanosecond. Fields of the weather may be anything, winds below 0."""
 
 UNNEEDED: Final = {"T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0, "H2O": 0.0} | {
     "SUN": 0.0,
@@ -39,15 +70,230 @@ _PARAMETER: Final = 0.0, 1e60
 _ABOVE_ZERO: Final = ("T", "p", "M", "sec_zenith")
 
 
-class BoxForcing(NamedValues):
-    """Evaluates the conditions of boxes, all times at once; see :class:`airshed.models.box.names.NamedValues`."""
+class BoxForcing:
+    """Conditions of boxes: values, formulas and columns by their names in formulas, evaluated at all times at once.
+
+    network    the mechanism, without the formulas of rates that the conditions give instead
+    initial    species number -> its value at the start;  emitted, deposited  numbers of species, rising
+    opened     what touches species together with chemistry, in words -> their numbers
+    needed     names of air and sun that rate constants need
+    corners    times [s] at which conditions are known not to be smooth
+    cells      number of boxes
+
+    Raises CaseError with the key, and the nearest name for one that is unknown; one error for all that is missing.
+    """
 
     def __init__(
         self, conditions: BoxConditions, network: ReactionNetwork, states: CellStates | None = None,
         processes: BoxProcesses | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(conditions, network, states, processes)
+        # Rates for which the side file has formulas, but the conditions too, are open again.
+        given = {name.casefold() for name in conditions.rates}
+        bindings = {name: value for name, value in network.bindings.items() if name.casefold() not in given}
+        self.network = network if len(bindings) == len(network.bindings) else replace(network, bindings=bindings)
+        self._processes = processes or BoxProcesses(network)
+        self.cells = states.cells if states else 1
+        self._first = states.first if states else 0
+        self._states = states
+        self._conditions = conditions
+        self._location = conditions.environment.location
+        self._keys: dict[str, str] = {}
+        self._of_processes: dict[str, str] = {}
+        self._values: dict[str, Array | Formula | Knots] = {}
+        self._own: dict[str, Array] = {}
+        self.initial = by_species("initial", conditions.initial, network)
+        self._add_given()
+        self.emitted = self._add_sources("emission", conditions.emission)
+        self.deposited = self._add_sources("deposition", conditions.deposition)
+        self.opened = {"emission and deposition": {*self.emitted, *self.deposited}}
+        self._add_processes()
+        refuse_touched(self.network, {*self.emitted, *self.deposited})
+        self.needed = {name for constant in self.network.rate_constants for name in symbols(constant)}
+        self._add_air()
+        self._add_sun()
+        self._derive({each.name: repr(each.default) for each in self.network.parameters if each.default is not None})
+        self._settle()
         self._rates = RateCheck(self.network, {each.name: _PARAMETER for each in self.network.parameters})
+
+    def key(self, name: str) -> str:
+        """Return the key of the conditions file that gives a value, or the process, for messages."""
+        return ", ".join(each[name] for each in (self._keys, self._of_processes) if name in each) or name
+
+    def number(self, cell: int) -> int | None:
+        """Return the number of a cell of this rank among all cells, for messages; None where there is but one."""
+        return self._first + cell if self.cells > 1 or self._first else None
+
+    @property
+    def air_changes(self) -> bool:
+        """Whether the density of air may change in time."""
+        return self._moves("M", set())
+
+    @property
+    def by_mechanism(self) -> tuple[str, ...]:
+        """Species whose value at the start is that of the mechanism's file, above 0."""
+        given = {*self.initial, *(self._states.species if self._states else ())}
+        own = {name.casefold(): value for name, value in self.network.initial.items()}
+        names = enumerate(self.network.names)
+        return tuple(name for number, name in names if own.get(name.casefold()) and number not in given)
+
+    def _moves(self, name: str, above: set[str]) -> bool:
+        value = self._values.get(name)
+        if name in _CLOCK or isinstance(value, Knots):
+            return True
+        names = value.names if isinstance(value, Formula) else ()
+        return any(self._moves(each, above | {name}) for each in names if each not in above)
+
+    def _formulas(self) -> dict[str, Formula]:
+        return {name: each for name, each in self._values.items() if isinstance(each, Formula)}
+
+    def _add_given(self) -> None:
+        conditions = self._conditions
+        environment = conditions.environment
+        for name, key in (("T", "temperature"), ("p", "pressure"), ("humidity", "humidity")):
+            if (value := getattr(environment, key)) is not None:
+                self._add(name, f"environment.{key}", value)
+        fixed = {name.casefold(): name for name in (*AIR_GASES, *(each.name for each in self.network.fixed))}
+        for name, value in conditions.fixed.items():
+            meant = "M" if name.upper() in map(str.upper, self.network.air_names) else name
+            known = self._known("fixed", meant, fixed, f"no fixed species of {self.network.name}")
+            self._add(known, f"fixed.{name}", value, molar=known != "M")
+        open_ = {each.name.casefold(): each for each in self.network.parameters if each.name.casefold() not in fixed}
+        names = {name.casefold(): name for name in (*SUN, *(each.name for each in open_.values()))}
+        fitting = units_of_open(self.network)
+        for name, value in conditions.rates.items():
+            known = self._known("rates", name, names, f"{self.network.name} leaves nothing open of this name")
+            self._add(known, f"rates.{name}", in_unit(f"rates.{name}", value, open_.get(name.casefold()), fitting))
+        if self._states is not None:
+            self._add_states(self._states)
+
+    def _add_states(self, states: CellStates) -> None:
+        """Replace values of the conditions by those of each cell; the pressure also replaces M."""
+        own = dict(states.values)
+        if states.last and {"p", "M"} <= own.keys():
+            own.pop("p" if "M" in self._keys else "M")  # a run writes both, and one follows from the other
+        same = {"p": ("p", "M"), "M": ("p", "M"), "humidity": ("humidity", "H2O"), "H2O": ("humidity", "H2O")}
+        for name, (values, _) in own.items():
+            # A value at the end of a run, the same in all boxes, gives way to the conditions.
+            given = any(each in self._keys for each in same.get(name, (name,)))
+            if states.last and given and np.ptp(values) == 0.0:
+                continue
+            for other in {"p": ("M",), "M": ("p",), "humidity": ("H2O",)}.get(name, ()):
+                self._values.pop(other, None)
+                self._keys.pop(other, None)
+            self._own[name], self._keys[name] = values, f"{states.source}: {name}"
+            self._values[name] = values[:, None]
+
+    def _known(self, section: str, name: str, names: Mapping[str, str], problem: str) -> str:
+        """Return the name as the mechanism has it; raises CaseError for one that is unknown or stands twice."""
+        known = names.get(name.casefold())
+        if known is None:
+            raise CaseError(f"{section}.{name}: {problem}; {suggestion(name, names.values())}")
+        if known in self._keys:
+            raise CaseError(f"{section}.{name} stands twice: names differ by more than the case of letters")
+        return known
+
+    def _add(self, name: str, key: str, value: Value, *, molar: bool = True) -> None:
+        unit = self._take(name, key, value)
+        if unit == "mol/mol":
+            if not molar or isinstance(value, FromCsv):
+                raise CaseError(f"{key} must be in {CONCENTRATION}, not a part of air")
+            self._values[name] = parse(f"{value.value!r}*M", where=key)
+
+    def _take(self, name: str, key: str, value: Value) -> str | None:
+        """Take a value as it is given, and return its unit."""
+        self._keys[name] = key
+        unit = value.unit
+        if isinstance(value, FromCsv):
+            knots = read_knots(value, self._conditions.folder, key=key)
+            self._values[name], unit = knots, knots.unit
+        elif value.formula is not None and value.formula.names:
+            self._values[name] = replace(value.formula, where=key)
+        else:
+            number = value.value if value.formula is None else float(value.formula.evaluate({}))
+            self._values[name] = np.full((1, 1), number)
+        return unit
+
+    def _add_sources(self, section: str, values: Mapping[str, Value]) -> tuple[int, ...]:
+        found = by_species(section, values, self.network)
+        for number, value in found.items():
+            self._add(f"{section} {number}", f"{section}.{self.network.names[number]}", value)
+        return tuple(sorted(found))
+
+    def _add_processes(self) -> None:
+        """Add the weather that processes require, and the species that they change."""
+        for name, value in self._processes.weather.items():
+            self._take(f"weather {name}", f"weather.{name}", value)
+        self.emitted = tuple(sorted({*self.emitted, *self._processes.touched("emission")}))
+        self.deposited = tuple(sorted({*self.deposited, *self._processes.touched("deposition")}))
+        for each, section in product(self._processes.acting, ("emission", "deposition")):
+            touched = each.touched(section)
+            self.opened[each.name] = self.opened.get(each.name, set()) | touched
+            for species in touched:
+                key, whose = f"{section} {species}", f"{each.name}: {section} of {self.network.names[species]}"
+                self._of_processes[key] = f"{self._of_processes[key]}, {whose}" if key in self._of_processes else whose
+
+    def _add_air(self) -> None:
+        """Add what follows from pressure or density; a mechanism's own air where the conditions give none."""
+        own = {
+            name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
+        }
+        own |= {"M": density} if (density := own_density(self.network)) is not None else {}
+        least, most, _ = RANGES["M"]
+        if "M" not in self.needed and not least <= own.get("M", least) <= most:
+            own = {}  # of a mechanism without units, whose rates do not use it
+        if "p" not in self._keys and "M" not in self._keys:
+            self._derive({name: repr(value) for name, value in own.items()})
+        air = {"p": ("M",), "M": ("p",), "O2": ("p", "M"), "N2": ("p", "M"), "H2O": ("humidity",)}
+        self._derive({name: _DERIVED[name] for name, by in air.items() if any(each in self._keys for each in by)})
+        if "H2O" in own:
+            self._derive({"H2O": repr(own["H2O"])})
+
+    def _add_sun(self) -> None:
+        """Add what follows from the secant, the cosine or the location; else KPP's day for rates that name SUN."""
+        if "sec_zenith" in self._keys:
+            self._derive(_BY_SECANT)
+        elif "SUN" in self._keys or self._location is not None:
+            self._derive(_BY_COSINE)
+        elif "SUN" in self.needed and "sec_zenith" not in self.needed:
+            self._derive({**_BY_COSINE, "SUN": "kpp_sun"})
+            self._keys["SUN"] = "kpp_sun"
+
+    def _derive(self, texts: Mapping[str, str]) -> None:
+        """Add the formulas of what is not given."""
+        for name, text in texts.items():
+            if name not in self._keys:
+                self._keys[name] = name
+                self._values[name] = parse(text, where=name)
+
+    def _settle(self) -> None:
+        """Remove formulas that lack a value; raise CaseError for all that is missing."""
+        given = {name for name, key in self._keys.items() if key != name}
+        clock = {"t"} | ({"cos_zenith"} if self._location is not None else {"kpp_sun"})
+        formulas = self._formulas()
+        needs = Needs(self.network, formulas, {*(set(self._values) - set(formulas)), *clock})
+        called = {each.name for each in self.network.parameters if each.name in self.network.callables}
+        if self.air_changes:
+            self.needed.add("M")
+        roots = {INPUTS.get(name, name) for name in self.needed}
+        roots |= {each.name for each in self.network.parameters} - called | {name for name in given if " " not in name}
+        sources = {name for name in given if " " in name}
+        # Initial values and tolerances that are a part of air need its density.
+        units = [value.unit for value in self.initial.values()]
+        units += [unit for _, unit in (self._states.species.values() if self._states else ())]
+        units.append(self._conditions.solver.absolute_tolerance.unit)
+        needs.check([*sorted(roots), *sorted(sources)], ["M"] if "mol/mol" in units else [])
+        for each in self._processes.acting:
+            needs.check(sorted(each.needs), whose=each.name)
+        self._values = {name: each for name, each in self._values.items() if needs.settled(name)}
+        start = self._conditions.time.start.value
+        end = start + self._conditions.time.length.value
+        columns = [each for each in self._values.values() if isinstance(each, Knots)]
+        corners = {float(time) for each in columns for time in each.times if start < time < end}
+        if self._keys.get("SUN") == "kpp_sun":
+            days = range(floor(start / SECONDS_PER_DAY), floor(end / SECONDS_PER_DAY) + 1)
+            times = (day * SECONDS_PER_DAY + 3600.0 * hour for day in days for hour in (SUNRISE, SUNSET))
+            corners.update(time for time in times if start < time < end)  # the light of KPP's day is not smooth there
+        self.corners = sorted(corners)
 
     def at(self, times: npt.ArrayLike, cells: npt.NDArray[np.intp] | None = None) -> dict[str, Array]:
         """Return every named value at times (time,) [s since local midnight of the first day].
@@ -86,12 +332,19 @@ class BoxForcing(NamedValues):
             if (more := values[name] > values["M"] * _ROUND_OFF).any():
                 first = t[int(np.nonzero(more)[1][0])] if more.shape[1] > 1 else t[0]
                 raise CaseError(f"{self.key(name)} is more than all air at t = {first:g} s; it is a part of M")
-        self._check_rates(values, t, (self._first + np.arange(self.cells, dtype=np.float64))[chosen])
+        names = {name: INPUTS.get(name, name) for name in self.needed}
+        names |= {each.name: each.name for each in self.network.parameters}
+        numbers = (self._first + np.arange(self.cells, dtype=np.float64))[chosen]
+        place = {"t": t[None]} | ({"cell": numbers[:, None]} if self.cells > 1 else {})
+        self._rates({name: values[own] for name, own in names.items() if own in values}, **place)
         return values
 
     def _acted(self, values: Mapping[str, Array], times: Array, clock: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
         """Return the losses and sources that processes have a part in, those of the conditions added."""
-        sun = np.asarray(clock["cos_zenith"]) if self._sun_of_location else values.get("SUN")
+        # The cosine of a location also states how far the sun is below the horizon.
+        formula = self._values.get("SUN")
+        of_location = isinstance(formula, Formula) and "cos_zenith" in formula.names
+        sun = np.asarray(clock["cos_zenith"]) if of_location else values.get("SUN")
         weather = {name: values[f"weather {name}"] for name in self._processes.weather}
         found: dict[str, Array] = {}
         moment = Moment(times, values, weather, sun)
@@ -103,18 +356,6 @@ class BoxForcing(NamedValues):
         for name, value in found.items():
             self._check(name, value, times)
         return found
-
-    @property
-    def _sun_of_location(self) -> bool:
-        """Whether the sun is that of the location: then it is also known how far it is below the horizon."""
-        formula = self._values.get("SUN")
-        return isinstance(formula, Formula) and "cos_zenith" in formula.names
-
-    def _check_rates(self, values: Mapping[str, Array], times: Array, cells: Array) -> None:
-        names = {name: INPUTS.get(name, name) for name in self.needed}
-        names |= {each.name: each.name for each in self.network.parameters}
-        place = {"t": times[None]} | ({"cell": cells[:, None]} if self.cells > 1 else {})
-        self._rates({name: values[own] for name, own in names.items() if own in values}, **place)
 
     def start(self, time: float, air: Mapping[str, Array]) -> Array:
         """Return the number density (species, cell) [molecules cm-3] at the start.
@@ -148,8 +389,15 @@ class BoxForcing(NamedValues):
                 with np.errstate(over="ignore"):  # too much is refused below
                     densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         set_sums(self.network, densities)
-        if "M" in air:
-            self._refuse_more_than_air(densities, air["M"].reshape(-1))
+        if "M" in air and (more := densities > air["M"].reshape(-1) * _ROUND_OFF).any():
+            number, cell = (int(each[0]) for each in np.nonzero(more))
+            density = air["M"].reshape(-1)
+            name, part = self.network.names[number], densities[number, cell] / density[min(cell, density.size - 1)]
+            whose = "the mechanism's initial value" if name in self.by_mechanism else "its value at the start"
+            where = f"initial.{name}: {whose}"
+            if self._states is not None and number in self._states.species:
+                where = f"{self._states.source}: {name} in cell {self._first + cell}"
+            raise CaseError(f"{where} is {part:.3g} of all air; it can be 1 at most")
         return densities
 
     def replay(self, cell: int, state: Array, start: float, end: float) -> dict[str, Any]:
@@ -220,17 +468,6 @@ class BoxForcing(NamedValues):
             f"{least:g} to {most:g} {unit}" if unit and 0.0 < value[cell, first] < np.inf else f"finite and {wanted}"
         )
         raise CaseError(f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be {wanted}")
-
-    def _refuse_more_than_air(self, densities: Array, air: Array) -> None:
-        more = densities > air * _ROUND_OFF
-        if more.any():
-            number, cell = (int(each[0]) for each in np.nonzero(more))
-            name, part = self.network.names[number], densities[number, cell] / air[min(cell, air.size - 1)]
-            whose = "the mechanism's initial value" if name in self.by_mechanism else "its value at the start"
-            where = f"initial.{name}: {whose}"
-            if self._states is not None and number in self._states.species:
-                where = f"{self._states.source}: {name} in cell {self._first + cell}"
-            raise CaseError(f"{where} is {part:.3g} of all air; it can be 1 at most")
 
     def _too_humid(self, value: Array, times: Array) -> CaseError:
         """Return the error of a humidity above any, which was probably meant in per cent."""
