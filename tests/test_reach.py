@@ -15,9 +15,9 @@ def affected(*changed: str) -> list[str]:
 @pytest.mark.parametrize(
     ("changed", "near", "spared"),
     [
-        ("src/airshed/models/pasture/processes/soil_evaporation.py", WATER, UNITS),
+        ("src/airshed/models/pasture/processes/water.py", WATER, UNITS),
         ("src/airshed/plot/style.py", PICTURES, "mechanism/test_kpp.py"),
-        ("src/airshed/models/pasture/processes/runoff.py", "models/pasture/test_plants.py", "mechanism/test_kpp.py"),
+        ("src/airshed/models/pasture/processes/sward.py", "models/pasture/test_plants.py", "mechanism/test_kpp.py"),
         ("src/airshed/kernels/transport/transport.hpp", "kernels/test_twin.py", "mechanism/test_kpp.py"),
         ("tests/kernels/kinds.py", "kernels/test_operators.py", PICTURES),
         ("tests/plot/conftest.py", PICTURES, UNITS),
@@ -32,7 +32,7 @@ def test_a_change_affects_the_tests_that_import_it(changed: str, near: str, spar
 
 
 def test_a_module_that_is_found_by_its_name_affects_the_programs() -> None:
-    assert "cli/test_run.py" in affected("src/airshed/models/pasture/processes/runoff.py")
+    assert "cli/test_run.py" in affected("src/airshed/models/pasture/processes/water.py")
 
 
 def test_documents_affect_no_test_and_the_root_conftest_all() -> None:

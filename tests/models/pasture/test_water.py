@@ -8,7 +8,7 @@ from tests.models.pasture.days import DAY, HUMID, day, land, model, plain, start
 
 from airshed.core.errors import CaseError
 from airshed.models.pasture.forms import competition, is_within, ratio
-from airshed.models.pasture.processes.soil_evaporation import priestley_taylor, rickert, ritchie, unsaturated_flow
+from airshed.models.pasture.processes.water import priestley_taylor, rickert, ritchie, unsaturated_flow
 
 SITE67 = land()
 
