@@ -345,8 +345,20 @@ def events(conditions: BoxConditions, corners: Iterable[float] = ()) -> list[Eve
 
     corners  times at which conditions are not smooth
     """
-    _refuse_too_many(conditions)
-    time = conditions.time
+    # The number of steps and of outputs is limited.
+    time, solver = conditions.time, conditions.solver
+    length, every = time.length.value, time.output_every.value
+    by_steps = solver.method == "gauss-seidel"
+    longest = min(solver.step.value, every) if by_steps else every
+    between = min(length, every) / solver.step.value if by_steps else 0.0
+    if length / longest > MOST_STEPS or between > MOST_BETWEEN:
+        what = f"steps of solver.step = {solver.step.text!r} or outputs" if by_steps else "outputs"
+        most = MOST_STEPS if length / longest > MOST_STEPS else MOST_BETWEEN
+        raise CaseError(
+            f"time.length = {time.length.text!r} takes more than {most} {what}; make it shorter or them longer"
+        )
+
+    # The end, the corners, the jumps of each day, and what is due again and again; what is as good as one is one.
     start, end = time.start.value, time.start.value + time.length.value
     days = range(floor(start / SECONDS_PER_DAY), ceil(end / SECONDS_PER_DAY)) if time.restarts else range(0)
     listed = [Event(end, output=True), *(Event(at) for at in corners)]
@@ -367,17 +379,3 @@ def events(conditions: BoxConditions, corners: Iterable[float] = ()) -> list[Eve
         else:
             merged.append(event)
     return merged
-
-
-def _refuse_too_many(conditions: BoxConditions) -> None:
-    time, solver = conditions.time, conditions.solver
-    length, every = time.length.value, time.output_every.value
-    by_steps = solver.method == "gauss-seidel"
-    longest = min(solver.step.value, every) if by_steps else every
-    between = min(length, every) / solver.step.value if by_steps else 0.0
-    if length / longest > MOST_STEPS or between > MOST_BETWEEN:
-        what = f"steps of solver.step = {solver.step.text!r} or outputs" if by_steps else "outputs"
-        most = MOST_STEPS if length / longest > MOST_STEPS else MOST_BETWEEN
-        raise CaseError(
-            f"time.length = {time.length.text!r} takes more than {most} {what}; make it shorter or them longer"
-        )

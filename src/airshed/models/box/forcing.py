@@ -223,14 +223,15 @@ class BoxForcing:
         """Add the weather that processes require, and the species that they change."""
         for name, value in self._processes.weather.items():
             self._take(f"weather {name}", f"weather.{name}", value)
-        self.emitted = tuple(sorted({*self.emitted, *self._processes.touched("emission")}))
-        self.deposited = tuple(sorted({*self.deposited, *self._processes.touched("deposition")}))
-        for each, section in product(self._processes.acting, ("emission", "deposition")):
+        changed: dict[str, set[int]] = {"emission": {*self.emitted}, "deposition": {*self.deposited}}
+        for each, section in product(self._processes.acting, changed):
             touched = each.touched(section)
+            changed[section] |= touched
             self.opened[each.name] = self.opened.get(each.name, set()) | touched
             for species in touched:
                 key, whose = f"{section} {species}", f"{each.name}: {section} of {self.network.names[species]}"
                 self._of_processes[key] = f"{self._of_processes[key]}, {whose}" if key in self._of_processes else whose
+        self.emitted, self.deposited = (tuple(sorted(each)) for each in changed.values())
 
     def _add_air(self) -> None:
         """Add what follows from pressure or density; a mechanism's own air where the conditions give none."""

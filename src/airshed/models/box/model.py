@@ -9,7 +9,6 @@ A step is a program of one `cells` stage, see :mod:`airshed.models.box.rosenbroc
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -78,7 +77,12 @@ class BoxModel(PlainModel):
         ranks: Communicator | None = None, threads: int = 1, allow_code: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
-        _refuse_own_names(network)
+        # A species M replaces that of the air.
+        if taken := [name for name in network.names if name in _OWN_NAMES]:
+            raise CaseError(
+                f"mechanism {network.name}: species {', '.join(taken)}: the time series has variables of its own of "
+                "such names; rename the species"
+            )
         self.many = states is not None and not states.single
         boxes = np.arange(float(states.cells if states and self.many else 0))
         axis = Coordinate("cell", boxes, {"units": "1", "long_name": "box"})
@@ -282,16 +286,6 @@ class BoxModel(PlainModel):
         self.cells.close()
 
 
-def _refuse_own_names(network: ReactionNetwork) -> None:
-    """Raise CaseError for species named as a coordinate or a condition; a species M replaces that of the air."""
-    taken = [name for name in network.names if name in _OWN_NAMES]
-    if taken:
-        raise CaseError(
-            f"mechanism {network.name}: species {', '.join(taken)}: the time series has variables of its own of such "
-            "names; rename the species"
-        )
-
-
 def _without_units(conditions: BoxConditions, forcing: BoxForcing) -> tuple[BoxConditions, list[str]]:
     """Return conditions whose tolerance suits a mechanism without units, such as Robertson's, and a note of it.
 
@@ -322,18 +316,14 @@ def build(
     check(ranks)
     with case.naming_file(states.source if states else case.states or "states"):
         if network is None:
-            network = load_mechanism(_mechanism(case), allow_code=case.allow_code)
+            if not case.mechanism:
+                raise CaseError('mechanism is missing: write mechanism = "emep", or use `airshed box MECHANISM`')
+            file = case.path(case.mechanism)
+            network = load_mechanism(file if file.is_file() else case.mechanism, allow_code=case.allow_code)
             states = load_states(case.path(case.states), network) if case.states else None
         threads = case.run.threads or cores_each(ranks)
         model = BoxModel(case, network, states, ranks=ranks, threads=threads, allow_code=case.allow_code)
         return Built(model, model.notes)
-
-
-def _mechanism(case: BoxConditions) -> str | Path:
-    if not case.mechanism:
-        raise CaseError('mechanism is missing: write mechanism = "emep", or use `airshed box MECHANISM`')
-    file = case.path(case.mechanism)
-    return file if file.is_file() else case.mechanism
 
 
 KIND = ModelKind(BoxConditions, build, info=BoxModel.info, evidence=(FAILED_CELL,))

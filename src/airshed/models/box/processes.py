@@ -116,7 +116,7 @@ class BoxProcess:
         self._own, self._environment, self._sun = asked.process.declaration, environment, np.full(1, nan)
 
         def bind(columns: int) -> Bound:
-            context = process_context(columns, environment, network, substances, lambda seconds: self._sun[None])
+            context = _context(columns, environment, network, substances, lambda seconds: self._sun[None])
             return Bound(asked.at(context, network.name), OF_SPECIES)
 
         self._bound = lru_cache(_STORED)(bind)
@@ -256,10 +256,6 @@ class BoxProcesses:
     notes: tuple[str, ...] = ()
     weather: Mapping[str, Value] = field(default_factory=dict)
 
-    def touched(self, section: str) -> set[int]:
-        """Return the numbers of species for which some process has a "deposition" or an "emission"."""
-        return {species for each in self.acting for species in each.touched(section)}
-
 
 def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, allow_code: bool) -> BoxProcesses:
     """Return the processes of conditions; raises CaseError for what does not fit or is missing.
@@ -275,7 +271,7 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
                 f"{each.where}: {name}() is an update, which boxes do not run; in a box a process acts by loss, source "
                 "and reactions"
             )
-    substances = deposition_map(network) if asked else DepositionMap()
+    substances = _deposition_map(network) if asked else DepositionMap()
     if "particles" in sections:
         substances = with_particles(substances, conditions.particles)
     found = [BoxProcess(each, conditions.environment, network, substances) for each in asked]
@@ -285,19 +281,18 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
     for one in acting:
         one.check(weather)
     reactions = tuple(reaction for each in found for reaction in each.reactions)
+    notes = [
+        f"{each.name} does nothing in a box: it acts between cells" if each.is_on else
+        f"{each.name} does nothing: its settings leave it off, or name no species of {network.name}"
+        for each in found if not (each.operators or each.reactions)
+    ]  # fmt: skip
     return BoxProcesses(
         replace(network, reactions=(*network.reactions, *reactions)) if reactions else network,
         acting,
         tuple(each.name for each in found if each.operators or each.reactions),
-        tuple(_note(each, network) for each in found if not (each.operators or each.reactions)),
+        tuple(notes),
         weather,
     )
-
-
-def _note(process: BoxProcess, network: ReactionNetwork) -> str:
-    if process.is_on:
-        return f"{process.name} does nothing in a box: it acts between cells"
-    return f"{process.name} does nothing: its settings leave it off, or name no species of {network.name}"
 
 
 def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict[str, Value]:
@@ -316,7 +311,7 @@ def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict
     return {name: value_of(each, (units[name],), where=f"weather.{name}") for name, each in conditions.weather.items()}
 
 
-def process_context(
+def _context(
     columns: int, environment: BoxEnvironment, network: ReactionNetwork, substances: DepositionMap,
     sun_height: Callable[[float], Array],
 ) -> ProcessContext:  # fmt: skip
@@ -339,7 +334,7 @@ def process_context(
     return ProcessContext(network.names, grid, grid, land, sun_height, start, {}, grid, window, masses, provided)
 
 
-def deposition_map(network: ReactionNetwork) -> DepositionMap:
+def _deposition_map(network: ReactionNetwork) -> DepositionMap:
     """Return as which substances species deposit by the mechanism's species map."""
     file = network.sources[0] if network.sources else ""
     found = species_map_of(file if Path(file).is_file() else network.name, network.name)
