@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from math import pi
+from math import inf, pi
 from typing import Annotated, Any, Final, Self
 
 import numpy as np
@@ -44,33 +44,15 @@ _DEFAULTS: Final[Mapping[str, float]] = {
 }  # fmt: skip
 """What all published sets have alike, or what a run needs with an option alone."""
 
-_SHARES: Final = (
-    "albedo",
-    "curve_number_cover",
-    "no_growth_water",
-    "full_green_water",
-    "dry_detachment",
-    "wet_detachment",
-)
-
-_CURVE_NUMBERS: Final = ("curve_number", "curve_number_reduction")
-_DAYS: Final = ("dry_start", "wet_start", "nitrogen_reset", "summer_start", "summer_end")
-
 
 def _settings(specs: tuple[FieldSpec, ...]) -> dict[str, Any]:
-    """Return a setting for each field, in its unit."""
-
-    def bounds(name: str) -> dict[str, Any]:
-        if name in _SHARES:
-            return {"ge": 0.0, "le": 1.0}
-        if name in _CURVE_NUMBERS:
-            return {"ge": 0.0, "le": 100.0}
-        return {"ge": 1.0, "le": 366.0} if name in _DAYS else {"ge": 0.0}
-
-    return {
-        spec.name: (Number, setting(_DEFAULTS.get(spec.name, ...), spec.text, unit=spec.unit, **bounds(spec.name)))
-        for spec in specs
-    }
+    """Return a setting for each field, in its unit and its range."""
+    found = {}
+    for spec in specs:
+        least, most = spec.valid or (0.0, inf)
+        bounds = {"ge": least} if most == inf else {"ge": least, "le": most}
+        found[spec.name] = Number, setting(_DEFAULTS.get(spec.name, ...), spec.text, unit=spec.unit, **bounds)
+    return found
 
 
 class _Class(Section):

@@ -89,15 +89,15 @@ SOIL_LAYERS: Final = ("air_dry", "lower_limit", "drained_upper_limit", "saturati
 """Limits of the water in a layer of soil: the amount of each is a field of every layer."""
 
 SOIL: Final = (
-    _field("curve_number", "1", "Runoff curve number of bare soil of medium wetness"),
-    _field("curve_number_reduction", "1", "What full cover takes from the curve number"),
-    _field("curve_number_cover", "1", "Surface cover from which on the curve number falls no more"),
+    _field("curve_number", "1", "Runoff curve number of bare soil of medium wetness", most=100.0),
+    _field("curve_number_reduction", "1", "What full cover takes from the curve number", most=100.0),
+    _field("curve_number_cover", "1", "Surface cover from which on the curve number falls no more", most=1.0),
     _field("evaporation_limit", "mm", "Most evaporation from the soil in a day, by Rickert's method"),
     _field("first_stage_evaporation", "mm", "Evaporation until its second stage, by Ritchie's method"),
     _field("second_stage_evaporation", "mm", "Second stage in a day, times the root of days, by Ritchie's method"),
     _field("diffusivity", "1", "Constant of diffusivity, for flow of unsaturated soil"),
     _field("diffusivity_slope", "1", "Its exponent for the water above 15 bar"),
-    _field("albedo", "1", "Albedo of bare soil"),
+    _field("albedo", "1", "Albedo of bare soil", most=1.0),
 )
 """Properties of a soil that are not those of its layers."""
 
@@ -114,15 +114,19 @@ PASTURE: Final = (
     _field("nitrogen_no_growth", "%", "Nitrogen in dry matter at which growth ends (p101)"),
     _field("nitrogen_full_growth", "%", "Nitrogen in dry matter from which on growth is full (p102)"),
     _field("nitrogen_most", "%", "Most nitrogen in dry matter (p100)"),
-    _field("no_growth_water", "1", "Soil water index up to which nothing grows (p149)"),
-    _field("full_green_water", "1", "Soil water index from which on all may stay green (p009)"),
-    _field("dry_detachment", "d-1", "Share of dead matter that falls off in a day of the dry season (p130, p131)"),
-    _field("wet_detachment", "d-1", "Share of dead matter that falls off in a day of the wet season (p128, p129)"),
-    _field("dry_start", "d", "First day of the year of the dry season"),
-    _field("wet_start", "d", "Last day of the year of the dry season"),
-    _field("nitrogen_reset", "d", "Day of the year on which nitrogen is reset (p112)"),
-    _field("summer_start", "d", "First day of the year of summer"),
-    _field("summer_end", "d", "Last day of the year of summer"),
+    _field("no_growth_water", "1", "Soil water index up to which nothing grows (p149)", most=1.0),
+    _field("full_green_water", "1", "Soil water index from which on all may stay green (p009)", most=1.0),
+    _field(
+        "dry_detachment", "d-1", "Share of dead matter that falls off in a day of the dry season (p130, p131)", most=1.0
+    ),
+    _field(
+        "wet_detachment", "d-1", "Share of dead matter that falls off in a day of the wet season (p128, p129)", most=1.0
+    ),
+    _field("dry_start", "d", "First day of the year of the dry season", least=1.0, most=366.0),
+    _field("wet_start", "d", "Last day of the year of the dry season", least=1.0, most=366.0),
+    _field("nitrogen_reset", "d", "Day of the year on which nitrogen is reset (p112)", least=1.0, most=366.0),
+    _field("summer_start", "d", "First day of the year of summer", least=1.0, most=366.0),
+    _field("summer_end", "d", "Last day of the year of summer", least=1.0, most=366.0),
     _field("height_per_yield", "mm ha kg-1", "Height of the sward by its dry matter (p096 / 100)"),
     _field("basal_area_efficiency", "kg ha-1 mm-1", "Basal area by evapotranspiration of summer (p288)"),
 )
