@@ -27,7 +27,7 @@ from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point
 from airshed.kernels.cells.formulas import Rows
 from airshed.kernels.cells.reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
-from airshed.models.pasture.point import StationModel, as_declared, point_case
+from airshed.models.pasture.point import PointCase, StationModel, as_declared
 from airshed.models.points import derivatives
 from airshed.models.points.model import PointModel
 from airshed.models.points.sections import ReceptorSection
@@ -312,7 +312,7 @@ def test_the_rain_of_a_week_is_worth_what_two_runs_differ_by(case: Path, model: 
 
 def test_what_is_set_on_a_day_cuts_the_way_to_what_was_before() -> None:
     settings = {"set": [{"date": "2001-02-01", "green_leaf": 500.0, "water_2": 40.0}]}
-    case = point_case({**DATA, "events": settings, "initial": {"green_leaf": 300.0, "dead_leaf": 400.0}})
+    case = PointCase.from_dict({**DATA, "events": settings, "initial": {"green_leaf": 300.0, "dead_leaf": 400.0}})
 
     def made(**initial: float) -> StationModel:
         own = case.model_copy(update={"initial": case.initial.model_copy(update=initial)})

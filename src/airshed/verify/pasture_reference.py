@@ -16,7 +16,7 @@ from airshed.core.errors import DataError
 from airshed.core.files import read_text
 from airshed.kernels.cells.formulas import Precision
 from airshed.models.pasture.fields import LAYERS
-from airshed.models.pasture.point import Series, point_case, simulate
+from airshed.models.pasture.point import PointCase, Series, simulate
 from airshed.models.pasture.weather.met import read_met
 from airshed.verify.figure import Figure
 
@@ -107,7 +107,7 @@ def check_step(folder: Path, step: str, precision: Precision = "double", **other
     days = len(published["sw_index"])
     station = read_met(folder / "grasp_refset" / "narayen.met")
     station = station.between(station.dates[0], station.dates[days - 1])
-    case = point_case({**_SOIL, **_STEPS[step], "precision": precision, **other})
+    case = PointCase.from_dict({**_SOIL, **_STEPS[step], "precision": precision, **other})
     found = simulate(case, station, published["surfaceom_wt"])
     name, limit = f"pasture {step}, {precision}", _WATER[precision]
     water = max(_apart(found[f"water_{layer}"], published[f"sw_dep({layer})"]) for layer in LAYERS)
@@ -125,7 +125,7 @@ def check_trees(folder: Path, precision: Precision = "double", **other: Any) -> 
     published = read_out(folder / "tree" / "step2.out")
     station = read_met(folder / "tree" / "narayen.met")
     station = station.between(station.dates[0], station.dates[len(published["total_swi"]) - 1])
-    found = simulate(point_case({**_UNDER_TREES, "precision": precision, **other}), station)
+    found = simulate(PointCase.from_dict({**_UNDER_TREES, "precision": precision, **other}), station)
     water = np.sum([found[f"water_{layer}"] for layer in LAYERS], axis=0)
     name, limit = f"pasture under trees, {precision}", _WATER[precision]
     return [
@@ -139,7 +139,7 @@ def check_site67(folder: Path, precision: Precision = "double", **other: Any) ->
     published = read_out(folder / "site67" / "site67_daily.out")
     station = read_met(folder / "site67" / "Site67.met")
     station = station.between(station.dates[0], station.dates[len(published["tsdm"]) - 1])
-    found = simulate(point_case({**_SITE67, "precision": precision, **other}), station)
+    found = simulate(PointCase.from_dict({**_SITE67, "precision": precision, **other}), station)
     standing, name = found["standing_dry_matter"], f"pasture Site 67, {precision}"
     return [
         Figure(name, "r2 of dry matter", _agreement(standing, published["tsdm"]), 0.995, True, "1"),

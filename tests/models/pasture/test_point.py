@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 from airshed.models.pasture.fields import STATE
-from airshed.models.pasture.point import StationModel, as_declared, point_case, run_point, simulate
+from airshed.models.pasture.point import PointCase, StationModel, as_declared, run_point, simulate
 from airshed.models.pasture.summary import DRY_MATTER, WATER
 
 CASE = """
@@ -66,10 +66,10 @@ def test_every_state_flux_and_weather_of_every_day_is_in_the_file(files: Path) -
 
 def test_a_run_is_the_twin_day_by_day() -> None:
     series, points = (
-        simulate(point_case(DATA), YEARS.between("2001-01-01", "2001-02-28")),
+        simulate(PointCase.from_dict(DATA), YEARS.between("2001-01-01", "2001-02-28")),
         model(("vapour_pressure",), humidity=DATA["humidity"], grazing=DATA["grazing"]),
     )
-    case = point_case(DATA)
+    case = PointCase.from_dict(DATA)
     station = StationModel(case, as_declared(case, YEARS), None)
     parameters, weather = station.parameters, station.weather_of_days
     state = {name: station.state[name] for name in station.start}
@@ -88,7 +88,9 @@ def test_balances_close_also_where_something_is_set() -> None:
         "fire": [{"date": "09-01", "fraction": 0.7}],
         "set": [{"date": "2001-06-10", "green_leaf": 500.0, "water_2": 50.0}, {"date": "03-01", "dead_stem": 0.0}],
     }
-    series = simulate(point_case({**DATA, "events": events, "grazing": {"on": True, "stocking_rate": 0.2}}), YEARS)
+    series = simulate(
+        PointCase.from_dict({**DATA, "events": events, "grazing": {"on": True, "stocking_rate": 0.2}}), YEARS
+    )
     assert series["burnt"].astype(bool).sum() == 2
     assert series["eaten"].min() > 0.0
     assert series.residual(WATER) < 1e-13
@@ -118,7 +120,9 @@ def test_litter_may_be_given(files: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_single_precision_has_six_digits() -> None:
-    double, single = (simulate(point_case({**DATA, "precision": each}), YEARS) for each in ("double", "single"))
+    double, single = (
+        simulate(PointCase.from_dict({**DATA, "precision": each}), YEARS) for each in ("double", "single")
+    )
     apart = np.abs(double["standing_dry_matter"] - single["standing_dry_matter"])
     assert 0.0 < apart.max() < 1e-3 * double["standing_dry_matter"].max()
 
@@ -127,7 +131,7 @@ def test_single_precision_has_six_digits() -> None:
 @pytest.mark.compiles
 def test_the_example_of_the_page_runs() -> None:
     page = (Path(__file__).parents[3] / "docs" / "pasture.md").read_text(encoding="utf-8")
-    case = point_case(tomllib.loads(page.split("## At one place")[1].split("```toml\n")[1].split("```")[0]))
+    case = PointCase.from_dict(tomllib.loads(page.split("## At one place")[1].split("```toml\n")[1].split("```")[0]))
     series = simulate(case, YEARS)
     assert series["tree_water_use"].sum() > 0.0
     assert series["stage_2"].max() > 0.0

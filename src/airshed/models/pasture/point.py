@@ -8,25 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, create_model, field_validator
 
 from airshed.case.case import RunCase
-from airshed.case.messages import explain
-from airshed.case.patch import patch_document
-from airshed.case.places import locator
 from airshed.case.sections import OutputSection, RestartSection, TimeSection
-from airshed.case.toml import KeyPath, key_lines, read_toml
+from airshed.case.toml import read_toml
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.core.fields import FieldSpec
 from airshed.core.files import read_text
 from airshed.core.report import Cell, Report, Table
-from airshed.core.settings import Number, Section, measured, setting
+from airshed.core.settings import KEY, Number, Section, measured, refuse, setting
 from airshed.core.text import counted
 from airshed.core.units import Quantity
 from airshed.core.version import __version__
@@ -111,8 +108,19 @@ class WeatherSection(Section):
     litter: str = setting("", "A CSV file with the columns date and litter [kg/ha], of each day at its end.")
 
 
-class _FixedPoint(Section):
+class _Days(TimeSection):
+    """The days of the weather, of any years."""
+
+    start: datetime
+    length: Annotated[Quantity, measured("s", least="1 day", most="1e5 year")]
+
+
+class _FixedPoint(RunCase):
     title: str = setting("Pasture at a station", "What the run is called.")
+    model: Literal["station"] = "station"
+    time: _Days = Field(default_factory=lambda: _Days.model_validate({"start": datetime(1, 1, 1), "length": "1 day"}))
+    output: tuple[OutputSection, ...] = ()
+    restart: RestartSection = Field(default_factory=lambda: RestartSection(every="1000 year"))  # type: ignore[arg-type]
     precision: str = setting("double", "Of what is computed.", pattern="^(double|single)$")
     soil: Mapping[str, Any] = setting(..., 'The soil: set = "site67", or all its numbers, or both.')
     pasture: Mapping[str, Any] = setting(..., "The pasture, alike.")
@@ -121,39 +129,26 @@ class _FixedPoint(Section):
     events: PointEvents = Field(default_factory=PointEvents)
     weather: WeatherSection = Field(default_factory=WeatherSection)
 
+    @field_validator("model", "time", "output", "restart", "run", mode="before")
+    @classmethod
+    def _not_of_a_station(cls, value: object) -> object:
+        raise refuse(f"{KEY} is no setting of a run at a station: its days are those of the weather")
+
+    def _check_names(self) -> None:
+        """Raise CaseError for classes that do not exist, and where the humidity of the weather is not declared."""
+        what, case = str(self._file or "the case"), cast(Any, self)
+        if "given" not in case.humidity.model_fields_set:
+            words = ", ".join(f'"{word}"' for word in GIVEN)
+            raise CaseError(
+                f"{what} does not say what the weather's humidity is, and a file's label may be wrong: give "
+                f"humidity.given as one of {words}"
+            )
+        for kind in ("soil", "pasture"):
+            read_class(kind, getattr(self, kind), f"{what}: [{kind}]")
+
 
 PointCase: Any = create_model("PointCase", __base__=_FixedPoint, **sections_of(PROCESSES))
-"""All settings of a run at a station; its weather is a file of its own."""
-
-
-def read_point(path: Path, overrides: Sequence[str] = ()) -> Any:
-    """Return the case of a file and ``key=value`` overrides; raises CaseError with file, line and key."""
-    data, text = read_toml(path)
-    changed = patch_document(data, overrides)
-    return _checked(data, path, changed, key_lines(text))
-
-
-def point_case(data: Mapping[str, Any]) -> Any:
-    """Return the case of nested dictionaries with the keys of a file; raises CaseError."""
-    return _checked(dict(data), None, (), {})
-
-
-def _checked(data: dict[str, Any], file: Path | None, changed: Sequence[KeyPath], lines: Mapping[KeyPath, int]) -> Any:
-    locate = locator(data, changed, file, lines)
-    what = str(file) if file is not None else "the case"
-    if "given" not in data.get("humidity", {}):
-        words = ", ".join(f'"{word}"' for word in GIVEN)
-        raise CaseError(
-            f"{what} does not say what the weather's humidity is, and a file's label may be wrong: give humidity.given "
-            f"as one of {words}"
-        )
-    try:
-        case = PointCase.model_validate(data)
-    except ValidationError as error:
-        raise CaseError(explain(error, PointCase, data, locate, file)) from error
-    for kind in ("soil", "pasture"):
-        read_class(kind, getattr(case, kind), f"{what}: [{kind}]")
-    return case
+"""All settings of a run at a station; its weather is a file of its own, and gives its days."""
 
 
 def of_day(events: Sequence[Any], dates: Any) -> Mapping[int, Mapping[str, float]]:
@@ -190,22 +185,6 @@ class Series:
         now = {name: values[-1] for name, values in self.values.items()}
         begin = {name: value + self.given.get(name, 0.0) for name, value in self.start.items()}
         return float(balance.relative_residual(now, begin))
-
-
-class _Days(TimeSection):
-    """The days of the weather, of any years."""
-
-    start: datetime
-    length: Annotated[Quantity, measured("s", least="1 day", most="1e5 year")]
-
-
-class StationRun(RunCase):
-    """The days of a run at a station; `Simulation` is given the rest, see :func:`simulate`."""
-
-    model: Literal["station"] = "station"
-    time: _Days
-    output: tuple[OutputSection, ...] = ()
-    restart: RestartSection = Field(default_factory=lambda: RestartSection(every="1000 year"))  # type: ignore[arg-type]
 
 
 class StationModel(PointModel):
@@ -255,7 +234,8 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
     """
     station = as_declared(case, station)
     days = {"start": station.dates[0].astype("datetime64[s]").item(), "length": f"{station.days} day"}
-    with Simulation(StationRun.from_dict({"time": days}), case, station, litter, ranks=Alone()) as simulation:
+    timed = case.model_copy(update={"time": _Days.model_validate(days)})
+    with Simulation(timed, station, litter, ranks=Alone()) as simulation:
         model: StationModel = simulation.model
         values = model.recorded(station.days)
         simulation.run()
@@ -265,14 +245,13 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
 
 
 def _build(
-    run: StationRun, ranks: Communicator, check: Callable[[Communicator], None], case: Any, station: Station,
-    litter: Array | None,
-) -> Built:  # fmt: skip
+    case: Any, ranks: Communicator, check: Callable[[Communicator], None], station: Station, litter: Array | None
+) -> Built:
     check(ranks)
     return Built(StationModel(case, station, litter))
 
 
-register("station", ModelKind(StationRun, _build))
+register("station", ModelKind(PointCase, _build))
 
 
 def as_declared(case: Any, station: Station) -> Station:
@@ -324,7 +303,9 @@ def run_point(met: Path, parameters: Path, output: Path, overrides: Sequence[str
     """
     if output.suffix.lower() != ".nc":
         raise OutputError(f"{output}: the output is netCDF; end its name in .nc")
-    case = read_point(parameters, overrides)
+    if not parameters.exists():
+        read_toml(parameters)  # raises
+    case = PointCase.load(parameters, overrides)
     station = as_declared(case, _days_of(read_met(met), case))
     findings = check(station)
     errors = [each.text for each in findings if each.kind == "error"]
