@@ -20,7 +20,7 @@ from airshed.models.air.case import Case
 from airshed.models.air.programs.groups import TransportRank
 from airshed.parallel.communicator import Alone
 from airshed.parallel.groups import Groups
-from airshed.verify import real
+from airshed.verify import west_europe
 
 # No species is moved here: what would move it need not be fast, and is compiled in a fraction of the time.
 pipeline.UNITS = {unit: (number, (*flags, "-O0")) for unit, (number, flags) in pipeline.UNITS.items()}
@@ -48,7 +48,7 @@ def case_of(cases, settings):
         return Case.load(cases / "west-europe", [*CUT, *settings])
     mixing = {"mixed_layer": "1 km", "daily_mixing": "50 m2/s"}
     point = {"species": "TRACER2", "lon": 6.7, "lat": 51.4, "height": "100 m", "rate": "2 mol/s"}
-    return real.real_case(
+    return west_europe.real_case(
         "12 h", meteorology={"kind": "uniform", "files": [], "eastward": "7 m/s", **mixing},
         chemistry={"integrator": "strang"}, deposition={"scheme": "constant"}, emissions={"point": [point]},
         grid={"area": {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}}, parallel={"groups": {"transport": "same"}},

@@ -13,7 +13,7 @@ from mpi4py import MPI
 from worlds import bits, group, residual, run_in_groups, wait_for_all
 
 from airshed.models.air.case import Case
-from airshed.verify import real
+from airshed.verify import west_europe
 
 APART = "with chemistry"
 CUT = (
@@ -34,7 +34,7 @@ TRACERS = {"tracers, alone": (0, 0), "tracers, both on 5": ("same", 5)}
 def tracers(transport, chemistry):
     """Two species in eighteen levels on real winds, emitted and deposited."""
     velocities = {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}
-    return real.real_case(
+    return west_europe.real_case(
         "40 min", chemistry={"integrator": "strang"}, transport={"vertical": APART},
         grid={"area": {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}}, time={"step": "10 min"},
         emissions={"point": [{"species": "TRACER2", "lon": 6.7, "lat": 51.4, "height": "100 m", "rate": "2 mol/s"}]},

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from airshed.kernels.step.data import TransportForcing
 from airshed.program.weights import GAMMA, one_step_weights
-from airshed.verify.transport import courant
+from airshed.verify.transport import driven
 from airshed.verify.transport.driven import Driven
 
 ROOT = Path(__file__).parents[2]
@@ -91,9 +91,9 @@ def test_courant_numbers(monkeypatch, name):
     monkeypatch.syspath_prepend(ROOT)
     from validation.transport import limits
 
-    monkeypatch.setattr(courant, "Driven", OneStep)
+    monkeypatch.setattr(driven, "Driven", OneStep)
     flow = getattr(limits, name)()
-    usual, long, longer = (courant.attempt(flow, number) for number in (0.4, 0.9, 1.4))
+    usual, long, longer = (driven.attempt(flow, number) for number in (0.4, 0.9, 1.4))
     assert usual.clipped[0] < 1e-9
     assert 0.0 < usual.clipped[1] < 3e-4
     assert max(usual.greatest.max(), long.greatest.max()) <= 1.0 + 1e-12

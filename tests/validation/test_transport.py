@@ -14,11 +14,21 @@ from hypothesis import strategies as st
 
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
-from airshed.verify.transport import courant
+from airshed.verify.transport import driven
 from airshed.verify.transport.driven import squeezing_winds
-from airshed.verify.transport.flow import shapes as plane_shapes
-from airshed.verify.transport.mixing import Mixing, distance_from_curve
-from airshed.verify.transport.sphere import FLOWS, LENGTH, TRACERS, correlated, deformation, rotated, solid, unit_vector
+from airshed.verify.transport.plane import shapes as plane_shapes
+from airshed.verify.transport.sphere import (
+    FLOWS,
+    LENGTH,
+    TRACERS,
+    Mixing,
+    correlated,
+    deformation,
+    distance_from_curve,
+    rotated,
+    solid,
+    unit_vector,
+)
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "validation" / "transport"
@@ -157,7 +167,7 @@ def test_the_linear_limit_is_that_of_the_scheme_without_limiter(study):
 def test_bisection_finds_where_a_row_of_cells_stops_being_positive_bounded_and_stable(study):
     from validation.transport import limits
 
-    found = limits.largest(courant.row(80), halvings=5)
+    found = limits.largest(driven.row(80), halvings=5)
     assert found["positive"]["smooth"] == pytest.approx(0.46, abs=0.05)
     assert found["stable"]["rough"] == pytest.approx(0.66, abs=0.05)
     assert found["positive"]["rough"] <= found["bounded"]["rough"] <= found["stable"]["rough"]
@@ -232,7 +242,7 @@ BESIDE = """
 import sys
 import numpy as np
 from validation.transport.comparison import Flow, Mpdata
-from airshed.verify.transport.flow import shapes
+from airshed.verify.transport.plane import shapes
 flow = Flow("swirl", 10, 0.8)
 np.save(sys.argv[1], Mpdata(n_iters=1)(flow, shapes(10)[1])[0])
 """
@@ -252,4 +262,4 @@ def test_one_pass_of_pympdata_is_the_upwind_scheme(study, tmp_path):
 
 
 def test_a_courant_number_is_counted_as_the_model_does():
-    assert math.isclose(courant.row(10).fluxes.eastward.max(), 1.0)
+    assert math.isclose(driven.row(10).fluxes.eastward.max(), 1.0)

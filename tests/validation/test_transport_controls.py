@@ -10,7 +10,7 @@ from airshed.kernels import cpp as template
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.models.air.programs import air_check
 from airshed.program.weights import two_step_weights
-from airshed.verify.transport import courant, driven, flow, sphere, turned
+from airshed.verify.transport import driven, plane, sphere
 
 pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
 
@@ -49,15 +49,15 @@ def unchecked_air(monkeypatch):
 @pytest.mark.usefixtures("unchecked_air")
 def test_a_scheme_without_limiter_is_seen(kernel_text):
     kernel_text(LIMITED, UNLIMITED)
-    found = missed(turned.check_deformation())
+    found = missed(sphere.check_deformation())
     assert {"largest new extreme", "clipped at zero, share of mass", "overshooting"} <= found
     assert not found & ERRORS  # without a limiter smooth shapes are carried better, not worse
-    assert {"0.4: smooth data clipped", "0.5: greatest value over the first"} <= missed(courant.check())
+    assert {"0.4: smooth data clipped", "0.5: greatest value over the first"} <= missed(driven.check_courant())
 
 
 def test_an_upwind_scheme_is_seen(kernel_text):
     kernel_text(LIMITED, UPWIND)
-    assert missed(turned.check_deformation()) == ERRORS | {"real mixing"}
+    assert missed(sphere.check_deformation()) == ERRORS | {"real mixing"}
 
 
 def test_a_flat_metric_is_seen(monkeypatch):
@@ -68,23 +68,23 @@ def test_a_flat_metric_is_seen(monkeypatch):
 
     def flat(grid):
         sides = np.radians([grid.x_faces[1] - grid.x_faces[0], grid.y_faces[1] - grid.y_faces[0]])
-        return np.full((grid.y.size, 1), flow.EARTH_RADIUS**2 * sides.prod())
+        return np.full((grid.y.size, 1), plane.EARTH_RADIUS**2 * sides.prod())
 
     monkeypatch.setattr(Grid, "cell_area", property(flat))
-    assert missed(turned.check_turn()) >= ERRORS
+    assert missed(sphere.check_turn()) >= ERRORS
 
 
 def test_winds_shifted_by_a_cell_are_seen(monkeypatch):
-    right = flow.corner_winds
+    right = plane.corner_winds
     monkeypatch.setattr(sphere, "corner_winds", lambda psi, grid: right(np.roll(psi, 1, axis=1), grid))
-    assert {"l1 of hills", "l1 of bells"} <= missed(turned.check_path())
+    assert {"l1 of hills", "l1 of bells"} <= missed(sphere.check_path())
 
 
 @pytest.mark.usefixtures("unchecked_air")
 def test_fluxes_of_tracers_shifted_by_a_cell_are_seen(kernel_text):
     """The eastward flux of the neighbour, for the tracers and not for the air."""
     kernel_text(*SHIFTED)
-    found = missed(turned.check_path())
+    found = missed(sphere.check_path())
     assert {"uniform tracer, greatest deviation", "largest new extreme"} <= found
 
 
@@ -97,7 +97,7 @@ def test_a_leak_is_seen(monkeypatch):
         return sums
 
     monkeypatch.setattr(Stepper, "advance", leaking)
-    assert missed(turned.check_path()) >= {
+    assert missed(sphere.check_path()) >= {
         "change of mass, with what crosses the sides",
         "uniform tracer, greatest deviation",
         "largest new extreme",
@@ -109,9 +109,9 @@ def test_a_start_without_the_euler_step_is_seen(monkeypatch):
     monkeypatch.setattr(
         driven, "two_step_weights", lambda length, previous: two_step_weights(length, previous or length)
     )
-    assert any("clipped" in what for what in missed(courant.check()))
+    assert any("clipped" in what for what in missed(driven.check_courant()))
 
 
 def test_background_that_does_not_flow_in_is_seen(monkeypatch):
-    monkeypatch.setattr(turned, "BACKGROUND", {**sphere.BACKGROUND, "BELLS": 0.0})
-    assert "l1 of bells" in missed(turned.check_path())
+    monkeypatch.setattr(sphere, "BACKGROUND", {**sphere.BACKGROUND, "BELLS": 0.0})
+    assert "l1 of bells" in missed(sphere.check_path())

@@ -1,10 +1,10 @@
 """Checks of `airshed verify` of smaller size: coarse grids, few columns, short times."""
 
-from airshed.verify import checks, column, integrators, pasture, real
-from airshed.verify.chemistry import cells, emep, families, networks, orders, problems
+from airshed.verify import checks, column, pasture, west_europe
+from airshed.verify.chemistry import cells, emep, networks, orders, problems
 from airshed.verify.figure import Figure, observed_order
 from airshed.verify.pasture import model, random_cells
-from airshed.verify.transport import carried
+from airshed.verify.transport import plane
 
 LEAST_ORDER = {"rotation": 1.7, "swirl": 1.1}
 """On coarse grids; of a scheme of first order it is below a half."""
@@ -12,7 +12,7 @@ LEAST_ORDER = {"rotation": 1.7, "swirl": 1.1}
 
 def carried_coarsely(flow):
     """Return figures of a flow on coarse grids."""
-    coarse, fine = (carried.carry(flow, cells) for cells in (25, 50))
+    coarse, fine = (plane.carry(flow, cells) for cells in (25, 50))
     order = observed_order(*(each.errors["cosine hump"].l1 for each in (coarse, fine)))
     extremes = max(fine.worst("overshoot"), fine.worst("undershoot"))
     return [
@@ -25,7 +25,7 @@ def carried_coarsely(flow):
 
 def few_columns(length, **sections):
     """Return a case of full chemistry in 3 x 2 columns."""
-    return integrators.part(length, integrators._FEW, **sections)
+    return west_europe.part(length, west_europe._FEW, **sections)
 
 
 FEW = "hires", "pollu"
@@ -36,11 +36,11 @@ SMALL = {
     "deformation": lambda: carried_coarsely("swirl"),
     "column": column.check,
     "sources and sinks": column.check_sources,
-    "uniform mixing ratio": lambda: real.check_uniform(real.real_case("2 h")),
-    "budget": lambda: real.check_budget(real.real_case("2 h", deposition=checks.DEPOSITION)),
-    "families": lambda: families.check_drift(families.cut_case("1 h", chemistry={"sweeps": 4})),
-    "families, Strang": lambda: families.check_drift(few_columns("10 min", chemistry={"integrator": "strang"})),
-    "sweeps": lambda: families.check_convergence({16: 1e-6}),
+    "uniform mixing ratio": lambda: west_europe.check_uniform(west_europe.real_case("2 h")),
+    "budget": lambda: west_europe.check_budget(west_europe.real_case("2 h", deposition=checks.DEPOSITION)),
+    "families": lambda: west_europe.check_drift(west_europe.cut_case("1 h", chemistry={"sweeps": 4})),
+    "families, Strang": lambda: west_europe.check_drift(few_columns("10 min", chemistry={"integrator": "strang"})),
+    "sweeps": lambda: west_europe.check_convergence({16: 1e-6}),
     "published end states": lambda: problems.check(
         {name: problem for name, problem in problems.PROBLEMS.items() if problem.mechanism in FEW}
     ),

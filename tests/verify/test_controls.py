@@ -15,10 +15,9 @@ from airshed.models.air.emissions.sources import PackedSources
 from airshed.models.air.processes import vertical_mixing
 from airshed.models.air.programs import air_check, two_step
 from airshed.program.weights import two_step_weights
-from airshed.verify import column, real, sameness
+from airshed.verify import column, west_europe
 from airshed.verify.checks import DEPOSITION
-from airshed.verify.chemistry import families
-from airshed.verify.transport import carried, flow
+from airshed.verify.transport import plane
 
 from .small import carried_coarsely, few_columns
 
@@ -74,20 +73,20 @@ def after_step(monkeypatch):
 
 @pytest.mark.compiles
 def test_a_wind_that_is_a_little_off_is_seen(monkeypatch):
-    swirl = flow.swirl
+    swirl = plane.swirl
 
     def stronger_at_first(grid):
         return lambda seconds: swirl(grid)(seconds) * (1.05 if seconds < 43200.0 else 1.0)
 
-    monkeypatch.setitem(carried._FLOWS, "swirl", stronger_at_first)
-    assert {"l1 of the cosine hump", "l1 of the Gaussian"} <= missed(carried.check("swirl"))
+    monkeypatch.setitem(plane._FLOWS, "swirl", stronger_at_first)
+    assert {"l1 of the cosine hump", "l1 of the Gaussian"} <= missed(plane.check("swirl"))
 
 
 @pytest.mark.compiles
 def test_a_scheme_without_limiter_makes_new_extremes(kernel_text, monkeypatch):
     monkeypatch.setattr(air_check, "MOST", np.inf)  # else the run ends at a mixing ratio above 1
     kernel_text("transport/transport.hpp", *UNLIMITED)
-    assert {"largest new extreme", "clipped at zero, share of mass"} <= missed(carried.check("swirl"))
+    assert {"largest new extreme", "clipped at zero, share of mass"} <= missed(plane.check("swirl"))
 
 
 @pytest.mark.compiles
@@ -102,7 +101,7 @@ def test_a_leak_is_seen(after_step):
         state.q *= 1.0 - 1e-9
 
     after_step(leak)
-    assert "change of mass" in missed(carried.check("swirl"))
+    assert "change of mass" in missed(plane.check("swirl"))
 
 
 @pytest.mark.compiles
@@ -137,14 +136,14 @@ def test_air_that_is_not_advanced_as_the_tracers_are_is_seen(after_step):
         state.air_tendency *= 1.0 + 1e-6
 
     after_step(blow)
-    assert UNIFORM in missed(real.check_uniform(real.real_case("2 h")))
+    assert UNIFORM in missed(west_europe.check_uniform(west_europe.real_case("2 h")))
 
 
 @pytest.mark.compiles
 def test_other_air_beyond_the_edges_is_seen():
     other = {"values": {"TRACER": "1.000001 ppb"}}
     start = {"values": {"TRACER": "1 ppb"}}
-    assert missed(real.check_uniform(real.real_case("2 h", boundary=other, initial=start))) == {UNIFORM}
+    assert missed(west_europe.check_uniform(west_europe.real_case("2 h", boundary=other, initial=start))) == {UNIFORM}
 
 
 @pytest.mark.compiles
@@ -154,13 +153,13 @@ def test_a_vertical_wind_that_forgets_the_change_of_density_is_seen(monkeypatch)
     monkeypatch.setattr(
         airshed.models.air.forcing, "upward_air_flux", lambda east, north, change: right(east, north, 0.0 * change)
     )
-    assert missed(real.check_uniform(real.real_case("2 h"))) == {AIR}
+    assert missed(west_europe.check_uniform(west_europe.real_case("2 h"))) == {AIR}
 
 
 @pytest.mark.compiles
 def test_plumes_that_need_clipping_are_seen(kernel_text):
     kernel_text("transport/transport.hpp", *UNLIMITED)
-    assert "clipped at zero, share of emitted" in missed(real.check_uniform(real.real_case("2 h")))
+    assert "clipped at zero, share of emitted" in missed(west_europe.check_uniform(west_europe.real_case("2 h")))
 
 
 RESIDUALS = {"background: residual over throughput", "plumes: residual over throughput"}
@@ -180,7 +179,7 @@ def test_a_budget_that_loses_a_part_of_a_term_is_seen(monkeypatch, term):
         add(self, weights, losing(sums, term, 1e-6), *others)
 
     monkeypatch.setattr(Budget, "add", forgetful)
-    assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) & RESIDUALS
+    assert missed(west_europe.check_budget(west_europe.real_case("2 h", deposition=DEPOSITION))) & RESIDUALS
 
 
 @pytest.mark.compiles
@@ -192,19 +191,19 @@ def test_an_emission_other_than_asked_for_is_seen(monkeypatch):
         return 2.0 * packed, 2.0 * totals
 
     monkeypatch.setattr(PackedSources, "at", doubled)
-    assert missed(real.check_budget(real.real_case("2 h", deposition=DEPOSITION))) == {
+    assert missed(west_europe.check_budget(west_europe.real_case("2 h", deposition=DEPOSITION))) == {
         "plumes: emitted against the rates"
     }
 
 
 @pytest.mark.compiles
 def test_a_case_without_deposition_is_seen():
-    assert missed(real.check_budget(real.real_case("1 h"))) == {"plumes: share deposited, there at all"}
+    assert missed(west_europe.check_budget(west_europe.real_case("1 h"))) == {"plumes: share deposited, there at all"}
 
 
 def test_the_drift_of_too_few_sweeps_is_seen():
-    once = families.cut_case("1 h", start=families.MORNING, chemistry={"sweeps": 1})
-    assert missed(families.check_drift(once)) == {"drift over emitted, 1 sweeps"}
+    once = west_europe.cut_case("1 h", start=west_europe.MORNING, chemistry={"sweeps": 1})
+    assert missed(west_europe.check_drift(once)) == {"drift over emitted, 1 sweeps"}
 
 
 def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
@@ -214,18 +213,18 @@ def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
         add(self, weights, losing(sums, "outflow", 1e-3), *others)
 
     monkeypatch.setattr(Budget, "add", forgetful)
-    assert "residual over throughput" in missed(families.check_drift(families.cut_case("1 h")))
+    assert "residual over throughput" in missed(west_europe.check_drift(west_europe.cut_case("1 h")))
 
 
 @pytest.mark.compiles
 def test_sweeps_do_not_converge_when_clipping_is_not_followed_through_the_chemistry(kernel_text):
     kernel_text("column/column.hpp", *UNFOLLOWED_CLIPPING)
-    assert missed(families.check_convergence({16: 1e-6})) == {"drift over emitted, 16 sweeps"}
+    assert missed(west_europe.check_convergence({16: 1e-6})) == {"drift over emitted, 16 sweeps"}
 
 
 @pytest.mark.compiles
 def test_a_bit_that_differs_is_seen(monkeypatch):
-    run = sameness.final_state
+    run = west_europe.final_state
 
     def differing(case):
         state = run(case)
@@ -233,27 +232,27 @@ def test_a_bit_that_differs_is_seen(monkeypatch):
             state["O3"][0, 1, 2] = np.nextafter(state["O3"][0, 1, 2], 1.0)
         return state
 
-    monkeypatch.setattr(sameness, "final_state", differing)
-    monkeypatch.setattr(sameness, "cut_case", few_columns)
-    assert missed(sameness.check("10 min")) == {"numbers that differ in any bit"}
+    monkeypatch.setattr(west_europe, "final_state", differing)
+    monkeypatch.setattr(west_europe, "cut_case", few_columns)
+    assert missed(west_europe.check_threads("10 min")) == {"numbers that differ in any bit"}
 
 
 @pytest.mark.compiles
 def test_a_distance_of_one_in_a_thousand_is_seen(monkeypatch):
-    run = sameness.final_state
+    run = west_europe.final_state
 
     def distant(case):
         factor = 1.001 if case.chemistry.precision == "single" else 1.0
         return {name: factor * values for name, values in run(case).items()}
 
-    monkeypatch.setattr(sameness, "final_state", distant)
-    monkeypatch.setattr(sameness, "cut_case", few_columns)
-    assert len(missed(sameness.check("10 min"))) == len(sameness.COMPARED)
+    monkeypatch.setattr(west_europe, "final_state", distant)
+    monkeypatch.setattr(west_europe, "cut_case", few_columns)
+    assert len(missed(west_europe.check_threads("10 min"))) == len(west_europe.COMPARED)
 
 
 def test_a_new_extreme_below_is_an_error_too():
     exact = np.array([0.0, 1.0, 0.0])
-    errors = flow.Errors.of(exact - 1e-3, exact, np.ones(3))
+    errors = plane.Errors.of(exact - 1e-3, exact, np.ones(3))
     assert errors.undershoot == pytest.approx(1e-3)
     assert errors.overshoot == 0.0
-    assert dataclasses.astuple(flow.Errors.of(exact, exact, np.ones(3))) == (0.0, 0.0, 0.0, 0.0, 0.0)
+    assert dataclasses.astuple(plane.Errors.of(exact, exact, np.ones(3))) == (0.0, 0.0, 0.0, 0.0, 0.0)

@@ -11,8 +11,8 @@ from airshed.formula.tree import Binary, Number
 from airshed.kernels.backends.cpu.backend import BACKEND
 from airshed.models.air.programs.cells import CellsRunner
 from airshed.program.weights import GAMMA, one_step_weights
-from airshed.verify import column, integrators
-from airshed.verify.sameness import compare
+from airshed.verify import column, west_europe
+from airshed.verify.west_europe import compare
 
 THOROUGH = pytest.mark.parametrize("thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
 """Whether the orders of an hour of full chemistry are compared too, which takes long."""
@@ -31,17 +31,17 @@ def references():
 @pytest.fixture
 def sound_imex(monkeypatch, references):
     """Have the small steps of IMEX, which nothing is broken in, made once for all controls that need them."""
-    plain = integrators.final_state
+    plain = west_europe.final_state
 
     def once(case):
-        if case.chemistry.integrator != "imex" or case.chemistry.sweeps != integrators.FINE["sweeps"]:
+        if case.chemistry.integrator != "imex" or case.chemistry.sweeps != west_europe.FINE["sweeps"]:
             return plain(case)
         key = repr(case.to_dict())
         if key not in references:
             references[key] = plain(case)
         return references[key]
 
-    monkeypatch.setattr(integrators, "final_state", once)
+    monkeypatch.setattr(west_europe, "final_state", once)
 
 
 @pytest.mark.compiles
@@ -60,8 +60,8 @@ def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
         return compiled(replace(network, reactions=tuple(changed)), *rest, **options)
 
     monkeypatch.setattr(BACKEND, "compile_mechanism", other)
-    monkeypatch.setattr(integrators, "TIMES", {"day": integrators.TIMES["day"]})
-    assert len(missed(integrators.check_chemistry())) == 2
+    monkeypatch.setattr(west_europe, "TIMES", {"day": west_europe.TIMES["day"]})
+    assert len(missed(west_europe.check_chemistry())) == 2
 
 
 @pytest.mark.compiles
@@ -75,11 +75,11 @@ def test_chemistry_for_half_the_time_is_seen(monkeypatch, sound_imex, thorough):
         return run(self, number, stage, [(begin, 0.5 * (begin + end))] if stage.span[1] == 1.0 else given)
 
     monkeypatch.setattr(CellsRunner, "run", lazy)
-    monkeypatch.setattr(integrators, "TIMES", {"day": integrators.TIMES["day"]})
-    assert len(missed(integrators.check_chemistry())) == 2
+    monkeypatch.setattr(west_europe, "TIMES", {"day": west_europe.TIMES["day"]})
+    assert len(missed(west_europe.check_chemistry())) == 2
     if thorough:
-        monkeypatch.setattr(integrators, "LEAST_ORDER", {n: integrators.LEAST_ORDER[n] for n in ("imex", "strang")})
-        assert {test for test, _ in missed(integrators.check_orders())} == {"strang, an hour of full chemistry"}
+        monkeypatch.setattr(west_europe, "LEAST_ORDER", {n: west_europe.LEAST_ORDER[n] for n in ("imex", "strang")})
+        assert {test for test, _ in missed(west_europe.check_orders())} == {"strang, an hour of full chemistry"}
 
 
 @pytest.mark.compiles
@@ -109,9 +109,9 @@ def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
         return replace(saved, metadata=saved.metadata | {"previous_step": None})
 
     monkeypatch.setattr(airshed.models.air.model.AirModel, "save", forgetful)
-    monkeypatch.setattr(integrators, "INTEGRATORS", (integrator,))
-    monkeypatch.setattr(integrators, "_RUHR", integrators._FEW)
-    assert len(missed(integrators.check_restart())) == 1
+    monkeypatch.setattr(west_europe, "INTEGRATORS", (integrator,))
+    monkeypatch.setattr(west_europe, "_RUHR", west_europe._FEW)
+    assert len(missed(west_europe.check_restart())) == 1
 
 
 @pytest.mark.compiles
@@ -125,13 +125,13 @@ def test_deposition_that_is_off_by_a_hundredth_is_seen(monkeypatch):
 
     monkeypatch.setattr(airshed.models.air.forcing.Forcing, "_build_instant", other)
     errors = {test for test, what in missed(column.check_sources()) if what.startswith("relative error")}
-    assert errors == {f"emission and deposition in still air, {name}" for name in integrators.INTEGRATORS}
+    assert errors == {f"emission and deposition in still air, {name}" for name in west_europe.INTEGRATORS}
 
 
 @pytest.mark.thorough
 def test_single_precision_is_compared_with_double():
     """By Strang splitting the two differ, within the tolerance that its steps leave."""
-    case = integrators.part("10 min", integrators._FEW, chemistry={"integrator": "strang"})
+    case = west_europe.part("10 min", west_europe._FEW, chemistry={"integrator": "strang"})
     figures = compare(case)
     assert missed(figures) == set()
     assert all(figure.value > 0.0 for figure in figures[1:])

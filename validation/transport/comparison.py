@@ -18,7 +18,7 @@ import numpy as np
 from airshed.kernels.transport.reference import AirFluxes
 from airshed.process.vertical import outflow_rate
 from airshed.verify.transport.driven import Driven
-from airshed.verify.transport.flow import SHAPES, Array, Errors, shapes
+from airshed.verify.transport.plane import SHAPES, Array, Errors, shapes
 
 from .pictures import draw_comparison
 

@@ -13,9 +13,8 @@ from airshed.models.air.programs import two_step
 from airshed.runtime.simulation import Simulation
 from airshed.verify import column
 from airshed.verify.figure import observed_order
-from airshed.verify.transport import carried
-from airshed.verify.transport.carried import REFERENCE, Carried
-from airshed.verify.transport.flow import DAY, SHAPES, SIDE, Array, plane_case, shapes, swirl
+from airshed.verify.transport import plane
+from airshed.verify.transport.plane import DAY, REFERENCE, SHAPES, SIDE, Array, Carried, plane_case, shapes, swirl
 
 from .pictures import save
 
@@ -91,8 +90,8 @@ def slanted(courant: float) -> dict[str, Slanted]:
 
 def run() -> dict[str, Any]:
     """Return the figures of the plane flows, of the slanting wind by Courant number, and of one column; draw them."""
-    flows = {flow: {cells: carried.carry(flow, cells) for cells in RESOLUTIONS} for flow in REFERENCE}
-    by_courant = {courant: carried.carry("rotation", 100, courant) for courant in ERROR_COURANTS}
+    flows = {flow: {cells: plane.carry(flow, cells) for cells in RESOLUTIONS} for flow in REFERENCE}
+    by_courant = {courant: plane.carry("rotation", 100, courant) for courant in ERROR_COURANTS}
     usual, two_step.LARGEST_COURANT = (
         two_step.LARGEST_COURANT,
         np.inf,

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from airshed.verify.figure import observed_order
-from airshed.verify.transport.driven import Squeezed, squeeze
-from airshed.verify.transport.flow import Array, Errors
-from airshed.verify.transport.sphere import FLOWS, TRACERS
-from airshed.verify.transport.turned import BELLS, TIED, Turned, turn
+from airshed.verify.transport.driven import squeeze
+from airshed.verify.transport.plane import Array, Errors
+from airshed.verify.transport.sphere import BELLS, FLOWS, TIED, TRACERS, Turned, turn
 
 from .pictures import draw_mixing, draw_sphere
 
@@ -66,19 +65,13 @@ def turned_figures(spacing: float, turned: Turned) -> dict[str, Any]:
     }
 
 
-def squeezed_figures(spacing: float, result: Squeezed) -> dict[str, Any]:
+def squeezed_figures(spacing: float, result: Turned) -> dict[str, Any]:
     """Return the figures of squeezed air."""
-    return {
-        "spacing": spacing,
-        "steps": result.steps,
-        "mass": float(np.abs(result.mass).max()),
-        "clipped": float(result.clipped.max()),
-        "new_extreme": result.range_left,
-        "uniform": float(np.abs(result.end[TRACERS.index("UNIFORM")] - 1.0).max()),
-        "compression": result.compression,
-        "density": float(np.abs(result.density - 1.0).max()),
-        "errors": {n: norms(result.errors(TRACERS.index(n)), result.start, result.end, n) for n in SHAPES},
-    }
+    assert result.density is not None
+    figures = turned_figures(spacing, result)
+    errors = figures.pop("errors")
+    density = float(np.abs(result.density - 1.0).max())
+    return {**figures, "compression": result.compression, "density": density, "errors": errors}
 
 
 def norms(errors: Errors, exact: Array, field: Array, name: str) -> dict[str, float]:

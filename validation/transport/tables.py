@@ -6,7 +6,7 @@ from typing import Any
 
 from airshed.core.report import markdown_table
 from airshed.verify.figure import observed_order
-from airshed.verify.transport.flow import SHAPES
+from airshed.verify.transport.plane import SHAPES
 
 from .limits import CRITERIA, DATA
 

@@ -15,7 +15,7 @@ import xarray as xr
 
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
-from airshed.verify.chemistry.families import cut_case
+from airshed.verify.west_europe import cut_case
 
 Array = npt.NDArray[np.float64]
 

@@ -1,8 +1,7 @@
 """The checks of `airshed verify`: small simulations through the public interface, each with figures to compare.
 
-``checks`` lists them. ``transport``: shapes in analytic and given flows, Courant numbers; ``column``: vertical
-transport, diffusion, sources and sinks; ``real``: passive tracers on measured winds; ``sameness``: threads and
-precision; ``integrators`` and ``convergence``: integrators compared, order in time; ``chemistry``: the solvers alone,
-and families of elements in a case; ``adjoint``: adjoint, tangent and gradient; ``pasture``. A check that needs a case
-takes it as an argument, so that a test can show that it fails.
+``figure`` what a check returns, ``checks`` their table, ``west_europe`` a case with tracers and with full chemistry,
+``column`` vertical transport, diffusion, sources and sinks, ``convergence`` orders of programs, ``adjoint`` gradients,
+``transport`` shapes in given air on the plane and the sphere, ``chemistry`` the solvers alone, ``pasture`` random
+cells. What needs a case takes it as an argument, so that every check can be shown to fail.
 """

@@ -10,9 +10,9 @@ from airshed.inverse.verify.derivative_tests import ORDER, dot_product_test, tay
 from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
-from airshed.verify.chemistry.families import MORNING, cut_case
 from airshed.verify.figure import Figure
-from airshed.verify.transport.flow import Array
+from airshed.verify.transport.plane import Array
+from airshed.verify.west_europe import MORNING, cut_case
 
 STEPS: Final = 4
 _LON, _LAT = 6.6, 51.2

@@ -1,16 +1,15 @@
 """What `airshed verify` runs: the checks in order, and their figures as a report."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.cells.formulas import Precision
-from airshed.verify import adjoint, column, convergence, integrators, pasture, pasture_reference, real, sameness
-from airshed.verify.chemistry import cells, emep, families, micm, networks, orders, problems
+from airshed.verify import adjoint, column, convergence, pasture, pasture_reference, west_europe
+from airshed.verify.chemistry import cells, emep, micm, networks, orders, problems
 from airshed.verify.figure import Figure
-from airshed.verify.transport import carried, courant, driven, turned
+from airshed.verify.transport import driven, plane, sphere
 
 COLUMNS: Final = ("test", "figure", "value", "threshold", "reference", "holds")
 DEPOSITION: Final = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
@@ -24,25 +23,25 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
     """Return the checks by name; `full` adds finer grids, more random networks and a large mechanism."""
     resolutions = (50, 100, 200) if full else (50, 100)
     spacings = (3.0, 1.5) if full else (3.0,)
-    return {
-        "rotation": lambda: carried.check("rotation", resolutions),
-        "deformation": lambda: carried.check("swirl", resolutions),
-        "rotation on the sphere": lambda: [*turned.check_turn(), *turned.check_path()],
-        "deformation on the sphere": lambda: turned.check_deformation(spacings),
+    found: dict[str, Check] = {
+        "rotation": lambda: plane.check("rotation", resolutions),
+        "deformation": lambda: plane.check("swirl", resolutions),
+        "rotation on the sphere": lambda: [*sphere.check_turn(), *sphere.check_path()],
+        "deformation on the sphere": lambda: sphere.check_deformation(spacings),
         "squeezed air": driven.check,
-        "Courant numbers": courant.check,
+        "Courant numbers": driven.check_courant,
         "column": column.check,
         "sources and sinks": column.check_sources,
-        "uniform mixing ratio": lambda: real.check_uniform(real.real_case()),
-        "budget": lambda: real.check_budget(real.real_case(deposition=DEPOSITION)),
-        "families": lambda: families.check_drift(families.cut_case("24 h", time={"spinup": "24 h"})),
-        "sweeps": families.check_convergence,
-        "threads and precision": sameness.check,
-        "Strang splitting": lambda: integrators.check_strang(DEPOSITION),
-        "integrators side by side": integrators.check_chemistry,
+        "uniform mixing ratio": lambda: west_europe.check_uniform(west_europe.real_case()),
+        "budget": lambda: west_europe.check_budget(west_europe.real_case(deposition=DEPOSITION)),
+        "families": lambda: west_europe.check_drift(west_europe.cut_case("24 h", time={"spinup": "24 h"})),
+        "sweeps": west_europe.check_convergence,
+        "threads and precision": west_europe.check_threads,
+        "Strang splitting": lambda: west_europe.check_strang(DEPOSITION),
+        "integrators side by side": west_europe.check_chemistry,
         "order of integrators": convergence.check,
-        "order in time": integrators.check_orders,
-        "restart": integrators.check_restart,
+        "order in time": west_europe.check_orders,
+        "restart": west_europe.check_restart,
         "published end states": problems.check,
         "EMEP end state": emep.check,
         "order of Rosenbrock methods": orders.check,
@@ -54,15 +53,13 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "gradient": adjoint.check_gradient,
         "beside MICM": lambda: [*micm.check(), *(micm.check_many() if full else [])],
         "pasture in random cells": lambda: pasture.check(full=full),
-        **_beside_grasp(),
     }
-
-
-def _beside_grasp() -> Mapping[str, Check]:
     folder = pasture_reference.reference_folder()
-    if folder is None:
-        return {}
-    return {"pasture beside GRASP": lambda: [*chain(*(pasture_reference.check(folder, each) for each in PRECISIONS))]}
+    if folder is not None:
+        found["pasture beside GRASP"] = lambda: [
+            figure for each in PRECISIONS for figure in pasture_reference.check(folder, each)
+        ]
+    return found
 
 
 def run(*, full: bool = False, progress: Callable[[str], object] | None = None) -> Report:

@@ -8,7 +8,7 @@ import xarray as xr
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
-from airshed.verify.transport.flow import Array, Errors, tracer_case
+from airshed.verify.transport.plane import Array, Errors, tracer_case
 
 _TOP: Final = 1000.0
 _STILL: Final = {"eastward_wind": ((), 0.0), "northward_wind": ((), 0.0), "air_temperature": ((), 288.0)}

@@ -17,8 +17,7 @@ from airshed.program.integrators import SPLITTINGS
 from airshed.program.stage import EVERYTHING, Program
 from airshed.program.stage import move as move_stage
 from airshed.program.weights import StageWeights
-from airshed.verify import real
-from airshed.verify.chemistry import families
+from airshed.verify import west_europe
 
 INTEGRATORS = ("imex", "strang")
 OTHERS = tuple(name for name in SPLITTINGS if name not in INTEGRATORS)
@@ -31,13 +30,13 @@ CHIMNEYS = {"point": [{"species": "TRACER2", "lon": 6.7, "lat": 51.4, "height": 
 def tracers(integrator, length, **sections):
     """Passive tracers on the hourly winds of a part of west-europe."""
     chosen = {"integrator": integrator}
-    return real.real_case(length, chemistry=chosen, grid=AREA, emissions=CHIMNEYS, **sections)
+    return west_europe.real_case(length, chemistry=chosen, grid=AREA, emissions=CHIMNEYS, **sections)
 
 
 def full(integrator, length="20 min", *, time=None, **chosen):
     """The full chemistry of a part of west-europe, in the morning."""
-    case = families.cut_case(
-        length, start=families.MORNING, chemistry={"integrator": integrator, **chosen}, time=time or {}
+    case = west_europe.cut_case(
+        length, start=west_europe.MORNING, chemistry={"integrator": integrator, **chosen}, time=time or {}
     )
     return airshed.Case.from_dict({**case.to_dict(), "run": {"threads": 1}}, base=case.base)
 
@@ -65,7 +64,7 @@ def test_a_uniform_mixing_ratio_stays_so_on_real_winds_and_plumes_stay_positive(
     """A whole day on the whole grid is in `airshed verify`."""
     data = tracers(integrator, length, transport=transport).to_dict()
     case = airshed.Case.from_dict({**data, "grid": {**data["grid"], **grid}}, base=tracers("imex", "1 h").base)
-    figures = real.check_uniform(case)
+    figures = west_europe.check_uniform(case)
     without_mixing = grid and integrator == "strang"  # more of a plume is clipped
     assert [each for each in missed(figures) if not (without_mixing and "clipped" in each[0] and each[1] < 1e-10)] == []
 
@@ -98,10 +97,10 @@ def test_a_uniform_mixing_ratio_stays_so_where_air_sinks_and_mixes(tmp_path, int
         simulation.run()
         np.testing.assert_allclose(simulation["VOC"].values, 5e-9, rtol=1e-12)
         if integrator != "imex":
-            assert real.air_drift(simulation) < 1e-12
+            assert west_europe.air_drift(simulation) < 1e-12
         if transport:
             move(simulation.model, "column", 300.0)
-            assert 1e-4 < real.air_drift(simulation) < 0.1
+            assert 1e-4 < west_europe.air_drift(simulation) < 0.1
 
 
 @pytest.mark.thorough
@@ -114,7 +113,7 @@ def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
         return half, half
 
     def clipped():
-        figures = real.check_uniform(tracers("strang", "6 h", transport={"diffusion": False}))
+        figures = west_europe.check_uniform(tracers("strang", "6 h", transport={"diffusion": False}))
         return next(figure.value for figure in figures if figure.what.startswith("clipped"))
 
     assert clipped() > 1e-13
@@ -131,14 +130,16 @@ def test_plumes_are_clipped_because_a_weight_is_negative(monkeypatch):
 )
 def test_the_budget_of_a_tracer_closes(integrator, transport):
     deposition = {"scheme": "constant", "velocities": {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}}
-    assert missed(real.check_budget(tracers(integrator, "6 h", deposition=deposition, transport=transport))) == []
+    assert (
+        missed(west_europe.check_budget(tracers(integrator, "6 h", deposition=deposition, transport=transport))) == []
+    )
 
 
 @pytest.mark.parametrize(
     ("integrator", "followed"),
     [
         *((each, ("nitrogen",)) for each in (*INTEGRATORS, *OTHERS)),
-        *(pytest.param(each, families.FAMILIES, marks=LONG) for each in INTEGRATORS),
+        *(pytest.param(each, west_europe.FAMILIES, marks=LONG) for each in INTEGRATORS),
     ],
     ids=lambda value: value if isinstance(value, str) else ["small", "full"][len(value) > 1],
 )
@@ -149,10 +150,10 @@ def test_families_close_and_nothing_is_negative(tmp_path, followed, integrator):
         budget = simulation.budget()
         assert simulation.model.mixing_ratios().min() >= 0.0
     for family in followed:
-        assert families.share(budget, family, "residual", "throughput") < 1e-10
+        assert west_europe.share(budget, family, "residual", "throughput") < 1e-10
         if integrator != "imex":  # nothing is left of an iteration
-            assert families.share(budget, family, "drift", "throughput") < 1e-10
-    assert families.share(budget, "nitrogen", "imbalance", "throughput") > 0.0
+            assert west_europe.share(budget, family, "drift", "throughput") < 1e-10
+    assert west_europe.share(budget, "nitrogen", "imbalance", "throughput") > 0.0
 
 
 @pytest.mark.parametrize("integrator", OTHERS)
