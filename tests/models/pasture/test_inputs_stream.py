@@ -15,9 +15,8 @@ from tests.started import python
 from airshed.core.errors import CaseError, DataError
 from airshed.grid.box import Box
 from airshed.models.pasture.inputs import open_inputs
-from airshed.models.pasture.inputs.block import Block
+from airshed.models.pasture.inputs.block import Block, Stream
 from airshed.models.pasture.inputs.store import FIELDS
-from airshed.models.pasture.inputs.stream import Stream
 from airshed.models.pasture.inputs.synthetic import SyntheticWeather, synthetic_inputs
 from airshed.models.pasture.weather.calendar import Calendar
 

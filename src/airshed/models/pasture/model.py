@@ -58,7 +58,8 @@ class PastureModel(PointModel):
         parameters = cell_parameters(
             inputs.land, soil, pasture, np.zeros_like(soil), tree_basal_area=trees, stocking=np.zeros(soil.shape)
         )
-        values = PointValues(self._initial, parameters, self._weather_of(case, inputs))
+        values = PointValues(self._initial, parameters, self._days)
+        self._events, self._calendar = case.events, inputs.calendar
         batch = self._block_days = inputs.readable.block_days
         self._first_day = inputs.calendar.number(case.start)
         super().__init__(points, domain, values, step=DAY, precision=case.precision, threads=threads, batch=batch)
@@ -86,18 +87,18 @@ class PastureModel(PointModel):
         self._stream.close()
         super().close()
 
-    def _weather_of(self, case: PastureCase, inputs: Inputs) -> Callable[[Sequence[float]], Values]:
-        """Return what gives the weather of the steps that begin at some times [s]: that of inputs, and fires."""
+    def info(self) -> ModelInfo:
+        """Return its processes, the groups of its fields, and the field to show first."""
+        return replace(super().info(), shown=("standing_dry_matter",))
 
-        def weather(begins: Sequence[float]) -> Values:
-            first = self._first_day + round(begins[0] / DAY)
-            values: dict[str, npt.ArrayLike] = dict(self._stream.days(first, len(begins)))
-            if case.events.fire:
-                days = range(first, first + len(begins))
-                values["burnt_fraction"] = burnt_fraction(case.events, inputs.calendar.dates(days))
-            return values
-
-        return weather
+    def _days(self, begins: Sequence[float]) -> Values:
+        """Return the weather of the steps that begin at some times [s]: that of inputs, and fires."""
+        first = self._first_day + round(begins[0] / DAY)
+        values: dict[str, npt.ArrayLike] = dict(self._stream.days(first, len(begins)))
+        if self._events.fire:
+            dates = self._calendar.dates(range(first, first + len(begins)))
+            values["burnt_fraction"] = burnt_fraction(self._events, dates)
+        return values
 
 
 def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:
@@ -176,12 +177,7 @@ def _cell(value: Any) -> Cell:
     return ", ".join(f"{each:g}" for each in value) if isinstance(value, tuple) else value
 
 
-def info(model: PastureModel) -> ModelInfo:
-    """Return its processes, the groups of its fields, and the field to show first."""
-    return replace(model.info(), shown=("standing_dry_matter",))
-
-
 KIND = ModelKind(
-    PastureCase, build, describe=describe, info=info,
+    PastureCase, build, describe=describe, info=PastureModel.info,
     gradients="airshed.inverse.receptors.point_sensitivity",
 )  # fmt: skip

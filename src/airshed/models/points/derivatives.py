@@ -88,7 +88,8 @@ def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
     results |= {name + ADJOINT: Binary("+", Symbol(name + ADJOINT), found[name]) for name in shared}
     of_steps = {name + ADJOINT: found[name] for name in weather}
     of_steps |= {name + AMOUNT: Binary("*", Symbol(name), found[name]) for name in amounts}
-    results |= {name: _added(Symbol(name), each) for name, each in of_steps.items()}
+    begins = Compare("<", Symbol(ADDS), ONE)  # a period, whose sum is without the steps before
+    results |= {name: Call("where", (begins, each, Binary("+", Symbol(name), each))) for name, each in of_steps.items()}
     read = symbols(*results.values())
     levels = tuple(name for name in state if name in read)
     return Derivative(results, levels, (*changed, *shared), tuple(weather), tuple(amounts))
@@ -102,12 +103,6 @@ def tangent(points: Points) -> Derivative:
     results |= {name + TANGENT: change for name, change in zip(points.outputs, changes, strict=True)}
     weather = tuple(spec.name for spec in points.fields.weather if spec.name in wrt)
     return Derivative(results, (), tuple(name for name in wrt if name not in weather), weather)
-
-
-def _added(total: Expression, each: Expression) -> Expression:
-    """Return a sum with one more step, or without the steps before."""
-    begins = Compare("<", Symbol(ADDS), ONE)
-    return Call("where", (begins, each, Binary("+", total, each)))
 
 
 def in_reverse(value: Any, steps: int) -> Any:

@@ -12,8 +12,7 @@ from airshed.core.errors import DataError
 from airshed.grid.box import Box
 from airshed.grid.land import LandGrid
 from airshed.models.pasture.classes import Land, read_class
-from airshed.models.pasture.inputs.block import Day, WeatherSource
-from airshed.models.pasture.inputs.stream import Reading, Stream
+from airshed.models.pasture.inputs.block import Day, Reading, Stream, WeatherSource
 from airshed.models.pasture.weather.calendar import Calendar
 from airshed.parallel.communicator import Communicator
 
