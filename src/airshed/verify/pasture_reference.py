@@ -101,6 +101,11 @@ def check(folder: Path, precision: Precision = "double") -> list[Figure]:
     return [*steps, *check_trees(folder, precision), *check_site67(folder, precision)]
 
 
+def check_both(folder: Path) -> list[Figure]:
+    """Return the figures of both precisions."""
+    return [*check(folder, "double"), *check(folder, "single")]
+
+
 def check_step(folder: Path, step: str, precision: Precision = "double", **other: Any) -> list[Figure]:
     """Return the figures of a step of the regression set; `other` settings take the place of its own."""
     published = read_out(folder / "grasp_refset" / f"{step}.out")

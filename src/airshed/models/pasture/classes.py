@@ -47,10 +47,10 @@ _DEFAULTS: Final[Mapping[str, float]] = {
 
 def _settings(specs: tuple[FieldSpec, ...]) -> dict[str, Any]:
     """Return a setting for each field, in its unit and its range."""
-    found = {}
+    found: dict[str, Any] = {}
     for spec in specs:
         least, most = spec.valid or (0.0, inf)
-        bounds = {"ge": least} if most == inf else {"ge": least, "le": most}
+        bounds: dict[str, Any] = {"ge": least} if most == inf else {"ge": least, "le": most}
         found[spec.name] = Number, setting(_DEFAULTS.get(spec.name, ...), spec.text, unit=spec.unit, **bounds)
     return found
 
