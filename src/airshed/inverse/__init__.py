@@ -1,5 +1,9 @@
 """Exact gradients: adjoints of the steps that ran, sensitivities of receptors, and tools that verify both."""
 
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
 from airshed.inverse.cost import Cost, CostOfFunction
 from airshed.inverse.gradient import Gradient, Options, gradient
 from airshed.inverse.receptors.box import box_sensitivity
@@ -13,3 +17,10 @@ __all__ = [
     "Cost", "CostOfFunction", "Direction", "Gradient", "Options", "Receptor", "box_sensitivity",
     "dot_product_test", "finite_difference_check", "gradient", "sensitivity", "tangent", "taylor_test",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a module of this package when it is first used: ``airshed.inverse.fourdvar``."""
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")
