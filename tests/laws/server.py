@@ -12,9 +12,10 @@ from airshed.core.units import to
 from airshed.parallel.communicator import Communicator
 from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.host import Host, Opening
+from airshed.serve.host import Host
 from airshed.serve.server import Address, Server
 from airshed.serve.sessions import HostedSession
+from airshed.serve.store import Opening
 from airshed.serve.types import Paint, Release
 
 

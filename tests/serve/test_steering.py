@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.schema import case_schema, values_of
 from airshed.serve.sessions import START, HostedSession
-from airshed.serve.store import NoStore
+from airshed.serve.store import FolderStore
 from airshed.serve.types import Paint, Set, Snapshot
 
 
@@ -168,15 +169,13 @@ def test_a_release_that_lasts_is_that_of_a_case() -> None:
 
 
 def test_a_snapshot_that_the_disk_does_not_take_was_never_taken() -> None:
-    class Full(NoStore):
-        def wait(self) -> None:
-            raise OutputError("the disk is full")
-
-    session = HostedSession(airshed.Simulation("tracer-rotation"), store=Full())
+    full = create_autospec(FolderStore, instance=True)
+    full.save.side_effect = OutputError("the disk is full")
+    session = HostedSession(airshed.Simulation("tracer-rotation"), store=full)
     with pytest.raises(OutputError, match="full"):
         session.apply(Snapshot(), "me")
     assert (session.log, list(session.snapshots)) == ([], [START])
-    session.store = NoStore()
+    session.store = None
     told = session.apply(Snapshot(), "me")
     assert told is not None
     assert told.snapshot == "s0"

@@ -19,11 +19,11 @@ from airshed.serve import types
 from airshed.serve.access import Lease, Limits
 from airshed.serve.advance import Goals, Replays
 from airshed.serve.description import info_of, shape_of, state_of, summary_of
-from airshed.serve.host import Host, Opening
+from airshed.serve.host import Host
 from airshed.serve.published import Session
 from airshed.serve.requests import EndsError, Request, as_airshed_error
 from airshed.serve.sessions import START, HostedSession
-from airshed.serve.store import MAIN, SessionFolders, SessionOrigin, SessionUse
+from airshed.serve.store import MAIN, Opening, SessionFolders
 
 _SAVE: Final = 30.0
 """Seconds of wall time after which the state of a session that runs is stored again."""
@@ -63,7 +63,7 @@ class Engine:
 
         With the main one all others come back that have a state there, unless a client ended them.
         """
-        return self._request(self._open, Opening(name or "", case, use=SessionUse(resume, accept)))
+        return self._request(self._open, Opening(name or "", case, resume=resume, accept=accept))
 
     def close(self, session: str) -> "Future[None]":
         """Request the end of a session."""
@@ -240,23 +240,24 @@ class Engine:
         if isinstance(result, AirshedError):
             raise result
         self.host.sessions[opening.session] = result
-        if opening.use.resume and opening.session == MAIN:
-            for origin in self._folders.others(result.snapshot(START).case):
-                if isinstance(origin, str):
-                    result.notices.append(origin)
-                else:
-                    other = Opening(origin.name, origin.case, use=opening.use, parent=origin.parent)
-                    self._request(self._open, other).add_done_callback(partial(_note_failure, result, origin.name))
+        if opening.resume and opening.session == MAIN:
+            for other in self._folders.others(result.snapshot(START).case):
+                if isinstance(other, str):
+                    result.notices.append(other)
+                    continue
+                opened = self._request(self._open, replace(other, resume=True, accept=opening.accept))
+                opened.add_done_callback(partial(_note_failure, result, other.session))
         reply.set_result(self._begin(opening.session, result))
 
     def _begin(self, name: str, hosted: HostedSession) -> types.SessionState:
         try:
-            self._folders.note(SessionOrigin(name, hosted.snapshot(START).case, hosted.parent))
+            self._folders.note(name, hosted.snapshot(START).case, hosted.parent)
         except BaseException:
             self.host.give("close", name)  # no client could ever request it
             raise
+        history = () if hosted.store is None else hosted.store.history
         self.sessions[name] = Session(
-            shape_of(hosted), state_of(name, hosted), Lease(self.limits.lease), history=hosted.store.history
+            shape_of(hosted), state_of(name, hosted), Lease(self.limits.lease), history=history
         )
         self.began = True
         self._publish_log(name)

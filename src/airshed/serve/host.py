@@ -6,45 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from airshed.case.case import RunCase
-from airshed.core.toml_text import parse_toml
 from airshed.parallel.communicator import Communicator, barrier
 from airshed.parallel.failure import catching_together, raising_together
-from airshed.runtime.registry import model_kind
+from airshed.runtime.records import FolderUse
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.sessions import HostedSession, Replay, branch_of, replay
-from airshed.serve.store import NEW, SessionUse
+from airshed.serve.store import Opening
 
 _STOP: Final = ("stop", "")
 _OF_HOST: Final = ("open", "branch", "repeat", "close")
 """Orders to the host; all others are methods of a session."""
-
-
-@dataclass(frozen=True)
-class Opening:
-    """A session to begin, whose states are stored in a folder, if one is given."""
-
-    session: str
-    case: RunCase
-    folder: Path | None = None
-    use: SessionUse = NEW
-    parent: str | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send a case to other ranks as its settings: classes of a case may be made at run time."""
-        case = self.case
-        settings = case.to_toml(), case.base, case.name, case.allow_code
-        return _received, (self.session, settings, self.folder, self.use, self.parent)
-
-
-def _received(
-    session: str, settings: tuple[str, Path, str, bool], folder: Path | None, use: SessionUse, parent: str | None
-) -> Opening:
-    text, base, name, allow_code = settings
-    data = parse_toml(text)
-    case = model_kind(data["model"]).case.from_dict(data, base, name=name)
-    return Opening(session, case.allowing_code() if allow_code else case, folder, use, parent)
 
 
 @dataclass
@@ -99,7 +71,7 @@ class Host:
         session = HostedSession(Simulation(opening.case, ranks=self.ranks), parent=opening.parent)
         try:
             if opening.folder is not None:
-                session.store_in(opening.folder, self.ranks, opening.use)
+                session.store_in(FolderUse(opening.folder, opening.resume, accept=opening.accept), self.ranks)
         except BaseException:
             session.close()
             raise
@@ -115,7 +87,7 @@ class Host:
         session = branch_of(self.sessions[parent], command, author, parent)
         try:
             if folder is not None:
-                session.store_in(folder, self.ranks, NEW)
+                session.store_in(FolderUse(folder), self.ranks)
                 session.save()
         except BaseException:
             session.close()

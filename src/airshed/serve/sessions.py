@@ -3,7 +3,6 @@
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -16,13 +15,13 @@ from airshed.core.report import Report
 from airshed.core.text import suggestion
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Saved, Snapshot, Timings
-from airshed.runtime.records import fitting
+from airshed.runtime.records import FolderUse, fitting
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.catalogue import check_patch
 from airshed.serve.painting import painted
-from airshed.serve.store import FolderStore, NoStore, SessionUse, StateStore, case_of, log_of
+from airshed.serve.store import FolderStore, case_of, log_of
 
 START: Final = "start"
 """The snapshot of the beginning, which cannot be removed."""
@@ -56,7 +55,7 @@ class HostedSession:
     log: list[types.LogEntry] = field(default_factory=list)
     snapshots: dict[str, StoredSnapshot] = field(default_factory=dict)
     parent: str | None = None
-    store: StateStore = field(default_factory=NoStore)
+    store: FolderStore | None = None
     notices: list[str] = field(default_factory=list)
     log_bytes: int = 0
 
@@ -133,14 +132,14 @@ class HostedSession:
         self.log_bytes += _size(entry)
         if taken is not None:
             try:
-                self.save()
-                self.store.wait()
+                self.save(wait=True)
             except BaseException:  # a snapshot that cannot be stored was never taken
                 self.log_bytes -= _size(self.log.pop())
                 del self.snapshots[taken.snapshot]
                 raise
         try:
-            self.store.note(entry)
+            if self.store is not None:
+                self.store.note(entry)
         except OutputError as error:  # the command has taken effect
             self.notices.append(f"command {entry.number} is kept with the next state alone: {error}")
 
@@ -165,17 +164,18 @@ class HostedSession:
             raise CaseError(f"nothing can be released into a model of {simulation.case.model}")
         return release(simulation.case, simulation.seconds, command.model_dump())
 
-    def save(self) -> None:
-        """Store the state on disk, with the log."""
-        self.store.save(self.simulation, self.log)
+    def save(self, *, wait: bool = False) -> None:
+        """Store the state on disk, if there is a folder for it, with the log."""
+        if self.store is not None:
+            self.store.save(self.simulation, self.log, wait=wait)
 
-    def store_in(self, folder: Path, ranks: Communicator, use: SessionUse) -> None:
+    def store_in(self, use: FolderUse, ranks: Communicator) -> None:
         """Store states in a folder from now on; to resume, go on from the newest one there."""
-        store = FolderStore(folder, self.snapshot(START).case, self.simulation, ranks, use)
-        self.store, restart = store, store.resumed
-        self.notices += store.notices
+        self.store = FolderStore(use, self.snapshot(START).case, self.simulation, ranks)
+        restart = self.store.resumed
+        self.notices += self.store.notices
         if restart is not None:
-            with fitting(folder):
+            with fitting(use.path):
                 self.simulation.restore(restart, case_of(restart, self.simulation.case))
             self.log = log_of(restart)
             self.log_bytes = sum(map(_size, self.log))
@@ -185,7 +185,8 @@ class HostedSession:
         with ExitStack() as stack:  # an error of one of them lets the others be closed
             stack.callback(self.simulation.close)
             stack.callback(self.snapshots.clear)
-            stack.callback(self.store.close)
+            if self.store is not None:
+                stack.callback(self.store.close)
             with suppress(CaseError):
                 self.save()
 

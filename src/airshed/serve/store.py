@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
@@ -22,11 +22,11 @@ from airshed.core.text import counted, listed, printable
 from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.restart import Restart, RestartStore
-from airshed.io.run_state import STATE_FILE, Inputs
+from airshed.io.run_state import STATE_FILE
 from airshed.io.strategies.states import found_states
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Snapshot
-from airshed.runtime.records import fitting
+from airshed.runtime.records import FolderUse, fitting
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
@@ -38,114 +38,55 @@ _OF_RANKS: Final = ("parallel", "run")
 _MAY_DIFFER = ("title", "description", "output", *MACHINE)
 
 
-@dataclass(frozen=True)
-class SessionUse:
-    """How a session takes its folder.
-
-    resume  goes on from the newest state there
-    accept  resumes although files that were read have changed
-    """
-
-    resume: bool = False
-    accept: bool = False
-
-
-NEW: Final = SessionUse()
-"""The use of a folder by a session that begins."""
-
-
-class StateStore(Protocol):
-    """Stores states of a session."""
-
-    @property
-    def history(self) -> tuple[str, ...]:
-        """What happened to the session that its results must say."""
-        ...
-
-    def note(self, entry: types.LogEntry) -> None:
-        """Note a command that was applied, before it is acknowledged; raises OutputError."""
-        ...
-
-    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
-        """Store the state, with the log of commands."""
-        ...
-
-    def wait(self) -> None:
-        """Return when what was saved is on disk."""
-        ...
-
-    def close(self) -> None:
-        """Return when all is on disk, and store no more."""
-        ...
-
-
-class NoStore:
-    """Stores nothing."""
-
-    history = ()
-
-    def note(self, entry: types.LogEntry) -> None:
-        """Do nothing."""
-
-    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
-        """Do nothing."""
-
-    def wait(self) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
 class FolderStore:
     """Stores the last two states of a session in a run folder.
 
     A run that goes back to an earlier time has its newest state there: so states have numbers in the place of times.
 
     case     that the session began as
-    use      whether its newest state is resumed, and with files that have changed
     resumed  the state to go on from, if that is wanted and there is one
     notices  what is lost or has changed of what is resumed
     Raises OutputError for a folder that cannot be used, CaseError where that of another case is to be resumed. All
     ranks make one, and the same calls.
     """
 
-    def __init__(
-        self, folder: Path, case: RunCase, simulation: Simulation, ranks: Communicator, use: SessionUse
-    ) -> None:
-        self._case, self._accept, self._read = case, use.accept, simulation.input_files
+    def __init__(self, use: FolderUse, case: RunCase, simulation: Simulation, ranks: Communicator) -> None:
+        self._case, self._use, self._read = case, use, simulation.input_files
         self._run = RunFolder(
-            folder, case.to_toml(), resume=use.resume, may_differ=_MAY_DIFFER, inputs=self._inputs(), ranks=ranks
-        )
+            use.path, case.to_toml(), resume=use.resume, may_differ=_MAY_DIFFER, inputs=use.inputs(case, self._read),
+            ranks=ranks,
+        )  # fmt: skip
         try:
             self._store = RestartStore(self._run, simulation.model.domain.held, STRATEGY)
             found = self._store.latest() if self._run.resumed else None
             self._count, self.resumed = 0, found
-            with fitting(folder):
+            with fitting(use.path):
                 if found is not None:
                     own = {**found.metadata, "seconds": float(found.metadata[_SECONDS])}
                     self._count, self.resumed = int(found.seconds), replace(found, metadata=own)
                     log_of(found)
             self._run.begin_at(None if found is None else found.metadata[_SECONDS])
-            self._journal = Journal(folder) if ranks.rank == 0 else None
+            self._journal = Journal(use.path) if ranks.rank == 0 else None
             self.notices = self._notices(found, resume=self._run.resumed)
         except BaseException:
             self._run.close()
             raise
 
-    def save(self, simulation: Simulation, log: Sequence[types.LogEntry]) -> None:
-        """Store the state, with the log of commands and the present settings."""
+    def save(self, simulation: Simulation, log: Sequence[types.LogEntry], *, wait: bool = False) -> None:
+        """Store the state, with the log of commands and the present settings; return when it is on disk to `wait`."""
         saved: Snapshot = simulation.snapshot()
         self._run.wait()
         if not simulation.input_files <= self._read:  # a setting that was changed names other files
             self._read |= simulation.input_files
-            self._run.note_inputs(self._inputs())
+            self._run.note_inputs(self._use.inputs(self._case, self._read))
         self._count += 1
         metadata = {
             **saved.metadata, _LOG: [each.model_dump(mode="json") for each in log], _CASE: simulation.case.to_toml(),
             _SECONDS: simulation.seconds,
         }  # fmt: skip
         self._store.save(float(self._count), saved.tiled, saved.whole, metadata)
+        if wait:
+            self._run.wait()
 
     def _notices(self, found: Restart | None, *, resume: bool) -> list[str]:
         """Return what is lost or has changed of the session that is resumed; a new one has no commands of before."""
@@ -170,13 +111,6 @@ class FolderStore:
         """What happened to the session that its results must say."""
         return self._run.history
 
-    def _inputs(self) -> Inputs:
-        return Inputs(self._read, self._case.base, self._accept)
-
-    def wait(self) -> None:
-        """Return when what was saved is on disk."""
-        self._run.wait()
-
     def close(self) -> None:
         """Return when all is on disk, and unlock the folder."""
         try:
@@ -195,7 +129,7 @@ def log_of(restart: Restart) -> list[types.LogEntry]:
     return log
 
 
-def with_machine_of(case: RunCase, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _with_machine_of(case: RunCase, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of another case, with the machine's of a case: it may be resumed on other ranks."""
     of_now = case.to_dict()
     return {name: of_now[name] if name in _OF_RANKS and name in of_now else each for name, each in settings.items()}
@@ -206,7 +140,7 @@ def case_of(restart: Restart, case: RunCase) -> RunCase:
     text: Any = restart.metadata.get(_CASE)
     if text is None or text == case.to_toml():
         return case
-    found = type(case).from_dict(with_machine_of(case, parse_toml(text)), case.base, name=case.name)
+    found = type(case).from_dict(_with_machine_of(case, parse_toml(text)), case.base, name=case.name)
     return found.allowing_code() if case.allow_code else found
 
 
@@ -262,12 +196,45 @@ MAIN: Final = "main"
 
 
 @dataclass(frozen=True)
-class SessionOrigin:
-    """What a session began as: its case before anything was changed, and the session that it branched off."""
+class Opening:
+    """A session to begin.
 
-    name: str
+    case            before anything was changed
+    parent          the session that it branched off
+    folder          that its states are stored in, if one is given
+    resume, accept  whether it goes on from the newest state there, also with files that have changed
+    """
+
+    session: str
     case: RunCase
-    parent: str | None
+    parent: str | None = None
+    folder: Path | None = None
+    resume: bool = False
+    accept: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send a case to other ranks as its settings: classes of a case may be made at run time."""
+        return _received, (self.session, _document(self.case, self.parent), self.folder, self.resume, self.accept)
+
+
+def _received(session: str, document: dict[str, Any], folder: Path | None, resume: bool, accept: bool) -> Opening:
+    return Opening(session, _case(document), document["parent"], folder, resume, accept)
+
+
+def _document(case: RunCase, parent: str | None) -> dict[str, Any]:
+    """Return what a session began as, in plain values."""
+    return {
+        "case": case.to_toml(), "name": case.name, "base": str(case.base), "allow_code": case.allow_code,
+        "parent": parent,
+    }  # fmt: skip
+
+
+def _case(document: Mapping[str, Any], main: RunCase | None = None) -> RunCase:
+    """Return the case of such a document, on the machine of the main one where that is given."""
+    data = parse_toml(document["case"])
+    data = data if main is None else _with_machine_of(main, data)
+    case = model_kind(data["model"]).case.from_dict(data, document["base"], name=document["name"])
+    return case.allowing_code() if document["allow_code"] else case
 
 
 @dataclass(frozen=True)
@@ -284,16 +251,11 @@ class SessionFolders:
         """Whether a session of this name is there, or was: its states are not written over."""
         return self.folder is not None and (self.folder / name).exists()
 
-    def note(self, origin: SessionOrigin) -> None:
+    def note(self, name: str, case: RunCase, parent: str | None) -> None:
         """Write down what a session began as."""
         if self.folder is not None:
-            case = origin.case
-            document = {
-                "case": case.to_toml(), "name": case.name, "base": str(case.base), "allow_code": case.allow_code,
-                "parent": origin.parent,
-            }  # fmt: skip
-            with write_whole(self._file(origin.name)) as part:
-                part.write_text(json.dumps(document, indent=1), encoding="utf-8")
+            with write_whole(self._file(name)) as part:
+                part.write_text(json.dumps(_document(case, parent), indent=1), encoding="utf-8")
 
     def forget(self, name: str) -> None:
         """Remove what a session began as, so that it does not come back."""
@@ -320,7 +282,7 @@ class SessionFolders:
                 "take another --output, or replace them by --force"
             )
 
-    def others(self, main: RunCase) -> Iterator[SessionOrigin | str]:
+    def others(self, main: RunCase) -> Iterator[Opening | str]:
         """Yield the sessions other than the main one that have a state here, or why one cannot come back.
 
         Code that a case brings runs if that of the main one may.
@@ -332,19 +294,14 @@ class SessionFolders:
                 yield f"session {file.stem} left no state in {file.with_suffix('')}, and does not come back"
                 continue
             try:
-                yield _read(file, main)
+                document: dict[str, Any] = json.loads(read_text(file))
+                case = _case(document, main)
+                if document["allow_code"] and not main.allow_code:
+                    raise DataError("its case brings code; allow it with --allow-code")
+                yield Opening(file.stem, case, document["parent"])
             except (AirshedError, ValueError, KeyError, TypeError) as error:
                 yield f"session {file.stem} cannot come back: {error}"
 
     def _file(self, name: str) -> Path:
         assert self.folder is not None
         return self.folder / f"{name}.json"
-
-
-def _read(file: Path, main: RunCase) -> SessionOrigin:
-    document: dict[str, Any] = json.loads(read_text(file))
-    data = with_machine_of(main, parse_toml(document["case"]))
-    case = model_kind(data["model"]).case.from_dict(data, document["base"], name=document["name"])
-    if document["allow_code"] and not main.allow_code:
-        raise DataError("its case brings code; allow it with --allow-code")
-    return SessionOrigin(file.stem, case.allowing_code() if document["allow_code"] else case, document["parent"])
