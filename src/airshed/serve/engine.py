@@ -15,7 +15,7 @@ from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
 from airshed.runtime.using import quick_turns
-from airshed.serve import types
+from airshed.serve import messages, types
 from airshed.serve.access import Lease, Limits
 from airshed.serve.advance import Goals, Replays
 from airshed.serve.description import info_of, shape_of, state_of, summary_of
@@ -44,7 +44,7 @@ class Engine:
     def __init__(self, host: Host, limits: Limits, folder: Path | None = None) -> None:
         self.host, self.limits, self._folders = host, limits, SessionFolders(folder)
         self.sessions: dict[str, Session] = {}
-        self.on_event: Callable[[types.Event], None] = lambda event: None
+        self.on_event: Callable[[messages.Event], None] = lambda event: None
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._goals = Goals(host, self._view, self._publish, self._save)
         self._replays = Replays(host, self._view, self._publish_replay)
@@ -344,7 +344,7 @@ class Engine:
         if hosted.simulation.model is not model:  # another model may have other fields
             session.shape = shape_of(hosted)
         self._publish_log(name)
-        self.on_event(types.Event(event="log", session=name, entry=hosted.log[-1]))
+        self.on_event(messages.Event(event="log", session=name, entry=hosted.log[-1]))
         self._publish(name, changed=not isinstance(command, types.Snapshot | types.Forget))
         reply.set_result(types.Result(state=session.view(), snapshot=taken))
 
@@ -387,7 +387,7 @@ class Engine:
 
     def _event(self, event: Any, name: str) -> None:
         session = self.sessions.get(name)
-        self.on_event(types.Event(event=event, session=name, state=None if session is None else session.view()))
+        self.on_event(messages.Event(event=event, session=name, state=None if session is None else session.view()))
 
     def _save(self, name: str) -> None:
         """Store the state of a session that runs on disk, now and then: the clock of rank 0 decides."""
@@ -405,7 +405,7 @@ class Engine:
         except Exception as error:
             why = as_airshed_error(error)
             problem = types.Problem(error=type(why).__name__, message=f"session {name} was not kept: {why}")
-            self.on_event(types.Event(event="problem", session=name, problem=problem))
+            self.on_event(messages.Event(event="problem", session=name, problem=problem))
 
 
 def _note_failure(main: HostedSession, name: str, opened: "Future[Any]") -> None:

@@ -14,7 +14,7 @@ from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from pydantic import TypeAdapter, ValidationError
 
 from airshed.core.errors import AirshedError
-from airshed.serve import types
+from airshed.serve import messages, types
 from airshed.serve.access import Bucket, Client, Gate, RefusedError
 from airshed.serve.connections import SilentSockets
 from airshed.serve.frames import frame
@@ -27,15 +27,15 @@ _EVENTS: Final = 1000
 _STATES: Final = 0.1
 """Seconds from one state of a session to the next, at least."""
 
-_MESSAGE: TypeAdapter[Any] = TypeAdapter(types.ClientMessage)
-_MESSAGES: tuple[type[types.Document], ...] = get_args(types.ClientMessage)
+_MESSAGE: TypeAdapter[Any] = TypeAdapter(messages.ClientMessage)
+_MESSAGES: tuple[type[types.Document], ...] = get_args(messages.ClientMessage)
 
 
 @dataclass
 class _FrameSubscription:
     """A subscription, the version sent last, and when."""
 
-    wanted: types.Subscription
+    wanted: messages.Subscription
     sent: int
     at: float = 0.0
 
@@ -51,7 +51,7 @@ class _FrameSubscription:
 class _SummarySubscription:
     """A subscription to summaries, the version of the state that was summed up last, and when."""
 
-    wanted: types.Budgets
+    wanted: messages.Budgets
     sent: int = -1
     at: float = 0.0
 
@@ -72,7 +72,7 @@ class Connection:
     _stated: float = 0.0
     _commands: set[asyncio.Task[types.Result]] = field(default_factory=set)
 
-    def add_event(self, event: types.Event, text: str) -> None:
+    def add_event(self, event: messages.Event, text: str) -> None:
         """Queue an event, and its text, which all connections share; of states of a session the newest alone."""
         if event.event == "state" and event.session is not None:
             self._states[event.session] = text
@@ -96,8 +96,8 @@ class Connection:
                 with suppress(asyncio.CancelledError, AirshedError, WebSocketDisconnect, RuntimeError):
                     await task
 
-    def _hello(self, state: types.SessionState | None) -> types.Event:
-        return types.Event(
+    def _hello(self, state: types.SessionState | None) -> messages.Event:
+        return messages.Event(
             event="hello", session=None if state is None else state.session, state=state, client=self.client.identity,
             protocol=types.PROTOCOL,
         )  # fmt: skip
@@ -113,7 +113,7 @@ class Connection:
                 return
             try:
                 message = _MESSAGE.validate_json(text or "")
-                if not isinstance(message, types.Commanding):
+                if not isinstance(message, messages.Commanding):
                     self._subscribe(message)
                 elif len(self._commands) >= self.requests.engine.limits.subscriptions:
                     self._wrong(message.id, "CaseError", "too many commands wait; wait for their replies")
@@ -129,21 +129,21 @@ class Connection:
 
     def _wrong(self, reply: int | str, kind: str, message: str) -> None:
         problem = types.Problem(error=kind, message=message)
-        self._events.append(_text(types.Reply(reply=reply, ok=False, problem=problem)))
+        self._events.append(_text(messages.Reply(reply=reply, ok=False, problem=problem)))
 
     def _subscribe(self, message: Any) -> None:
         match message:
-            case types.Subscribe(subscribe=wanted):
+            case messages.Subscribe(subscribe=wanted):
                 if len(self.watched) >= self.requests.engine.limits.subscriptions and wanted.id not in self.watched:
                     self._wrong(wanted.id, "CaseError", f"no more than {len(self.watched)} subscriptions; end one")
                 else:
                     self.watched[wanted.id] = _FrameSubscription(wanted, -1 if wanted.since is None else wanted.since)
-            case types.Unsubscribe(unsubscribe=name):
+            case messages.Unsubscribe(unsubscribe=name):
                 self.watched.pop(name, None)
-            case types.SubscribeBudgets(subscribe_budgets=wanted):
+            case messages.SubscribeBudgets(subscribe_budgets=wanted):
                 self.requests.session(wanted.session)
                 self.summed[wanted.session] = _SummarySubscription(wanted)
-            case types.UnsubscribeBudgets(unsubscribe_budgets=name):
+            case messages.UnsubscribeBudgets(unsubscribe_budgets=name):
                 self.summed.pop(name, None)
 
     def _reply(self, number: int, task: "asyncio.Task[types.Result]") -> None:
@@ -155,7 +155,7 @@ class Connection:
                 problem = as_airshed_error(error)
                 self._wrong(number, type(problem).__name__, str(problem))
             else:
-                self._events.append(_text(types.Reply(reply=number, ok=True, result=task.result())))
+                self._events.append(_text(messages.Reply(reply=number, ok=True, result=task.result())))
         self.wake.set()
 
     async def _send_all(self) -> None:
@@ -203,7 +203,7 @@ class Connection:
             return False
         return each.sent < 0 or behind < 0 or behind >= each.wanted.every or session.state.status != "running"
 
-    def _has_failed(self, wanted: types.Subscription) -> bool:
+    def _has_failed(self, wanted: messages.Subscription) -> bool:
         sessions = self.requests.engine.sessions
         found = (sessions.get(each) for each in (wanted.session, wanted.less or ""))
         return any(each is not None and each.state.error is not None for each in found)
@@ -223,9 +223,9 @@ class Connection:
             self.summed.pop(name, None)
             return
         each.sent, each.at = summary.state.version, now
-        await self.socket.send_text(_text(types.Event(event="budget", session=name, summary=summary)))
+        await self.socket.send_text(_text(messages.Event(event="budget", session=name, summary=summary)))
 
-    async def _copy(self, wanted: types.Subscription) -> Copy:
+    async def _copy(self, wanted: messages.Subscription) -> Copy:
         if wanted.less is None:
             return await self.requests.copy(wanted.session, wanted.variable)
         return await self.requests.difference(wanted.session, wanted.less, wanted.variable)
@@ -262,13 +262,13 @@ class Hub:
     connections: set[Connection] = field(default_factory=set)
     _silent: SilentSockets = field(default_factory=SilentSockets)
 
-    def on_event(self, event: types.Event) -> None:
+    def on_event(self, event: messages.Event) -> None:
         """Send an event to all connections; callable from any thread."""
         if self.connections and self.loop is not None and not self.loop.is_closed():
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 self.loop.call_soon_threadsafe(self._broadcast, event)
 
-    def _broadcast(self, event: types.Event) -> None:
+    def _broadcast(self, event: messages.Event) -> None:
         text = _text(event)
         for each in self.connections:
             each.add_event(event, text)
@@ -287,7 +287,7 @@ class Hub:
         await socket.accept()
         connection: Connection | None = None
         try:
-            hello = types.Hello.model_validate_json(await self._silent.first(socket))
+            hello = messages.Hello.model_validate_json(await self._silent.first(socket))
             self.gate.check_token(hello.token)
             limits = self.gate.limits
             bucket = Bucket(limits.requests, limits.burst)

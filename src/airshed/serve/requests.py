@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
-from airshed.serve import types
+from airshed.serve import messages, types
 from airshed.serve.access import Client
 from airshed.serve.published import Copy, Session
 
@@ -137,7 +137,7 @@ class Requests:
 
     def publish_control(self, session: str) -> None:
         """Publish who controls a session now."""
-        self.engine.on_event(types.Event(event="control", session=session, state=self.session(session).view()))
+        self.engine.on_event(messages.Event(event="control", session=session, state=self.session(session).view()))
 
     async def summary(self, session: str) -> types.Summary:
         """Return what happened so far."""

@@ -15,7 +15,7 @@ from airshed.core.settings import Setting, settings_of
 from airshed.runtime.changes import settable_field
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
-from airshed.serve import types
+from airshed.serve import messages, types
 
 _REFERENCE = "#/components/schemas/{model}"
 
@@ -112,11 +112,12 @@ def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[tuple[int | str, ...
 
 def schemas() -> dict[str, object]:
     """Return the JSON schemas of all documents and messages by name, also of those that only a WebSocket carries."""
-    documents = [each for each in vars(types).values() if isinstance(each, type) and issubclass(each, types.Document)]
+    named = {**vars(types), **vars(messages)}
+    documents = [each for each in named.values() if isinstance(each, type) and issubclass(each, types.Document)]
     made = models_json_schema([(each, "validation") for each in documents], ref_template=_REFERENCE)[1]
     found: dict[str, object] = dict(made["$defs"])
     for name in ("Command", "ClientMessage", "ServerMessage"):
-        schema = TypeAdapter(getattr(types, name)).json_schema(ref_template=_REFERENCE)
+        schema = TypeAdapter(named[name]).json_schema(ref_template=_REFERENCE)
         found[name] = {key: value for key, value in schema.items() if key != "$defs"}
     return found
 
