@@ -20,7 +20,7 @@ from airshed.parallel.domain import Domain
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import Model, Pace, PlainModel, Saved, Snapshot, Timings
 from airshed.runtime.records import FolderUse, RunRecords
-from airshed.runtime.wall_time import wall_time
+from airshed.runtime.view import wall_time
 
 Array = npt.NDArray[np.float64]
 SHEEP = FieldSpec("sheep", ("lat", "lon"), "1", "Sheep in a paddock")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from airshed.core.errors import CaseError
+from airshed.core.report import Report, Table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from airshed.case.case import RunCase
     from airshed.case.patch import Changes
     from airshed.case.sections import OutputSection
-    from airshed.core.report import Report
     from airshed.parallel.communicator import Communicator
     from airshed.runtime.model import Model
 
@@ -40,28 +40,6 @@ class Built:
     outputs: "Sequence[OutputSection] | None" = None
 
 
-def _nobody(case: Any, ranks: "Communicator") -> bool:
-    return False
-
-
-def _any_number(case: Any, ranks: int) -> None:
-    return None
-
-
-def _nothing(case: Any, ranks: "Communicator") -> None:
-    return None
-
-
-def _only_settings(case: Any) -> "Report":
-    from airshed.core.report import Report
-
-    return Report(case.title)
-
-
-def _few(case: Any) -> int:
-    return 0
-
-
 @dataclass(frozen=True)
 class ModelInfo:
     """Processes of a model, groups of its fields, and keys of its tables of settings.
@@ -79,10 +57,6 @@ class ModelInfo:
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shown: Sequence[str] = ()
     air: str = ""
-
-
-def _no_info(model: Any) -> ModelInfo:
-    return ModelInfo()
 
 
 @dataclass(frozen=True)
@@ -105,15 +79,15 @@ class ModelKind:
 
     case: "type[RunCase]"
     build: Callable[..., Built]
-    check_ranks: Callable[[Any, int], None] = _any_number
-    helps: "Callable[[Any, Communicator], bool]" = _nobody
-    help: "Callable[[Any, Communicator], None]" = _nothing
+    check_ranks: Callable[[Any, int], None] = lambda case, ranks: None
+    helps: "Callable[[Any, Communicator], bool]" = lambda case, ranks: False
+    help: "Callable[[Any, Communicator], None]" = lambda case, ranks: None
     release: "Callable[..., dict[str, Any]] | None" = None
     budget: "Callable[[Any], xr.Dataset] | None" = None
-    info: Callable[[Any], ModelInfo] = _no_info
-    cells: Callable[[Any], int] = _few
+    info: Callable[[Any], ModelInfo] = lambda model: ModelInfo()
+    cells: Callable[[Any], int] = lambda case: 0
     evidence: Sequence[str] = field(default=())
-    describe: "Callable[[Any], Report]" = _only_settings
+    describe: Callable[[Any], Report] = lambda case: Report(case.title)
     gradients: str = ""
 
 
@@ -160,10 +134,8 @@ def gradients_of(name: str) -> Any:
     return import_module(module)
 
 
-def case_report(case: "RunCase") -> "Report":
+def case_report(case: "RunCase") -> Report:
     """Return all settings of a case with the origin of each, and what its model tells of it."""
-    from airshed.core.report import Report, Table
-
     told = model_kind(case.model).describe(case)
     return Report(case.title, [Table("Settings", ("setting", "value", "from"), case.rows()), *told.tables], told.facts)
 

@@ -10,13 +10,13 @@ from math import inf
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.every import INSTANT
 from airshed.core.files import noting_inputs
-from airshed.parallel.communicator import Communicator, world
+from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.changes import (
     Effect,
@@ -32,12 +32,8 @@ from airshed.runtime.clock import Clock, ProvisionalStep, Until, due_in, outputs
 from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
 from airshed.runtime.records import PLANNED, FolderUse, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, one_thread, quick_turns
+from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, quick_turns
 from airshed.runtime.view import SimulationView
-from airshed.runtime.wall_time import waited_for_sums
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -241,6 +237,7 @@ class Simulation(SimulationView):
         check_settable(self._model, name)
         self.set({name: value})
 
+    @by_one_thread
     def set(self, changes: Mapping[str, Any]) -> None:
         """Change settable fields and settings of the case, all or none, from the next step on; on all ranks alike.
 
@@ -249,7 +246,7 @@ class Simulation(SimulationView):
         A field is set in place. For settings the model is built once more, under the changed case, and takes over the
         state. Raises CaseError for what cannot be, also for settings where output is written, as they change its case.
         """
-        with one_thread(self._use), raising_together(self._everybody):
+        with raising_together(self._everybody):
             self._check_open()
             check_alike(self._everybody, changes)
             fields = {name: value for path, value in changes.items() if (name := settable_field(self._model, path))}
@@ -391,7 +388,7 @@ class Simulation(SimulationView):
         self._undo_provisional()
         self._timed_records(lambda records: records.release())
         most = most if self._records is None else self._records.steps_free(most)
-        began, waited, before = time.perf_counter(), waited_for_sums(self._model), self.seconds
+        began, waited, before = time.perf_counter(), self._waited_for_sums(), self.seconds
         with self._telling_to_resume():
             ends = self._clock.next_steps(look, most)
             if ends:
@@ -400,7 +397,7 @@ class Simulation(SimulationView):
                 self._advance(lambda: self._provisional.make(look))
         elapsed = time.perf_counter() - began
         self.wall["forcing and steps"] += elapsed
-        self._sums += waited_for_sums(self._model) - waited
+        self._sums += self._waited_for_sums() - waited
         self._keep_records()
         if not ends:
             return None
@@ -408,6 +405,11 @@ class Simulation(SimulationView):
         speed = self._model.domain.cells * len(ends) / max(elapsed, 1e-9)
         last = self.seconds - (ends[-2] if len(ends) > 1 else before)
         return StepInfo(self.seconds, self._model.steps, last, speed, fraction)
+
+    def _waited_for_sums(self) -> float:
+        """Return the time [s] that this rank has spent in sums over ranks so far, also outside of steps."""
+        ranks = self._model.domain.ranks
+        return ranks.wait if isinstance(ranks, MpiRanks) else 0.0
 
     def _undo_provisional(self) -> None:
         """Undo a provisional step, once all records that are still to be written are copied."""

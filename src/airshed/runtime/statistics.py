@@ -6,6 +6,7 @@ the length of the step instead. An extreme is that of the values at the ends of 
 """
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,10 +41,6 @@ class Interval:
     seconds: float
     so_far: dict[str, Array]
     last: dict[str, Array]
-
-    def copied(self) -> "Interval":
-        """Return a deep copy."""
-        return Interval(self.begin, self.seconds, _copies(self.so_far), _copies(self.last))
 
 
 class TimeStatistics:
@@ -104,9 +101,9 @@ class TimeStatistics:
         if not provisional:
             self._before = None
         elif self._before is None:
-            self._before = interval.copied()
+            self._before = deepcopy(interval)
         elif seconds <= interval.seconds + INSTANT:  # this provisional step is repeated
-            interval = self._before.copied()
+            interval = deepcopy(self._before)
         return interval
 
     def _started(self, seconds: float, values: dict[str, Array]) -> Interval:
@@ -170,7 +167,3 @@ class TimeStatistics:
     @property
     def _prefix(self) -> str:
         return f"{BESIDE}output.{self._name}."
-
-
-def _copies(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    return {name: np.array(each) for name, each in arrays.items()}

@@ -1,22 +1,26 @@
 """Read access to a simulation: its time, its fields, its budget and its summary."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from airshed.core.errors import CaseError
-from airshed.core.report import Report, Table
+from airshed.core.report import Cell, Report, Table
+from airshed.parallel.domain import Domain
 from airshed.runtime.changes import field_values
-from airshed.runtime.model import Model
+from airshed.runtime.model import Model, Timings
 from airshed.runtime.records import RunRecords
 from airshed.runtime.registry import ModelKind
 from airshed.runtime.using import by_one_thread
-from airshed.runtime.wall_time import wall_time
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+_SUMS = "sums over ranks"
 
 
 class SimulationView:
@@ -114,13 +118,41 @@ class SimulationView:
         """Budgets, extremes, what was read and what was diagnosed, and where the time went; `brief` fits a screen."""
         self._check_open()
         report = self._model.summary(brief=brief)
-        return replace(report, tables=[*report.tables, self._timing()])
+        if self._records is not None:
+            self._written = self._records.written()
+        return replace(report, tables=[*report.tables, wall_time(self._model, self.wall, self._sums, self._written)])
 
     def _check_open(self) -> None:
         if self._closed or self._in_step:
             raise CaseError("this simulation was closed, or ended by an error; make a new one")
 
-    def _timing(self) -> Table:
-        if self._records is not None:
-            self._written = self._records.written()
-        return wall_time(self._model, self.wall, self._sums, self._written)
+
+def wall_time(model: Model, spent: Mapping[str, float], sums: float, written: str) -> Table:
+    """Return a table of wall times [s]: of threads their mean, of ranks their mean; all ranks ask together.
+
+    spent    preparation, "forcing and steps", output and restarts
+    sums     of the steps' time, what this rank waited for in sums over ranks
+    written  what there is to say of files
+    """
+    timings, domain = model.timings(), model.domain
+    parts = dict(timings.parts)
+    if not domain.alone:
+        parts[_SUMS] = sums
+    rest = {"forcing and control": max(spent["forcing and steps"] - sum(parts.values()), 0.0)}
+    rows = {name: spent[name] for name in ("preparation", "output and restarts")} | rest | parts
+    mean = domain.total(np.array([list(rows.values())])) / domain.ranks.size
+    total = max(float(mean.sum()), 1e-9)
+    cells: list[tuple[Cell, ...]] = [
+        (name, seconds, round(100.0 * seconds / total, 1)) for name, seconds in zip(rows, mean.tolist(), strict=True)
+    ]
+    notes = [] if domain.alone else [f"mean of {domain.ranks.size} ranks; {_imbalance(domain, timings, mean, rows)}"]
+    notes += timings.notes
+    note = "; ".join([*notes, written] if written else notes)
+    return Table("Wall time", ("process", "time [s]", "share [%]"), [*cells, ("total", total, 100.0)], note)
+
+
+def _imbalance(domain: Domain, timings: Timings, mean: npt.NDArray[np.float64], rows: Mapping[str, float]) -> str:
+    """By how much the busiest rank computed longer than all did in the mean."""
+    own = np.array([name not in (*timings.waiting, _SUMS) for name in rows])
+    mine = float(np.array(list(rows.values()))[own].sum())
+    return f"imbalance {100.0 * (domain.greatest(mine) / float(mean[own].sum()) - 1.0):.1f} %"
