@@ -182,8 +182,7 @@ class Remote:
     def frame(self, name: str, **chosen: Any) -> Frame:
         """Return a frame; `chosen` are level, window, stride, encoding, range, compress as in docs/serve.md."""
         plain = {key: _plain(value) for key, value in chosen.items() if value is not None}
-        query = f"?{urlencode(plain)}" if plain else ""
-        return next(frames(self._ask("GET", f"/data/{quote(name, safe='')}{query}")))
+        return next(frames(self._ask("GET", f"/data/{quote(name, safe='')}?{urlencode(plain)}")))
 
     def image(self, name: str, **chosen: Any) -> "np.ndarray[Any, np.dtype[np.uint8]]":
         """Return a byte image of a field; 255 is missing."""
@@ -212,20 +211,30 @@ class Remote:
     def open(self) -> "xr.Dataset":
         """Return the present state as a Dataset, whose fields are fetched when they are used, as they are then."""
         import xarray as xr
+        from zarr.core.buffer import Buffer, default_buffer_prototype
+        from zarr.storage import MemoryStore
 
-        from airshed.serve.remote_store import RemoteStore
+        remote = self
 
-        opened: xr.Dataset = xr.open_zarr(RemoteStore(self._key), consolidated=True, chunks=None)
+        class Keys(dict[str, Buffer]):
+            """Keys that are fetched, whole, whenever they are read; consolidated metadata hold their names."""
+
+            def __missing__(self, key: str) -> Buffer:
+                try:
+                    with remote._lock:
+                        content = remote._ask("GET", f"/zarr/{quote(key)}")
+                except ServerError as error:
+                    raise KeyError(key) if error.status == 404 else error from None
+                return default_buffer_prototype().buffer.from_bytes(content)
+
+            def __contains__(self, key: object) -> bool:
+                try:
+                    return self[str(key)] is not None
+                except KeyError:
+                    return False
+
+        opened: xr.Dataset = xr.open_zarr(MemoryStore(Keys(), read_only=True), consolidated=True, chunks=None)
         return opened
-
-    def _key(self, key: str) -> bytes | None:
-        with self._lock:
-            try:
-                return self._ask("GET", f"/zarr/{quote(key)}")
-            except ServerError as error:
-                if error.status == 404:
-                    return None
-                raise
 
     def netcdf(self, *names: str) -> bytes:
         """Return fields of the present state as a netCDF file."""

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from airshed.core.errors import CaseError
 from airshed.serve import types
-from airshed.serve.frames import MEDIA_TYPE, frame
+from airshed.serve.frames import MEDIA_TYPE
 from airshed.serve.maps import Lines, cities_of, lines_frame
 from airshed.serve.published import Copy, Selection
 from airshed.serve.requests import NotThereError, Requests
@@ -63,22 +63,22 @@ def data_routes(requests: Requests) -> APIRouter:
         """Return frames of several variables, their names with commas between them."""
         found = requests.session(session)
         copies = await _copies(requests, session, variables)
-        return Response(b"".join(frame(*found.frame(each, chosen)) for each in copies.values()), media_type=MEDIA_TYPE)
+        return Response(b"".join(found.frame(each, chosen) for each in copies.values()), media_type=MEDIA_TYPE)
 
     @routes.get("/data/{variable}", responses=_gives(MEDIA_TYPE))
     async def one(session: str, variable: str, chosen: Chosen) -> Response:
         """Return a frame of a variable."""
         copy = await requests.copy(session, variable)
-        return Response(frame(*requests.session(session).frame(copy, chosen)), media_type=MEDIA_TYPE)
+        return Response(requests.session(session).frame(copy, chosen), media_type=MEDIA_TYPE)
 
     @routes.get("/compare/{variable}", responses=_gives(MEDIA_TYPE))
     async def compare(
         session: str, variable: str, chosen: Chosen, other: Annotated[str, Query(alias="with")]
     ) -> Response:
         """Return a frame of this session's values less those of another one."""
-        copy = await requests.difference(session, other, variable)
-        header, payload = requests.session(session).frame(copy, replace(chosen, less=other))
-        return Response(frame(header, payload), media_type=MEDIA_TYPE)
+        copy = await requests.copy(session, variable, other)
+        found = requests.session(session).frame(copy, replace(chosen, less=other))
+        return Response(found, media_type=MEDIA_TYPE)
 
     @routes.get("/geography/cities", response_model=list[types.City])
     async def cities(session: str) -> Response:
@@ -109,9 +109,7 @@ def file_routes(requests: Requests) -> APIRouter:
         from airshed.serve.maps import picture_of
 
         found = requests.session(session)
-        copy = await (
-            requests.copy(session, variable) if other is None else requests.difference(session, other, variable)
-        )
+        copy = await requests.copy(session, variable, other)
         found.shape.check(copy.variable, level, None)
         return Response(await asyncio.to_thread(picture_of, found, copy, level, other), media_type="image/png")
 

@@ -5,9 +5,9 @@ import json
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final, Generic, TypeVar, get_args
 from uuid import uuid4
 
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
@@ -17,8 +17,7 @@ from airshed.core.errors import AirshedError
 from airshed.serve import messages, types
 from airshed.serve.access import Bucket, Client, Gate, RefusedError
 from airshed.serve.connections import SilentSockets
-from airshed.serve.frames import frame
-from airshed.serve.published import Copy, Selection
+from airshed.serve.published import Selection
 from airshed.serve.requests import Requests, as_airshed_error
 
 _EVENTS: Final = 1000
@@ -28,30 +27,18 @@ _STATES: Final = 0.1
 """Seconds from one state of a session to the next, at least."""
 
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(messages.ClientMessage)
+_SELECTED: Final = [each.name for each in fields(Selection)]
 _MESSAGES: tuple[type[types.Document], ...] = get_args(messages.ClientMessage)
 
 
-@dataclass
-class _FrameSubscription:
-    """A subscription, the version sent last, and when."""
-
-    wanted: messages.Subscription
-    sent: int
-    at: float = 0.0
-
-    @property
-    def selection(self) -> Selection:
-        wanted = self.wanted
-        return Selection(
-            wanted.level, wanted.window, wanted.stride, wanted.encoding, wanted.range, wanted.compress, wanted.less
-        )
+Wanted = TypeVar("Wanted", messages.Subscription, messages.Budgets)
 
 
 @dataclass
-class _SummarySubscription:
-    """A subscription to summaries, the version of the state that was summed up last, and when."""
+class _Watch(Generic[Wanted]):
+    """A subscription, the version of the state that was sent last, and when."""
 
-    wanted: messages.Budgets
+    wanted: Wanted
     sent: int = -1
     at: float = 0.0
 
@@ -64,8 +51,8 @@ class Connection:
     requests: Requests
     client: Client
     bucket: Bucket
-    watched: dict[str, _FrameSubscription] = field(default_factory=dict)
-    summed: dict[str, _SummarySubscription] = field(default_factory=dict)
+    watched: dict[str, _Watch[messages.Subscription]] = field(default_factory=dict)
+    summed: dict[str, _Watch[messages.Budgets]] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     _events: deque[str] = field(default_factory=lambda: deque(maxlen=_EVENTS))
     _states: dict[str, str] = field(default_factory=dict)
@@ -137,12 +124,12 @@ class Connection:
                 if len(self.watched) >= self.requests.engine.limits.subscriptions and wanted.id not in self.watched:
                     self._wrong(wanted.id, "CaseError", f"no more than {len(self.watched)} subscriptions; end one")
                 else:
-                    self.watched[wanted.id] = _FrameSubscription(wanted, -1 if wanted.since is None else wanted.since)
+                    self.watched[wanted.id] = _Watch(wanted, -1 if wanted.since is None else wanted.since)
             case messages.Unsubscribe(unsubscribe=name):
                 self.watched.pop(name, None)
             case messages.SubscribeBudgets(subscribe_budgets=wanted):
                 self.requests.session(wanted.session)
-                self.summed[wanted.session] = _SummarySubscription(wanted)
+                self.summed[wanted.session] = _Watch(wanted)
             case messages.UnsubscribeBudgets(unsubscribe_budgets=name):
                 self.summed.pop(name, None)
 
@@ -191,7 +178,7 @@ class Connection:
             waits.append(self._stated + _STATES - now)
         return 0.0 if self._events else max(min(waits, default=2.0), 0.0)
 
-    def _is_new(self, each: _FrameSubscription) -> bool:
+    def _is_new(self, each: _Watch[messages.Subscription]) -> bool:
         sessions, wanted = self.requests.engine.sessions, each.wanted
         session, other = sessions.get(wanted.session), sessions.get(wanted.less or "")
         if session is None or (wanted.less and other is None):
@@ -208,7 +195,7 @@ class Connection:
         found = (sessions.get(each) for each in (wanted.session, wanted.less or ""))
         return any(each is not None and each.state.error is not None for each in found)
 
-    def _has_changed(self, each: _SummarySubscription) -> bool:
+    def _has_changed(self, each: _Watch[messages.Budgets]) -> bool:
         session = self.requests.engine.sessions.get(each.wanted.session)
         return session is None or session.state.version != each.sent
 
@@ -225,21 +212,17 @@ class Connection:
         each.sent, each.at = summary.state.version, now
         await self.socket.send_text(_text(messages.Event(event="budget", session=name, summary=summary)))
 
-    async def _copy(self, wanted: messages.Subscription) -> Copy:
-        if wanted.less is None:
-            return await self.requests.copy(wanted.session, wanted.variable)
-        return await self.requests.difference(wanted.session, wanted.less, wanted.variable)
-
     async def _send_frame(self, name: str) -> None:
         """Send the newest data of a subscription where they are due."""
         each, now = self.watched[name], time.monotonic()
         if not self._is_new(each) or now < each.at + 1.0 / each.wanted.hz:
             return
         try:
-            copy = await self._copy(each.wanted)
+            copy = await self.requests.copy(each.wanted.session, each.wanted.variable, each.wanted.less)
             session = self.requests.session(each.wanted.session)
             dropped = 0 if each.sent < 0 else max(copy.version - each.sent - 1, 0)
-            data = frame(*session.frame(copy, each.selection, name, dropped))
+            chosen = Selection(**{key: getattr(each.wanted, key) for key in _SELECTED})
+            data = session.frame(copy, chosen, name, dropped)
         except Exception as error:
             if self._has_failed(each.wanted):  # meanwhile
                 return

@@ -1,15 +1,13 @@
 """Maps of a session: pictures, and coasts, borders and cities for clients that fetch nothing from elsewhere."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.plot.geography import Area, cities, coasts_and_borders
 from airshed.serve import types
 from airshed.serve.frames import encode, frame
-from airshed.serve.published import Copy, Session
+from airshed.serve.published import Copy, Selection, Session, frame_header
 from airshed.serve.requests import NotThereError
 
 Lines = Literal["coast", "borders"]
@@ -39,23 +37,11 @@ def _ends(coordinate: types.Coordinate, around: float) -> tuple[float, float]:
 def lines_frame(session: Session, which: Lines) -> bytes:
     """Return coasts or borders as a frame: points (lon, lat) [degrees], a row of NaN between lines."""
     coasts, borders = coasts_and_borders(area_of(session.shape.grid, _AROUND))
-    points = _joined(coasts if which == "coast" else borders)
-    payload = encode(points, "float32")
-    state = session.state
-    header: dict[str, Any] = {
-        "variable": which, "unit": "degrees", "dims": ["point", "lonlat"], "shape": points.shape,
-        "dtype": payload.dtype, "encoding": "float32", "range": payload.range, "missing": "NaN", "compression": None,
-        "length": len(payload.data), "session": state.session, "version": state.version, "step": state.step,
-        "seconds": state.seconds, "time": state.time, "level": None, "window": None, "stride": 1,
-        "subscription": None, "dropped": 0,
-    }  # fmt: skip
-    return frame(header, payload.data)
-
-
-def _joined(lines: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float32]:
     between = np.full((1, 2), np.nan)
-    parts = [part for line in lines for part in (line, between)]
-    return np.concatenate(parts[:-1] or [np.zeros((0, 2))]).astype(np.float32)
+    parts = [part for line in (coasts if which == "coast" else borders) for part in (line, between)]
+    points = np.concatenate(parts[:-1] or [np.zeros((0, 2))]).astype(np.float32)
+    payload, dims = encode(points, "float32"), ["point", "lonlat"]
+    return frame(frame_header(session.state, which, "degrees", dims, points.shape, payload, Selection()), payload.data)
 
 
 def cities_of(session: Session) -> list[types.City]:

@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.packing import Packing, Raster
 from airshed.serve import types
 from airshed.serve.access import Lease
-from airshed.serve.frames import Payload, encode, window_of
+from airshed.serve.frames import Payload, encode, frame, window_of
 
 Array = npt.NDArray[Any]
 
@@ -182,7 +182,7 @@ class Session:
     snapshots: list[types.SnapshotInfo] = field(default_factory=list)
     history: tuple[str, ...] = ()
     used: float = field(default_factory=time.monotonic)
-    _payloads: OrderedDict[Any, tuple[Array, Payload]] = field(default_factory=OrderedDict)
+    _payloads: OrderedDict[Any, tuple[tuple[int, ...], Payload]] = field(default_factory=OrderedDict)
 
     @property
     def name(self) -> str:
@@ -207,30 +207,34 @@ class Session:
             variable = self.shape.variable(name)
             self.copies[name] = Copy(variable, self.state, self.shape.on_map(variable, np.asarray(each, np.float32)))
 
-    def frame(
-        self, copy: Copy, chosen: Selection, subscription: str | None = None, dropped: int = 0
-    ) -> tuple[dict[str, Any], bytes]:
-        """Return the header and the bytes of a part of a copy; raises CaseError for a part that is not there."""
+    def frame(self, copy: Copy, chosen: Selection, subscription: str | None = None, dropped: int = 0) -> bytes:
+        """Return a frame of a part of a copy; raises CaseError for a part that is not there."""
         self.shape.check(copy.variable, chosen.level, chosen.window)
         if chosen.range is not None and chosen.range[0] > chosen.range[1]:
             raise CaseError(f"range = {list(chosen.range)} is none; give two rising numbers")
-        values, payload = self._payload(copy, chosen)
-        state = copy.state
-        return {
-            "variable": copy.variable.name, "unit": copy.variable.unit,
-            "dims": copy.variable.dims[len(copy.variable.dims) - values.ndim :], "shape": values.shape,
-            "dtype": payload.dtype, "encoding": payload.encoding, "range": payload.range,
-            "missing": 255 if payload.encoding == "byte" else "NaN", "compression": payload.compression,
-            "length": len(payload.data), "session": state.session, "version": state.version, "step": state.step,
-            "seconds": state.seconds, "time": state.time, "level": chosen.level, "window": chosen.window,
-            "stride": chosen.stride, "less": chosen.less, "subscription": subscription, "dropped": dropped,
-        }, payload.data  # fmt: skip
+        variable, (shape, payload) = copy.variable, self._payload(copy, chosen)
+        header = frame_header(copy.state, variable.name, variable.unit, variable.dims, shape, payload, chosen)
+        return frame({**header, "subscription": subscription, "dropped": dropped}, payload.data)
 
-    def _payload(self, copy: Copy, chosen: Selection) -> tuple[Array, Payload]:
+    def _payload(self, copy: Copy, chosen: Selection) -> tuple[tuple[int, ...], Payload]:
         key = copy.variable.name, copy.state.version, copy.other, chosen
         if key not in self._payloads:
             values = window_of(copy.values, chosen.level, chosen.window, chosen.stride)
-            self._payloads[key] = values, encode(values, chosen.encoding, chosen.range, compress=chosen.compress)
+            self._payloads[key] = values.shape, encode(values, chosen.encoding, chosen.range, compress=chosen.compress)
             if len(self._payloads) > _PAYLOADS:
                 self._payloads.popitem(last=False)
         return self._payloads[key]
+
+
+def frame_header(
+    state: types.SessionState, name: str, unit: str, dims: Sequence[str], shape: tuple[int, ...], payload: Payload,
+    chosen: Selection,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the header of a frame of values at a state; of the dimensions it names the last ones, by the shape."""
+    return {
+        "variable": name, "unit": unit, "dims": dims[len(dims) - len(shape) :], "shape": shape, "dtype": payload.dtype,
+        "encoding": payload.encoding, "range": payload.range, "missing": 255 if payload.encoding == "byte" else "NaN",
+        "compression": payload.compression, "length": len(payload.data), "session": state.session,
+        "version": state.version, "step": state.step, "seconds": state.seconds, "time": state.time,
+        "level": chosen.level, "window": chosen.window, "stride": chosen.stride, "less": chosen.less,
+    }  # fmt: skip

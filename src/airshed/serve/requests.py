@@ -85,8 +85,15 @@ class Requests:
         found.used = time.monotonic()
         return found
 
-    async def copy(self, session: str, name: str) -> Copy:
-        """Return a copy of a field: that of the present state, or of the end of the step that is being made."""
+    async def copy(self, session: str, name: str, less: str | None = None) -> Copy:
+        """Return a copy of a field: that of the present state, or of the end of the step that is being made.
+
+        less  another session, whose values are subtracted
+        """
+        if less is not None:
+            self.session(less)
+            one, two = await asyncio.gather(self.copy(session, name), self.copy(less, name))
+            return one.less(two)
         found = self.session(session)
         if name not in found.shape.variables:
             try:
@@ -98,12 +105,6 @@ class Requests:
             return present
         copy: Copy = await self._once((session, name), lambda: self.engine.field(session, name))
         return copy
-
-    async def difference(self, session: str, other: str, name: str) -> Copy:
-        """Return a field of one session less that of another."""
-        self.session(other)
-        one, two = await asyncio.gather(self.copy(session, name), self.copy(other, name))
-        return one.less(two)
 
     async def _once(self, key: tuple[str, str], request: "Callable[[], Future[Any]]") -> Any:
         if key not in self._pending:
