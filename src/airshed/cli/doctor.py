@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -57,21 +57,7 @@ extern "C" void airshed_probe(pack* x) {
 
 def collect() -> list[Check]:
     """Look at interpreter, packages, compiler, cache, processor, memory, disk, time zones, shipped files and MPI."""
-    return [
-        _python(),
-        _packages(),
-        _compiler(),
-        _zig(),
-        _cache(),
-        _processor(),
-        _cores(),
-        _memory(),
-        _disk(),
-        _time_zones(),
-        _shipped_files(),
-        *mpi_checks(),
-        _zarr(),
-    ]
+    return [*_packages(), *_compilation(), *_machine(), *_files(), *mpi_checks(), _zarr()]
 
 
 def healthy(checks: Iterable[Check]) -> bool:
@@ -93,17 +79,14 @@ def as_dict(checks: Sequence[Check]) -> dict[str, Any]:
     return {"airshed": __version__, "healthy": healthy(checks), "checks": [asdict(check) for check in checks]}
 
 
-def _python() -> Check:
-    detail = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
-    return Check("Python", "ok", detail)
-
-
-def _packages() -> Check:
+def _packages() -> Iterator[Check]:
+    yield Check("Python", "ok", f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}")
     needed = required_packages(importlib.metadata.requires("airshed") or [])
     absent = [name for name in needed if _version(name) is None]
     if absent:
-        return Check("packages", "missing", f"not installed: {', '.join(absent)}", f"pip install {' '.join(absent)}")
-    return Check("packages", "ok", ", ".join(f"{name} {_version(name)}" for name in needed))
+        yield Check("packages", "missing", f"not installed: {', '.join(absent)}", f"pip install {' '.join(absent)}")
+    else:
+        yield Check("packages", "ok", ", ".join(f"{name} {_version(name)}" for name in needed))
 
 
 def required_packages(requirements: Iterable[str]) -> list[str]:
@@ -119,63 +102,54 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _compiler() -> Check:
-    """Compile and load a function: a compiler that answers --version may still lack its libraries."""
+def _compilation() -> Iterator[Check]:
+    # Compile and load a function: a compiler that answers --version may still lack its libraries.
     try:
         toolchain = find_toolchain()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # about the cache folder, which has a check of its own
             load(build(_PROBE, name="doctor", toolchain=toolchain))
+        yield Check("C++ compiler", "ok", f"{toolchain.version} ({' '.join(toolchain.command)})")
     except KernelError as error:
-        return Check("C++ compiler", "missing", str(error).removesuffix(f"; {ADVICE}"), ADVICE)
-    return Check("C++ compiler", "ok", f"{toolchain.version} ({' '.join(toolchain.command)})")
-
-
-def _zig() -> Check:
-    if has_zig():
-        return Check(
-            "ziglang", "ok", f"{_version('ziglang')}, used where there is no other compiler; slow the first time"
-        )
-    return Check("ziglang", "ok", "not installed; pip install ziglang brings a compiler where there is no other")
-
-
-def _cache() -> Check:
-    folder = cache_folder()
-    problem = write_problem(folder)
-    if problem:
-        return Check("kernel cache", "warning", f"{folder}: {problem}", f"set {CACHE_VARIABLE} to a folder of yours")
+        yield Check("C++ compiler", "missing", str(error).removesuffix(f"; {ADVICE}"), ADVICE)
+    brought = "not installed; pip install ziglang brings a compiler where there is no other"
+    used = f"{_version('ziglang')}, used where there is no other compiler; slow the first time"
+    yield Check("ziglang", "ok", used if has_zig() else brought)
+    # The cache of compiled kernels.
+    folder, mend = cache_folder(), f"set {CACHE_VARIABLE} to a folder of yours"
+    if problem := write_problem(folder):
+        yield Check("kernel cache", "warning", f"{folder}: {problem}", mend)
+        return
     try:
         check_trusted(folder)
     except AirshedError as error:
-        return Check("kernel cache", "missing", str(error), f"set {CACHE_VARIABLE} to a folder of yours")
+        yield Check("kernel cache", "missing", str(error), mend)
+        return
     sizes = [path.stat().st_size for path in folder.glob("*.so")]
     detail = f"{folder}: {len(sizes)} libraries, {sum(sizes) / 1e6:.1f} MB; may be deleted at any time"
-    return Check("kernel cache", "ok", detail)
+    yield Check("kernel cache", "ok", detail)
 
 
-def _processor() -> Check:
-    cpu = processor()
+def _machine() -> Iterator[Check]:
+    # Processor and cores.
+    cpu, cores, there = processor(), usable_cores(), os.cpu_count() or 1
     sets = [name for name in ("avx512f", "avx2", "fma", "sve", "asimd") if name in cpu.features]
     detail = f"{cpu.model} ({cpu.architecture}; {', '.join(sets) or 'vector instructions unknown'})"
-    if cpu.architecture == "x86_64" and "avx2" not in cpu.features:
-        return Check("processor", "warning", detail, "kernels run without AVX2, at a fraction of their speed")
-    return Check("processor", "ok", detail)
-
-
-def _cores() -> Check:
-    cores, there = usable_cores(), os.cpu_count() or 1
+    slow = cpu.architecture == "x86_64" and "avx2" not in cpu.features
+    yield _warning_if(slow, "processor", detail, "kernels run without AVX2, at a fraction of their speed")
     of = f" of {there}" if there != cores else ""
-    return Check("cores", "ok", f"{cores}{of} usable: as many threads on one rank, a share of them on each of several")
+    yield Check("cores", "ok", f"{cores}{of} usable: as many threads on one rank, a share of them on each of several")
+    # Memory and disk.
+    available, free = available_memory(), shutil.disk_usage(Path.cwd()).free
+    detail = "unknown on this system" if available is None else f"{available / _GIB:.1f} GiB available"
+    little = available is not None and available < _ENOUGH_MEMORY
+    yield _warning_if(little, "memory", detail, "airshed show CASE says what a case needs; close other programs")
+    detail = f"{free / _GIB:.1f} GiB free in {Path.cwd()}"
+    yield _warning_if(free < _ENOUGH_DISK, "disk", detail, "write results elsewhere: airshed run CASE --output DIR")
 
 
-def _memory() -> Check:
-    available = available_memory()
-    if available is None:
-        return Check("memory", "ok", "unknown on this system")
-    detail = f"{available / _GIB:.1f} GiB available"
-    if available < _ENOUGH_MEMORY:
-        return Check("memory", "warning", detail, "airshed show CASE says what a case needs; close other programs")
-    return Check("memory", "ok", detail)
+def _warning_if(unwell: bool, name: str, detail: str, advice: str) -> Check:
+    return Check(name, "warning", detail, advice) if unwell else Check(name, "ok", detail)
 
 
 def available_memory() -> int | None:
@@ -188,35 +162,21 @@ def available_memory() -> int | None:
     return int(match[1]) * 1024 if match else None
 
 
-def _disk() -> Check:
-    free = shutil.disk_usage(Path.cwd()).free
-    detail = f"{free / _GIB:.1f} GiB free in {Path.cwd()}"
-    if free < _ENOUGH_DISK:
-        return Check("disk", "warning", detail, "write results elsewhere: airshed run CASE --output DIR")
-    return Check("disk", "ok", detail)
-
-
-def _time_zones() -> Check:
+def _files() -> Iterator[Check]:
     try:
         ZoneInfo("Europe/Paris")
+        yield Check("time zones", "ok", "present")
     except ZoneInfoNotFoundError:
-        return Check("time zones", "missing", "no time zone data; emissions follow local time", "pip install tzdata")
-    return Check("time zones", "ok", "present")
+        yield Check("time zones", "missing", "no time zone data; emissions follow local time", "pip install tzdata")
+    try:
+        yield Check("shipped files", "ok", ", ".join(str(resource(name)) for name in ("mechanisms", "cases")))
+    except AirshedError as error:
+        yield Check("shipped files", "missing", str(error), "install Airshed again from a complete checkout or wheel")
 
 
 def _zarr() -> Check:
-    version = _version("zarr")
-    if version is None:
-        return Check("zarr", "warning", "not installed; the output strategy zarr needs it", "pip install zarr")
-    return Check("zarr", "ok", version)
-
-
-def _shipped_files() -> Check:
-    try:
-        folders = [resource(name) for name in ("mechanisms", "cases")]
-    except AirshedError as error:
-        return Check("shipped files", "missing", str(error), "install Airshed again from a complete checkout or wheel")
-    return Check("shipped files", "ok", ", ".join(str(folder) for folder in folders))
+    detail = _version("zarr") or "not installed; the output strategy zarr needs it"
+    return _warning_if(_version("zarr") is None, "zarr", detail, "pip install zarr")
 
 
 _SECONDS: Final = 60
@@ -253,9 +213,9 @@ def mpi_checks() -> list[Check]:
         mpiexec = find_mpiexec()
     except AirshedError as error:
         advice = "runs on one rank need none; pip install mpich"
-        return [_library({}), Check("mpiexec", "warning", str(error), advice), *_files({})]
+        return [_library({}), Check("mpiexec", "warning", str(error), advice), *_file_libraries({})]
     environment = mpiexec.environment()
-    return [_library(environment), _mpiexec(mpiexec), world_of(2, mpiexec), *_files(environment)]
+    return [_library(environment), _mpiexec(mpiexec), world_of(2, mpiexec), *_file_libraries(environment)]
 
 
 def _library(environment: dict[str, str]) -> Check:
@@ -289,19 +249,19 @@ def world_of(ranks: int, mpiexec: Mpiexec) -> Check:
     return Check("ranks", "warning", said, f"unset {PROGRAM} and MPI4PY_MPIABI, or let both name one MPI")
 
 
-def _files(environment: dict[str, str]) -> list[Check]:
-    """Look at the libraries by which ranks write one file; no more than a warning, as other strategies need none."""
+def _file_libraries(environment: dict[str, str]) -> list[Check]:
+    """Look at the libraries by which ranks write one file; no more than a warning, as other strategies need none.
+
+    The reason against a library tells what is wrong and where, and after a semicolon what to do.
+    """
     code, text = _answer([sys.executable, "-c", _FILES], environment)
-    found = json.loads(text) if code == 0 else ["cannot be looked at without MPI"] * 2
-    return [_file_library(library.title, why) for library, why in zip((PNETCDF, NETCDF4), found, strict=True)]
-
-
-def _file_library(title: str, reason: str | None) -> Check:
-    """Say what is to say of a library; its reason tells what is wrong and where, and after a semicolon what to do."""
-    if reason is None:
-        return Check(title, "ok", "found, and speaks the same MPI")
-    wrong, _, remedy = reason.removeprefix(f"{title} ").partition("; ")
-    return Check(title, "warning", wrong, f"optional; {remedy}".removesuffix("; "))
+    reasons = json.loads(text) if code == 0 else ["cannot be looked at without MPI"] * 2
+    checks = []
+    for title, reason in zip((PNETCDF.title, NETCDF4.title), reasons, strict=True):
+        wrong, _, remedy = (reason or "").removeprefix(f"{title} ").partition("; ")
+        advice = f"optional; {remedy}".removesuffix("; ")
+        checks.append(_warning_if(bool(reason), title, wrong or "found, and speaks the same MPI", advice))
+    return checks
 
 
 def _answer(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
