@@ -114,16 +114,13 @@ class Lease:
     def command(self, client: Client) -> None:
         """Note a command of a client, which renews its lease; raises ControlledError where another one has it."""
         with self._lock:
-            self._command(client)
-
-    def _command(self, client: Client) -> None:
-        holder = self.held_by()
-        if holder is not None and holder.identity != client.identity:
-            left = self._until - self.clock()
-            raise ControlledError(
-                f"{holder.author} controls this session for another {left:.0f} s at most; ask for control, or watch"
-            )
-        self._take(client)
+            holder = self.held_by()
+            if holder is not None and holder.identity != client.identity:
+                left = self._until - self.clock()
+                raise ControlledError(
+                    f"{holder.author} controls this session for another {left:.0f} s at most; ask for control, or watch"
+                )
+            self._take(client)
 
     def ask(self, client: Client, *, ask: bool = False) -> types.Control:
         """Take control if it is free; if not, and with `ask`, tell the holder, who may give it up."""
@@ -285,20 +282,34 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        answer = send
+        most, got = self._gate.limits.request_bytes, 0
+
+        async def counted() -> Message:  # a body may be of unknown length
+            nonlocal got
+            message = await receive()
+            got += len(message.get("body", b""))
+            _check_size(got, most)
+            return message
+
+        async def answer(message: Message) -> None:
+            _check_size(got, most)  # of a body that is too long no other answer goes out
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_HEADERS]
+            await send(message)
+
         try:
             self._gate.check_place(scope["headers"])
             if scope["type"] == "http":
                 self._check_request(scope)
-                receive, answer = _bounded(receive, send, self._gate.limits.request_bytes)
-            await self._app(scope, receive, _with_headers(answer))
+            await self._app(scope, counted, answer)
         except RefusedError as refused:
             await _refuse(scope, send, refused)
 
     def _check_request(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        if _length(headers.get(b"content-length", b"")) > self._gate.limits.request_bytes:
-            raise RefusedError(413, f"a request may have {self._gate.limits.request_bytes} bytes at most")
+        told = headers.get(b"content-length", b"")
+        endless = bool(told) and not (told.isdigit() and len(told) < _DIGITS)
+        _check_size(_ENDLESS if endless else int(told or 0), self._gate.limits.request_bytes)
         path = scope["path"]
         if not path.startswith("/api") or path in _OPEN_PATHS:
             self._gate.check_open_rate()
@@ -311,40 +322,9 @@ class Guard:
             self._gate.check_rate(f"{address} {client[:100].decode('latin-1')}")
 
 
-def _length(text: bytes) -> int:
-    """Return the length of a body that a header tells; of more digits than any body has it is endless."""
-    return int(text) if text.isdigit() and len(text) < _DIGITS else (_ENDLESS if text else 0)
-
-
-def _bounded(receive: Receive, send: Send, most: int) -> tuple[Receive, Send]:
-    """Count what a body of unknown length brings; of one that is too long no other answer goes out."""
-    got = 0
-
-    def check() -> None:
-        if got > most:
-            raise RefusedError(413, f"a request may have {most} bytes at most")
-
-    async def counted() -> Message:
-        nonlocal got
-        message = await receive()
-        got += len(message.get("body", b""))
-        check()
-        return message
-
-    async def sending(message: Message) -> None:
-        check()
-        await send(message)
-
-    return counted, sending
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *_HEADERS]
-        await send(message)
-
-    return sending
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise RefusedError(413, f"a request may have {most} bytes at most")
 
 
 async def _refuse(scope: Scope, send: Send, refused: RefusedError) -> None:

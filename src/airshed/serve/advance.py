@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.every import INSTANT
@@ -15,14 +15,6 @@ from airshed.serve.requests import as_airshed_error
 from airshed.serve.sessions import HostedSession
 
 _UNITS = (86400.0, "d"), (3600.0, "h"), (60.0, "min")
-
-
-class Publish(Protocol):
-    """Publishes the state of a session, of a new version if it changed."""
-
-    def __call__(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
-        """Publish it."""
-        ...
 
 
 @dataclass
@@ -93,12 +85,17 @@ def _span(seconds: float) -> str:
 class Goals:
     """Advances each session that has a goal, by a step or a batch of steps at a time; for the model's thread.
 
-    view  returns the state that was published last
-    save  is called after the steps of a session
+    view     returns the state that was published last
+    publish  publishes the state of a session, of a new version unless it is not `changed`, with an `error`
+    save     is called after the steps of a session
     """
 
     def __init__(
-        self, host: Host, view: Callable[[str], types.SessionState], publish: Publish, save: Callable[[str], None]
+        self,
+        host: Host,
+        view: Callable[[str], types.SessionState],
+        publish: Callable[..., None],
+        save: Callable[[str], None],
     ) -> None:
         self._host, self._view, self._publish, self._save = host, view, publish, save
         self.goals: dict[str, Goal] = {}
@@ -132,7 +129,11 @@ class Goals:
             goal.note_step()
             self._save(name)
         except Exception as error:
-            self._fail(name, as_airshed_error(error))
+            failure = as_airshed_error(error)
+            del self.goals[name]
+            self._publish(name, error=str(failure))
+            for reply in goal.replies:
+                reply.set_exception(failure)
             return
         if goal.is_reached(session):
             self.end(name, changed=True)
@@ -146,12 +147,6 @@ class Goals:
             self._publish(name, changed=changed)
             for reply in goal.replies:
                 reply.set_result(types.Result(state=self._view(name)))
-
-    def _fail(self, name: str, error: AirshedError) -> None:
-        goal = self.goals.pop(name)
-        self._publish(name, error=str(error))
-        for reply in goal.replies:
-            reply.set_exception(error)
 
 
 class Replays:

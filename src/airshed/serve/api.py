@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -25,10 +25,8 @@ from airshed.serve.schema import schemas
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429, 503)
 }
-_COMMANDS = (
-    types.Step, types.Run, types.Pause, types.Restart, types.Set, types.Paint, types.Release, types.Snapshot,
-    types.Forget, types.Restore, types.Branch, types.Replay,
-)  # fmt: skip
+_COMMANDS: tuple[type[types.Document], ...] = get_args(get_args(types.Command)[0])
+_STATUS: dict[type, int] = {NotThereError: 404, NotYetError: 503, ControlledError: 409, DefectError: 500}
 
 
 def application(requests: Requests) -> FastAPI:
@@ -37,10 +35,8 @@ def application(requests: Requests) -> FastAPI:
         title="Airshed live", version=__version__, docs_url=None, redoc_url=None, openapi_url=None,
         responses=_PROBLEMS,
     )  # fmt: skip
-    app.add_exception_handler(AirshedError, _problem)
-    app.add_exception_handler(Exception, _defect)
-    app.add_exception_handler(HTTPException, _no_route)
-    app.add_exception_handler(RequestValidationError, _wrong_type)
+    for kind in (AirshedError, Exception, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _problem)
     app.include_router(_server(requests))
     app.include_router(_session(requests))
     app.include_router(data_routes(requests))
@@ -173,25 +169,19 @@ def _control(routes: APIRouter, requests: Requests) -> None:
 
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:
-    known: dict[type, int] = {NotThereError: 404, NotYetError: 503, ControlledError: 409, DefectError: 500}
-    status = known.get(type(error), 400)
-    return JSONResponse({"error": type(error).__name__, "message": str(error)}, status)
-
-
-async def _no_route(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": "HTTPException", "message": str(error.detail)}, error.status_code, error.headers)
-
-
-async def _defect(request: Request, error: Exception) -> JSONResponse:
-    message = "a defect of Airshed, told where the server was started"
-    return JSONResponse({"error": "DefectError", "message": message}, 500)
-
-
-async def _wrong_type(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    place, message = types.first_wrong(error.errors())
-    return JSONResponse({"error": "TypeError", "message": f"{'.'.join(map(str, place))}: {message}"}, 422)
+    """Answer a request with what went wrong; uvicorn prints the traceback of a defect."""
+    kind, status, message, headers = type(error).__name__, _STATUS.get(type(error), 400), str(error), None
+    match error:
+        case HTTPException():
+            kind, status, message, headers = "HTTPException", error.status_code, str(error.detail), error.headers
+        case RequestValidationError():
+            place, said = types.first_wrong(error.errors())
+            kind, status, message = "TypeError", 422, f"{'.'.join(map(str, place))}: {said}"
+        case AirshedError():
+            pass
+        case _:
+            kind, status, message = "DefectError", 500, "a defect of Airshed, told where the server was started"
+    return JSONResponse({"error": kind, "message": message}, status, headers)
 
 
 def _with_messages(app: FastAPI) -> None:

@@ -42,48 +42,34 @@ def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
     The text of a case takes its files from the folder of the case that is named with it, or from none. Whatever could
     be a path in it must lie there, or among the mechanisms that ship.
     """
-    base = _folder(wanted.case)
-    if wanted.toml is None and base is None:
-        raise CaseError("name a case of the catalogue, or send the text of one")
-    data = _parsed(wanted.toml) if wanted.toml is not None else read_toml(_inside(base) / "case.toml")[0]
-    sent: dict[str, Any] = _parsed(wanted.toml) if wanted.toml is not None else {}
+    shipped, base = shipped_cases(), None
+    if wanted.case is not None:
+        if wanted.case not in shipped:
+            raise CaseError(f"there is no case {wanted.case!r} in the catalogue; {suggestion(wanted.case, shipped)}")
+        base = shipped[wanted.case]
+    # What is sent: a text that is a case, or changes of one.
+    sent: dict[str, Any] = {} if wanted.toml is None else _parsed(wanted.toml)
     patch_document(sent, wanted.changes)
-    patch_document(data, wanted.changes)
     if is_too_deep(sent):
         raise CaseError("the case cannot be read: its tables nest too deeply")
     for text in set(texts(sent)):
         check_text(text, base)
-    name = data.get("model")
+    name = sent.get("model")
     if name is not None and not isinstance(name, str):
         raise CaseError(f"model = {name!r} must be the name of a model in quotes")
+    # The case.
     if wanted.toml is None:
-        case = load_case(_inside(base), wanted.changes)
+        if base is None:
+            raise CaseError("name a case of the catalogue, or send the text of one")
+        case = load_case(base, wanted.changes)
     else:
-        case = model_kind(name).case.from_dict(data, base or resource("cases"))
-    _check_size(case, limits)
-    return case
-
-
-def _check_size(case: RunCase, limits: Limits) -> None:
+        case = model_kind(name).case.from_dict(sent, base or resource("cases"))
     cells = model_kind(case.model).cells(case)
     if cells > limits.cells:
         raise CaseError(f"the case has {cells} cells, and clients may have {limits.cells}; take larger ones")
     if case.run.threads > usable_cores():
         raise CaseError(f"run.threads = {case.run.threads} are more threads than cores; take 0, for all")
-
-
-def _folder(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    shipped = shipped_cases()
-    if name not in shipped:
-        raise CaseError(f"there is no case {name!r} in the catalogue; {suggestion(name, shipped)}")
-    return shipped[name]
-
-
-def _inside(folder: Path | None) -> Path:
-    assert folder is not None
-    return folder
+    return case
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -94,6 +80,8 @@ def _parsed(text: str) -> dict[str, Any]:
     except RecursionError:
         raise CaseError("the text is no TOML that can be read: it nests too deeply") from None
 
+
+_mechanisms = cache(lambda: resource("mechanisms").resolve())
 
 _LONGEST: Final = 4000
 """Characters of a text; no path can be longer, and to resolve one would take long."""
@@ -144,11 +132,6 @@ def check_text(text: str, base: Path | None, known: Collection[str] = ()) -> Non
         or not (within or is_plain or _is_unit(text, place, start))
     ):
         raise CaseError(f"{text[:100]!r} may name a file outside the catalogue; a client may name none of those")
-
-
-@cache
-def _mechanisms() -> Path:
-    return resource("mechanisms").resolve()
 
 
 def _is_unit(text: str, place: Path, start: Path) -> bool:

@@ -75,15 +75,11 @@ class Engine:
             types.Step: self._set_goal, types.Run: self._set_goal, types.Pause: self._pause, types.Branch: self._branch,
             types.Replay: self._replay,
         }  # fmt: skip
-        request = Request(partial(handlers.get(type(command), self._apply), session, command, author))
-        self._requests.put(request)
-        if self._left:  # the model's thread takes no more
-            self._refuse_all()
-        return request.reply
+        return self._request(handlers.get(type(command), self._apply), session, command, author)
 
     def field(self, session: str, name: str) -> "Future[Any]":
         """Request a copy of a field at the end of the present step."""
-        return self._request(self._add_field, session, name)
+        return self._request(lambda reply: self._fields.append((session, name, reply)))
 
     def info(self, session: str) -> "Future[types.ModelInfo]":
         """Request the description of a session's model."""
@@ -122,7 +118,11 @@ class Engine:
                             request.reply.set_exception(as_airshed_error(error))
                     self._copy_fields()
                     self._end_idle()
-                    self._take_turns()
+                    # Each session that runs makes a step, and each replay a batch of them.
+                    for work, names in ((self._goals, self._goals.goals), (self._replays, self._replays.replies)):
+                        for name in list(names):
+                            if not self._ends:
+                                work.advance(name)
         finally:
             self._ends = True
             self._leave()
@@ -133,19 +133,6 @@ class Engine:
             return self._requests.get(timeout=wait) if wait else self._requests.get_nowait()
         except queue.Empty:
             return None
-
-    def _take_turns(self) -> None:
-        """Let each session that runs make a step, and each replay a batch of them."""
-        for advance, names in (
-            (self._goals.advance, self._goals.goals),
-            (self._replays.advance, self._replays.replies),
-        ):
-            for name in list(names):
-                if not self._ends:
-                    advance(name)
-
-    def _add_field(self, session: str, name: str, reply: Reply) -> None:
-        self._fields.append((session, name, reply))
 
     def _copy_fields(self) -> None:
         """Copy the requested fields, each once for a version of the state, and answer all requests of it.
