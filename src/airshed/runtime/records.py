@@ -121,8 +121,19 @@ class RunRecords:
                 for section, writer in zip(outputs, self._writers, strict=True)
                 if section.statistic != "point"
             }
-            self.notices += self._tell_taken() if resume_from is not None else []
-            self.notices += self._outputs_without_records()
+            if resume_from is not None:  # the strategy by which records go on where the case leaves that open
+                self.notices += [
+                    f"{section.name} goes on by {writer.strategy}, as its records are"
+                    for section, writer in zip(outputs, self._writers, strict=True)
+                    if Strategy.parse(section.strategy).name == AUTO
+                ]
+            length = case.time.length
+            self.notices += [
+                f"output {each.name} has no record: the first {each.statistic} over {each.every.text} is complete "
+                f"after the end of the case, time.length = {length.text!r}"
+                for each in outputs
+                if each.statistic != "point" and each.every.value > length.value + INSTANT
+            ]
         except BaseException:
             self._folder.close()
             raise
@@ -262,37 +273,15 @@ class RunRecords:
         if earlier is None or self._restart is not None:
             return
         first = to(parse_toml(earlier.case)["restart"]["every"], "s", where="restart.every")
-        reached = max((self._reached(records / each.name, each) for each in self._outputs), default=0.0)
+        there = [each for each in self._outputs if (records / each.name).is_dir()]
+        # A restart may be due before the last record; only values at a time have one at the start.
+        last = [count_records(records / each.name) - 1 - (each.statistic == "point") for each in there]
+        reached = max((number * each.every.value for number, each in zip(last, there, strict=True)), default=0.0)
         if self._folder.channel.on_root(lambda: reached > first):
             raise OutputError(
                 f"the records in {records} reach beyond {reached / 3600.0:g} h, and there is no restart in "
                 f"{self._folder.path / RESTARTS}; put a copy of one there, or run anew without --resume"
             )
-
-    @staticmethod
-    def _reached(records: Path, output: OutputSection) -> float:
-        """Return the time [s] of the last record but one: a restart may be due before the last."""
-        before = 2 if output.statistic == "point" else 1  # others have no record at the start
-        return (count_records(records) - before) * output.every.value if records.is_dir() else 0.0
-
-    def _tell_taken(self) -> list[str]:
-        """Report the strategy by which records are continued where the case leaves that open."""
-        pairs = zip(self._outputs, self._writers, strict=True)
-        return [
-            f"{section.name} goes on by {writer.strategy}, as its records are"
-            for section, writer in pairs
-            if Strategy.parse(section.strategy).name == AUTO
-        ]
-
-    def _outputs_without_records(self) -> list[str]:
-        """Warn about statistics over an interval longer than the run."""
-        length = self._case.time.length
-        return [
-            f"output {each.name} has no record: the first {each.statistic} over {each.every.text} is complete after "
-            f"the end of the case, time.length = {length.text!r}"
-            for each in self._outputs
-            if each.statistic != "point" and each.every.value > length.value + INSTANT
-        ]
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
         domain = self._model.domain
