@@ -22,7 +22,7 @@ def shown(value: Cell) -> str:
     return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
 
 
-def _json(value: Cell) -> Cell:
+def json_cell(value: Cell) -> Cell:
     """Return a value that JSON has: it knows no infinity and no NaN."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
@@ -68,7 +68,7 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a JSON object with one object for each row."""
-        rows = [dict(zip(self.columns, map(_json, row), strict=True)) for row in self.rows]
+        rows = [dict(zip(self.columns, map(json_cell, row), strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, **({"note": self.note} if self.note else {})}
 
 
@@ -99,5 +99,5 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
         tables = [table.to_dict() for table in self.tables]
-        facts = {name: _json(value) for name, value in self.facts.items()}
+        facts = {name: json_cell(value) for name, value in self.facts.items()}
         return {"title": self.title, "ok": self.ok, "facts": facts, "tables": tables}

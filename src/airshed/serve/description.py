@@ -1,12 +1,9 @@
 """The state and the description of a session's model as clients get them, from the simulation."""
 
-from math import isfinite
-
-from airshed.core.report import Cell, Report
+from airshed.core.report import Report, json_cell
 from airshed.core.version import __version__
 from airshed.runtime.model import Timings
 from airshed.runtime.registry import model_kind
-from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 from airshed.serve.advance import Goal
 from airshed.serve.published import Shape
@@ -52,7 +49,12 @@ def info_of(hosted: HostedSession, shape: Shape, state: types.SessionState, timi
     kind = model_kind(simulation.case.model)
     about = kind.info(model)
     known = state.error is None  # an error within a step leaves a state of no time
-    variables = [_with_value(each, simulation) if known else each for each in shape.variables.values()]
+    variables = [
+        each.model_copy(update={"value": float(simulation.values(each.name))})
+        if known and each.settable and not each.dims
+        else each
+        for each in shape.variables.values()
+    ]
     return types.ModelInfo(
         version=__version__, state=state, start=iso(simulation.case.start), variables=variables,
         grid=shape.grid, notices=[*hosted.notices, *simulation.notices],
@@ -66,23 +68,14 @@ def info_of(hosted: HostedSession, shape: Shape, state: types.SessionState, timi
     )  # fmt: skip
 
 
-def _with_value(variable: types.Variable, simulation: Simulation) -> types.Variable:
-    if variable.dims or not variable.settable:
-        return variable
-    return variable.model_copy(update={"value": float(simulation.values(variable.name))})
-
-
 def summary_of(report: Report, state: types.SessionState) -> types.Summary:
     """Return a report as clients get it; a number that is none is null."""
     tables = [
         types.SummaryTable(
-            title=each.title, columns=list(each.columns), rows=[[_cell(cell) for cell in row] for row in each.rows],
+            title=each.title, columns=list(each.columns), rows=[list(map(json_cell, row)) for row in each.rows],
             note=each.note,
         )
         for each in report.tables
     ]  # fmt: skip
-    return types.Summary(state=state, facts={name: _cell(cell) for name, cell in report.facts.items()}, tables=tables)
-
-
-def _cell(cell: Cell) -> Cell:
-    return None if isinstance(cell, float) and not isfinite(cell) else cell
+    facts = {name: json_cell(cell) for name, cell in report.facts.items()}
+    return types.Summary(state=state, facts=facts, tables=tables)
