@@ -140,7 +140,7 @@ class Simulation(SimulationView):
 
     def _open_records(self, built: Built, use: FolderUse) -> list[float]:
         """Prepare the folder, or resume its run; return the ends of the steps that were planned there."""
-        try:
+        with closed_on_error(self._model):
             self._model.longest_step(self._model.next_change())  # refuses its step before earlier results are set aside
             self._records = self._stack.enter_context(
                 RunRecords(self.case, self._model, built.outputs or self.case.output, use, self.input_files)
@@ -150,9 +150,6 @@ class Simulation(SimulationView):
                 for name in self._kind.evidence:
                     (use.path / name).unlink(missing_ok=True)  # of an earlier run
             return self._records.restore()
-        except BaseException:
-            self._model.close()
-            raise
 
     @by_one_thread
     def step(self, most: int = 1) -> StepInfo:
@@ -254,7 +251,7 @@ class Simulation(SimulationView):
             self._check_changes(settings)
             changed = self.branch(case=self.case.patched(settings)) if settings else self
             changed._undo_provisional()
-            with undone_on_error(changed._model, fields), closed_on_error(None if changed is self else changed):
+            with undone_on_error(changed._model, fields), closed_on_error(*([] if changed is self else [changed])):
                 before = numbers_of(changed._model, fields)
                 for name, value in fields.items():
                     changed._model.set(name, value)
@@ -330,13 +327,10 @@ class Simulation(SimulationView):
         """
         given, named = self._given
         other = Simulation(self.case if case is None else case, *given, ranks=self._everybody, **named)
-        try:
+        with closed_on_error(other):
             if other.case != self.case:
                 check_same_state(self._model, other._model)
             other.restore(self.snapshot() if saved is None else saved)
-        except BaseException:
-            other.close()
-            raise
         return other
 
     @by_one_thread

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from airshed.core.errors import CaseError
 from airshed.parallel.communicator import Communicator, MpiRanks
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from airshed.runtime.model import Model
     from airshed.runtime.records import RunRecords
-    from airshed.runtime.simulation import Simulation
 
 _TURN: Final = 2e-4  # s
 
@@ -44,13 +43,13 @@ def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callab
 
 
 @contextmanager
-def closed_on_error(simulation: "Simulation | None") -> Iterator[None]:
-    """Close a simulation where a block raises."""
+def closed_on_error(*owners: Any) -> Iterator[None]:
+    """Close simulations, models or files where a block raises."""
     try:
         yield
     except BaseException:
-        if simulation is not None:
-            simulation.close()
+        for owner in owners:
+            owner.close()
         raise
 
 

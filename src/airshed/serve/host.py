@@ -10,6 +10,7 @@ from airshed.parallel.communicator import Communicator, barrier
 from airshed.parallel.failure import catching_together, raising_together
 from airshed.runtime.records import FolderUse
 from airshed.runtime.simulation import Simulation
+from airshed.runtime.using import closed_on_error
 from airshed.serve import types
 from airshed.serve.sessions import HostedSession, Replay, branch_of, replay
 from airshed.serve.store import Opening
@@ -69,12 +70,9 @@ class Host:
     def prepare(self, opening: Opening) -> HostedSession:
         """Return the session to begin; without other ranks any thread may call this."""
         session = HostedSession(Simulation(opening.case, ranks=self.ranks), parent=opening.parent)
-        try:
-            if opening.folder is not None:
+        if opening.folder is not None:
+            with closed_on_error(session):
                 session.store_in(FolderUse(opening.folder, opening.resume, accept=opening.accept), self.ranks)
-        except BaseException:
-            session.close()
-            raise
         return session
 
     def open(self, name: str, opening: Opening) -> HostedSession:
@@ -85,13 +83,10 @@ class Host:
     def branch(self, name: str, parent: str, command: types.Branch, author: str, folder: Path | None) -> HostedSession:
         """Begin a session from a snapshot of another one."""
         session = branch_of(self.sessions[parent], command, author, parent)
-        try:
-            if folder is not None:
+        if folder is not None:
+            with closed_on_error(session):
                 session.store_in(FolderUse(folder), self.ranks)
                 session.save()
-        except BaseException:
-            session.close()
-            raise
         self.sessions[name] = session
         return session
 

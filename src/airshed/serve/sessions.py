@@ -18,6 +18,7 @@ from airshed.runtime.model import Saved, Snapshot, Timings
 from airshed.runtime.records import FolderUse, fitting
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
+from airshed.runtime.using import closed_on_error
 from airshed.serve import types
 from airshed.serve.catalogue import check_patch
 from airshed.serve.painting import painted
@@ -104,7 +105,10 @@ class HostedSession:
                 check_patch(command.changes, simulation.case)
                 simulation.set(command.changes)
             case types.Release():
-                simulation.set(self._patch_of_release(command))
+                release = model_kind(simulation.case.model).release
+                if release is None:
+                    raise CaseError(f"nothing can be released into a model of {simulation.case.model}")
+                simulation.set(release(simulation.case, simulation.seconds, command.model_dump()))
             case types.Paint():
                 simulation[command.variable] = painted(simulation, command)
             case types.Restart():
@@ -157,13 +161,6 @@ class HostedSession:
         stored = self.snapshot(snapshot)
         self.simulation.restore(stored.state, stored.case)
 
-    def _patch_of_release(self, command: types.Release) -> dict[str, Any]:
-        simulation = self.simulation
-        release = model_kind(simulation.case.model).release
-        if release is None:
-            raise CaseError(f"nothing can be released into a model of {simulation.case.model}")
-        return release(simulation.case, simulation.seconds, command.model_dump())
-
     def save(self, *, wait: bool = False) -> None:
         """Store the state on disk, if there is a folder for it, with the log."""
         if self.store is not None:
@@ -201,12 +198,9 @@ def branch_of(parent: HostedSession, command: types.Branch, author: str, of: str
         simulation = parent.simulation.branch(stored.state, stored.case)
     earlier = {each: other for each, other in parent.snapshots.items() if each == START or other.log < len(log)}
     branch = HostedSession(simulation, list(log), earlier, parent=of)
-    try:
-        if command.changes:
+    if command.changes:
+        with closed_on_error(branch):
             branch.apply(types.Set(changes=command.changes), author)
-    except BaseException:
-        branch.close()
-        raise
     return branch
 
 
