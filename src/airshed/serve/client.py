@@ -6,8 +6,8 @@ import secrets
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -181,8 +181,11 @@ class Remote:
 
     def frame(self, name: str, **chosen: Any) -> Frame:
         """Return a frame; `chosen` are level, window, stride, encoding, range, compress as in docs/serve.md."""
+        return self._frame(f"/data/{quote(name, safe='')}", chosen)
+
+    def _frame(self, path: str, chosen: Mapping[str, Any]) -> Frame:
         plain = {key: _plain(value) for key, value in chosen.items() if value is not None}
-        return next(frames(self._ask("GET", f"/data/{quote(name, safe='')}?{urlencode(plain)}")))
+        return next(frames(self._ask("GET", f"{path}?{urlencode(plain)}")))
 
     def image(self, name: str, **chosen: Any) -> "np.ndarray[Any, np.dtype[np.uint8]]":
         """Return a byte image of a field; 255 is missing."""
@@ -246,9 +249,7 @@ class Remote:
 
     def difference(self, other: "Remote", name: str, **chosen: Any) -> Frame:
         """Return a field of this session less that of another one of the same server."""
-        plain = {key: _plain(value) for key, value in chosen.items() if value is not None}
-        query = urlencode({"with": other.session, **plain})
-        return next(frames(self._ask("GET", f"/compare/{quote(name, safe='')}?{query}")))
+        return self._frame(f"/compare/{quote(name, safe='')}", {"with": other.session, **chosen})
 
     def end(self) -> None:
         """End the session on the server."""
@@ -272,13 +273,25 @@ class Remote:
             self._connection.close()  # the server may just be closing it
         self._used = now
         headers = {**self._headers, **({} if body is None else {"Content-Type": "application/json"})}
-        with _reaching(self._connection):
+        connection = self._connection
+        try:
             sent = None if body is None else body.encode()  # a text would go out in Latin-1, which no JSON is
-            self._connection.request(method, f"/api/sessions/{quote(self.session, safe='')}{path}", sent, headers)
-            answer = self._connection.getresponse()
+            connection.request(method, f"/api/sessions/{quote(self.session, safe='')}{path}", sent, headers)
+            answer = connection.getresponse()
             content = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            why = f"no answer from {connection.host}:{connection.port} ({error or type(error).__name__}); "
+            why += "does airshed serve run?"
+            if isinstance(error, ssl.SSLCertVerificationError):
+                why = f"the certificate of {connection.host} is not trusted ({error.verify_message}); "
+                why += "give certificate=, its file"
+            raise ServerError(why) from None
         if answer.status >= 400:
-            raise ServerError(_message(content, answer.status), answer.status)
+            message = f"the server answered with status {answer.status}"
+            with suppress(ValueError, KeyError, TypeError):
+                message = str(json.loads(content)["message"])
+            raise ServerError(message, answer.status)
         return content
 
 
@@ -292,23 +305,19 @@ def connect(
     wait         seconds that a model may still take to be set up
     """
     remote = Remote(url, session, author, certificate=certificate)
+    until = time.monotonic() + wait
     try:
-        _wait_for_model(remote, time.monotonic() + wait)
+        while True:
+            try:
+                remote.state  # noqa: B018 - raises where nobody answers
+                return remote
+            except ServerError as error:
+                if error.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > until:
+                    raise
+            time.sleep(_AGAIN)
     except BaseException:
         remote.close()
         raise
-    return remote
-
-
-def _wait_for_model(remote: Remote, until: float) -> None:
-    while True:
-        try:
-            remote.state  # noqa: B018 - raises where nobody answers
-            return
-        except ServerError as error:
-            if error.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > until:
-                raise
-        time.sleep(_AGAIN)
 
 
 def trusting(certificate: str | Path | None) -> ssl.SSLContext:
@@ -323,30 +332,6 @@ def trusting(certificate: str | Path | None) -> ssl.SSLContext:
                 f"{certificate} cannot be trusted: {reason}; give the file of a certificate in PEM"
             ) from None
     return trust
-
-
-@contextmanager
-def _reaching(connection: http.client.HTTPConnection) -> Iterator[None]:
-    try:
-        yield
-    except ssl.SSLCertVerificationError as error:
-        connection.close()
-        raise ServerError(
-            f"the certificate of {connection.host} is not trusted ({error.verify_message}); give certificate=, its file"
-        ) from None
-    except (OSError, http.client.HTTPException) as error:
-        connection.close()
-        where = f"{connection.host}:{connection.port}"
-        raise ServerError(
-            f"no answer from {where} ({error or type(error).__name__}); does airshed serve run?"
-        ) from None
-
-
-def _message(content: bytes, status: int) -> str:
-    try:
-        return str(json.loads(content)["message"])
-    except (ValueError, KeyError, TypeError):
-        return f"the server answered with status {status}"
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,9 +10,6 @@ from airshed.cli.first_rank import is_first, on_first
 from airshed.cli.interrupt import INTERRUPTED
 from airshed.cli.options import AllowCode, CasePath, Overrides, Ranks, Threads, hand_to_ranks, settings
 from airshed.cli.progress import Iterations, StoppedError
-
-if TYPE_CHECKING:
-    from airshed.inverse.fourdvar.study import Outcome, Study
 
 
 def assimilate(
@@ -70,7 +67,11 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
         with stop_on_interrupt(teller.request_stop), opened(case, seen, teller.progress) as study:
             inputs = Inputs({*files, *study.input_files}, case.base)
             on_first(partial(check_inputs, folder, inputs, resumed=resumed))
-            outcome = _minimised(study, state, teller)
+            if not teller.quiet:
+                show(study.plan())
+                say(f"\ngoing on from {state}" if state.is_file() else "")
+            outcome = study.run(state, teller.see)
+            teller.wipe()
             report = on_first(partial(write_results, folder, study, outcome))
     except StoppedError:
         teller.wipe()
@@ -81,16 +82,3 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     if not teller.quiet:
         show(report)
         say(f"Results: {folder}   Pictures: {' '.join(path.name for path in pictures)}")
-
-
-def _minimised(study: "Study", state: Path, teller: Iterations) -> "Outcome":
-    from airshed.cli.render import say, show
-
-    if not teller.quiet:
-        show(study.plan())
-        say("")
-        if state.is_file():
-            say(f"going on from {state}")
-    outcome = study.run(state, teller.see)
-    teller.wipe()
-    return outcome

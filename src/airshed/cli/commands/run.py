@@ -1,8 +1,7 @@
 """`airshed run` and `airshed show`: simulate a case, or see what that takes."""
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -22,7 +21,6 @@ from airshed.cli.options import (
 
 if TYPE_CHECKING:
     from airshed.case.case import RunCase
-    from airshed.runtime.simulation import Simulation
 
 _ALWAYS: Final = ("emission:", "inputs differ", "the run in")
 """Beginnings of notices that a quiet run prints too."""
@@ -63,9 +61,13 @@ def run(
         from airshed.io.strategies.choice import Strategy
 
         Strategy.parse(strategy)
-    _refuse_too_many(case, settings(overrides, threads), ranks)
+    from airshed.kernels.host import usable_cores
+    from airshed.runtime.registry import load_case, model_kind
+
+    if ranks is not None and ranks > usable_cores():  # it takes the time to read the case once more
+        loaded = load_case(case, settings(overrides, threads))
+        model_kind(loaded.model).check_ranks(loaded, ranks)  # before any is started
     hand_to_ranks(ranks)
-    from airshed import load_case
     from airshed.cli.first_rank import made_folder
     from airshed.cli.render import say
     from airshed.io.folder import RUNS
@@ -87,22 +89,6 @@ def run(
             say(f"airshed: {finished}", err=True)
 
 
-def _refuse_too_many(name: str, overrides: list[str], ranks: int | None) -> None:
-    """Raise CaseError for more ranks than a case can be shared by, before any is started.
-
-    It is looked at only where ranks are more than cores, since it takes the time to read the case once more.
-    """
-    from airshed.kernels.host import usable_cores
-
-    if ranks is None or ranks <= usable_cores():
-        return
-    from airshed import load_case
-    from airshed.runtime.registry import model_kind
-
-    case = load_case(name, overrides)
-    model_kind(case.model).check_ranks(case, ranks)
-
-
 def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool, verbose: bool) -> None:
     from airshed import Simulation
     from airshed.cli.interrupt import stop_on_interrupt
@@ -119,13 +105,14 @@ def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool
     speaks = world().rank == 0
     quiet = quiet or not speaks
     start = case.start.astype("datetime64[us]").item()
-    with (
-        _kept(),
-        progress_for(start, quiet=quiet, verbose=verbose) as progress,
-        Simulation(case, output=folder, **use) as simulation,
-    ):
-        if speaks:
-            _tell_beginning(simulation, quiet=quiet)
+    with ExitStack() as stack:
+        gc.freeze()  # imports stay, and are many: no collection looks at them
+        stack.callback(gc.unfreeze)
+        progress = stack.enter_context(progress_for(start, quiet=quiet, verbose=verbose))
+        simulation = stack.enter_context(Simulation(case, output=folder, **use))
+        for notice in simulation.notices if speaks else ():
+            if not quiet or notice.startswith(_ALWAYS) or "damaged" in notice:
+                say(f"airshed: {notice}", err=True)
         with stop_on_interrupt(simulation.request_stop):
             simulation.run(observer=progress, stride=_SELDOM)
         summary = simulation.summary(brief=not verbose)
@@ -142,25 +129,6 @@ def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool
         show(summary)
         pictures = f"   Pictures: airshed plot {folder}" if has_map else ""
         say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}{pictures}")
-
-
-@contextmanager
-def _kept() -> Iterator[None]:
-    """Let nobody look for garbage meanwhile in what is there already: imports stay, and are many."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
-def _tell_beginning(simulation: "Simulation", *, quiet: bool) -> None:
-    """Say from where a run goes on, and what is odd in it; what spoils results is said in any case."""
-    from airshed.cli.render import say
-
-    for notice in simulation.notices:
-        if not quiet or notice.startswith(_ALWAYS) or "damaged" in notice:
-            say(f"airshed: {notice}", err=True)
 
 
 def show(

@@ -4,13 +4,15 @@ import secrets
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from airshed.cli.options import AcceptChangedInputs, AllowCode, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from airshed.case.case import RunCase
     from airshed.serve.server import Server
 
@@ -97,21 +99,21 @@ def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: 
         for warning in server.address.warnings(server.port):
             say(f"airshed: warning: {warning}", err=True)
         main = server.engine.open(case, "main", **use)
-        main.add_done_callback(lambda done: server.stop() if done.exception() else _say_notices(server))
+
+        def on_opened(done: "Future[Any]") -> None:
+            if done.exception():
+                server.stop()
+                return
+            for notice in server.engine.host.sessions["main"].notices:  # what is lost or has changed of what is resumed
+                say(f"airshed: {notice}", err=True)
+
+        main.add_done_callback(on_opened)
         if browser:
             typer.launch(stack.enter_context(server.page()))
         server.run()
     error = main.exception() if main.done() else None
     if error is not None and not isinstance(error, EndsError):
         raise error
-
-
-def _say_notices(server: "Server") -> None:
-    """Say what is lost or has changed of a session that is resumed."""
-    from airshed.cli.render import say
-
-    for notice in server.engine.host.sessions["main"].notices:
-        say(f"airshed: {notice}", err=True)
 
 
 def _token(file: Path | None) -> str:

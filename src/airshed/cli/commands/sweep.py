@@ -1,15 +1,12 @@
 """`airshed sweep`: run a case with many settings, and write the results to one dataset."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from airshed.cli.interrupt import INTERRUPTED
 from airshed.cli.options import AcceptChangedInputs, AllowCode, CasePath, Overrides
-
-if TYPE_CHECKING:
-    from airshed.sweep.runner import Sweep
 
 SOME_FAILED = 1
 """Exit code of a sweep with failed members."""
@@ -69,15 +66,22 @@ def sweep(
     file = case_file(Path(case))
     name = file.resolve().parent.name if file.name == "case.toml" else file.stem
     options = SweepOptions(jobs, threads, scheduler, retries, resume, force, accept_changed_inputs)
-    made = Sweep(plan, output or RUNS / f"{name}-sweep", options, on_failure=_print_failure)
+
+    def print_failure(member: Any, message: str, again: bool) -> None:
+        say(f"airshed: {member.text} failed{', and is retried' if again else ''}: {message}", err=True)
+
+    made = Sweep(plan, output or RUNS / f"{name}-sweep", options, on_failure=print_failure)
     with shown_progress(quiet=quiet) as show, stop_on_interrupt(made.request_stop):
         made.on_progress = show
         is_complete = made.run()
+    done = f"{made.progress.done} of {made.progress.total} members are finished"
     if not is_complete:
-        done = f"{made.progress.done} of {made.progress.total} members are finished"
         say(f"airshed: stopped; {done}, and --resume continues the others in {made.folder}", err=True)
         raise typer.Exit(INTERRUPTED)
-    _print_summary(made, quiet=quiet)
+    if made.failures:
+        say(f"airshed: {done}; the others are missing in {made.dataset}; --resume retries them", err=True)
+    if not quiet:
+        say(f"{done}\nResults: {made.dataset}   Members: {made.folder / 'members.csv'}")
     if made.failures:
         raise typer.Exit(SOME_FAILED)
 
@@ -96,19 +100,3 @@ def _dimensions(
         return dimensions, {}
     table = read_uncertainties(uncertainties)
     return (*dimensions, draw(table, ensemble, seed)), {"seed": seed, "uncertainties": describe(table)}
-
-
-def _print_failure(member: Any, message: str, again: bool) -> None:
-    from airshed.cli.render import say
-
-    say(f"airshed: {member.text} failed{', and is retried' if again else ''}: {message}", err=True)
-
-
-def _print_summary(made: "Sweep", *, quiet: bool) -> None:
-    from airshed.cli.render import say
-
-    count = f"{made.progress.done} of {made.progress.total} members are finished"
-    if made.failures:
-        say(f"airshed: {count}; the others are missing in {made.dataset}; --resume retries them", err=True)
-    if not quiet:
-        say(f"{count}\nResults: {made.dataset}   Members: {made.folder / 'members.csv'}")
