@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -18,7 +19,8 @@ from airshed.case.places import case_file, locator
 from airshed.case.toml import KeyPath, flatten, key_lines, read_toml, write_toml, write_value
 from airshed.case.values import MOST_RECORDS
 from airshed.core.errors import CaseError
-from airshed.core.settings import Section, refuse, setting
+from airshed.core.report import markdown_table
+from airshed.core.settings import Section, Setting, refuse, section_inside, setting, settings_of
 
 MACHINE: Final = ("restart", "parallel", "run", "adjoint", "receptor")
 """Sections that change no result, and may differ where a run is taken up again."""
@@ -113,10 +115,8 @@ class RunCase(Section):
     @model_validator(mode="after")
     def _can_be_written(self) -> Self:
         names = [output.name for output in self.output]
-        if len(set(names)) < len(names):
-            raise refuse(
-                f'output: two [[output]] have the name {_repeated(names)!r}; give each its own, name = "ground"'
-            )
+        for repeated in (name for index, name in enumerate(names) if name in names[:index]):
+            raise refuse(f'output: two [[output]] have the name {repeated!r}; give each its own, name = "ground"')
         for key, every in self._due():
             if self.time.whole / every.value > MOST_RECORDS:
                 times = f"{self.time.whole / every.value:.3g} times in {self.time.parts}"
@@ -224,5 +224,30 @@ class RunCase(Section):
         return hash(self.hash)
 
 
-def _repeated(names: Sequence[str]) -> str:
-    return next(name for index, name in enumerate(names) if name in names[:index])
+# Every section of a model's case with its settings, in Markdown, from the settings registry.
+
+
+def sections_document(case: type[RunCase], introduction: str) -> str:
+    """Return an introduction, and a table of settings for each section of the case of a model."""
+    parts = [introduction, "## At the top\n"]
+    parts.append(_table([setting for setting in settings_of(case) if "." not in setting.key]))
+    for name, field in case.model_fields.items():
+        section, many = section_inside(field.annotation)
+        if section is not None:
+            parts += [f"## {'[[' if many else '['}{name}{']]' if many else ']'}\n", _section(section, many)]
+    return "\n".join(parts)
+
+
+def _section(section: type[Section], many: bool) -> str:
+    text = cleandoc(section.__doc__ or "")  # Python 3.13 strips the indentation itself
+    repeated = " May be repeated." if many else ""
+    return f"{text}{repeated}\n\n{_table(list(settings_of(section)))}"
+
+
+def _table(settings: list[Setting]) -> str:
+    rows = []
+    for each in settings:
+        default = "" if each.default in (None, "", {}, []) else f"`{write_value(each.default)}`"
+        default = "**required**" if each.required else default
+        rows.append((f"`{each.key}`", each.kind, each.unit, each.range, default, each.text))
+    return markdown_table(("Key", "Value", "Unit", "Range", "Default", "Meaning"), rows) + "\n"

@@ -63,7 +63,11 @@ def guarded(path: Path, part: Path | None = None) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        explanation = _explanation(error, path)  # first, while a full disk is still full
+        explanation = None  # first, while a full disk is still full
+        if isinstance(error, OSError):
+            explanation = f"cannot write {path}: {advice(error.errno or 0, path, error)}"
+        elif type(error) is RuntimeError and str(error).startswith("NetCDF"):  # which says no more than "HDF error"
+            explanation = f"cannot write {path}: {advice(None, path, error)}"
         if part is not None:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
@@ -95,26 +99,10 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _explanation(error: BaseException, path: Path) -> str | None:
-    """Return what the system refused and what to do, or None for an error of another kind."""
-    if isinstance(error, OSError):
-        number: int | None = error.errno or 0
-    elif type(error) is RuntimeError and str(error).startswith("NetCDF"):
-        number = None  # the library says no more than "HDF error"
-    else:
-        return None
-    return f"cannot write {path}: {advice(number, path, error)}"
-
-
 def advice(number: int | None, path: Path, reason: object) -> str:
     """Return what to do about an error of the system, by its number or, where a library hides it, by its reason."""
-    if number is None and _disk_is_full(path.parent):
-        number = errno.ENOSPC
+    if number is None:
+        with suppress(OSError):
+            is_full = shutil.disk_usage(path.parent).free < _CHUNK_OF_A_LARGE_GRID
+            number = errno.ENOSPC if is_full else None
     return _ADVICE.get(number or 0, f"the system says {reason}; mend that or choose another folder")
-
-
-def _disk_is_full(folder: Path) -> bool:
-    try:
-        return shutil.disk_usage(folder).free < _CHUNK_OF_A_LARGE_GRID
-    except OSError:
-        return False

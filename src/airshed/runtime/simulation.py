@@ -97,7 +97,11 @@ class Simulation(SimulationView):
         self._use = threading.RLock()
         with raising_together(self._everybody):
             began = time.perf_counter()
-            self.case: Any = _case_of(case, allow_code=allow_code)
+            if not isinstance(case, RunCase | str | Path):
+                given_type = type(case).__name__
+                raise CaseError(f"the case is a {given_type}; give a path, or Case.from_dict(...) of a dictionary")
+            loaded = case if isinstance(case, RunCase) else load_case(case)
+            self.case: Any = loaded.allowing_code() if allow_code else loaded
             self._folder = None if output is None else Path(output)
             use = None if output is None else FolderUse(Path(output), resume, overwrite, accept_changed_inputs)
             self._given = given, named
@@ -452,10 +456,3 @@ class Simulation(SimulationView):
             began = time.perf_counter()
             work(self._records)
             self.wall["output and restarts"] += time.perf_counter() - began
-
-
-def _case_of(case: RunCase | str | Path, *, allow_code: bool) -> RunCase:
-    if not isinstance(case, RunCase | str | Path):
-        raise CaseError(f"the case is a {type(case).__name__}; give a path, or Case.from_dict(...) of a dictionary")
-    found = case if isinstance(case, RunCase) else load_case(case)
-    return found.allowing_code() if allow_code else found

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from airshed.case import sections
-from airshed.case.case import RunCase
-from airshed.case.document import sections_document
+from airshed.case.case import RunCase, sections_document
 from airshed.case.values import Interval, PathText, Text
 from airshed.core.settings import KEY, Number, Section, refuse, setting
 from airshed.models.pasture import processes

@@ -3,7 +3,7 @@
 python -m airshed.models.air.case.document > docs/case-file.md
 """
 
-from airshed.case.document import sections_document
+from airshed.case.case import sections_document
 from airshed.core.units import unit_names
 from airshed.models.air.case.case import Case
 
