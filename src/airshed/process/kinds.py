@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from pydantic.fields import FieldInfo
 
 from airshed.core.errors import CaseError
-from airshed.core.measured import Bound
-from airshed.core.settings import Number, OrWords, Switch, measured, setting
+from airshed.core.settings import Bound, Number, OrWords, Switch, measured, setting
 from airshed.core.units import Quantity
 from airshed.kernels.operators import Kind, Shape
 from airshed.process.updates import CellField, Flux, Update
