@@ -71,7 +71,15 @@ class Engine:
 
     def command(self, session: str, command: types.Document, author: str) -> "Future[types.Result]":
         """Request what a command says."""
-        return self._request(self._command, session, command, author)
+        handlers: dict[type, Callable[..., None]] = {
+            types.Step: self._set_goal, types.Run: self._set_goal, types.Pause: self._pause, types.Branch: self._branch,
+            types.Replay: self._replay,
+        }  # fmt: skip
+        request = Request(partial(handlers.get(type(command), self._apply), session, command, author))
+        self._requests.put(request)
+        if self._left:  # the model's thread takes no more
+            self._refuse_all()
+        return request.reply
 
     def field(self, session: str, name: str) -> "Future[Any]":
         """Request a copy of a field at the end of the present step."""
@@ -291,23 +299,21 @@ class Engine:
         state = self._session(name).view()
         reply.set_result(summary_of(self.host.give("summary", name), state))
 
-    def _command(self, name: str, command: types.Document, author: str, reply: Reply) -> None:
-        """Do what a command says; the reply of one that leads somewhere waits until that is reached."""
+    def _set_goal(self, name: str, command: types.Step | types.Run, author: str, reply: Reply) -> None:
         self._session(name).used = time.monotonic()
-        match command:
-            case types.Step() | types.Run():
-                self._goals.set(name, command, reply)
-            case types.Pause():
-                self._goals.end(name)
-                reply.set_result(types.Result(state=self._view(name)))
-            case types.Replay():
-                self._replays.replies.setdefault(name, []).append(reply)
-            case types.Branch():
-                self._branch(name, command, author, reply)
-            case _:
-                self._apply(name, command, author, reply)
+        self._goals.set(name, command, reply)
+
+    def _pause(self, name: str, command: types.Pause, author: str, reply: Reply) -> None:
+        self._session(name).used = time.monotonic()
+        self._goals.end(name)
+        reply.set_result(types.Result(state=self._view(name)))
+
+    def _replay(self, name: str, command: types.Replay, author: str, reply: Reply) -> None:
+        self._session(name).used = time.monotonic()
+        self._replays.replies.setdefault(name, []).append(reply)
 
     def _branch(self, parent: str, command: types.Branch, author: str, reply: Reply) -> None:
+        self._session(parent).used = time.monotonic()
         self._check_count()
         name = self._new_name()
         try:
@@ -320,7 +326,9 @@ class Engine:
 
     def _apply(self, name: str, command: types.Document, author: str, reply: Reply) -> None:
         """Apply a command that changes the state or its snapshots, and publish the result."""
-        session, hosted = self._session(name), self.host.sessions[name]
+        session = self._session(name)
+        session.used = time.monotonic()
+        hosted = self.host.sessions[name]
         self._check_log(name, hosted, command)
         model = hosted.simulation.model
         taken = self.host.give("apply", name, command, author)
