@@ -32,7 +32,7 @@ from airshed.runtime.clock import Clock, ProvisionalStep, Until, due_in, outputs
 from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
 from airshed.runtime.records import PLANNED, FolderUse, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, quick_turns
+from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, one_thread, quick_turns
 from airshed.runtime.view import SimulationView
 
 
@@ -238,7 +238,6 @@ class Simulation(SimulationView):
         check_settable(self._model, name)
         self.set({name: value})
 
-    @by_one_thread
     def set(self, changes: Mapping[str, Any]) -> None:
         """Change settable fields and settings of the case, all or none, from the next step on; on all ranks alike.
 
@@ -247,7 +246,7 @@ class Simulation(SimulationView):
         A field is set in place. For settings the model is built once more, under the changed case, and takes over the
         state. Raises CaseError for what cannot be, also for settings where output is written, as they change its case.
         """
-        with raising_together(self._everybody):
+        with one_thread(self._use), raising_together(self._everybody):
             self._check_open()
             check_alike(self._everybody, changes)
             fields = {name: value for path, value in changes.items() if (name := settable_field(self._model, path))}

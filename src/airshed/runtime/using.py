@@ -22,22 +22,28 @@ Result = TypeVar("Result")
 Owner = TypeVar("Owner")
 
 
-def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
-    """Return a method that refuses, by CaseError, a thread while another one is in such a method of the same object.
+@contextmanager
+def one_thread(lock: "RLock") -> Iterator[None]:
+    """Refuse, by CaseError, a thread while another one is in a block with the same lock.
 
     The state changes during a step, so another thread would read values of no time. Calls of the same thread, as in an
-    observer, are allowed. The object has the lock ``_use``.
+    observer, are allowed.
     """
+    if not lock.acquire(blocking=False):
+        raise CaseError("another thread is using this simulation; wait for it, or make one for each thread")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
+    """Return a method that one thread at a time may call, see :func:`one_thread`. The object has the lock ``_use``."""
 
     @wraps(method)
     def alone(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        lock: RLock = self._use  # type: ignore[attr-defined]
-        if not lock.acquire(blocking=False):
-            raise CaseError("another thread is using this simulation; wait for it, or make one for each thread")
-        try:
+        with one_thread(self._use):  # type: ignore[attr-defined]
             return method(self, *args, **kwargs)
-        finally:
-            lock.release()
 
     return alone
 
