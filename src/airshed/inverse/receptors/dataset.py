@@ -102,7 +102,7 @@ def _of_inventory(model: AirModel, whole: Inventory, sources: Mapping[float, Arr
         own = [model.network.index(name) for name in part.species]
         total = np.zeros((len(part.sectors), len(part.pollutants)))
         for begin, each in sources.items():
-            total += part.worth(each[own, : part.levels], begin)
+            total += part.contributions(each[own, : part.levels], begin)
         for sector, row in zip(part.sectors, total.tolist(), strict=True):
             for pollutant, value in zip(part.pollutants, row, strict=True):
                 yield Contribution(INVENTORY, country, sector, pollutant, value)
