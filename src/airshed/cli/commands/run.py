@@ -105,13 +105,14 @@ def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool
     speaks = world().rank == 0
     quiet = quiet or not speaks
     start = case.start.astype("datetime64[us]").item()
+    frozen = ExitStack()
+    frozen.callback(gc.unfreeze)
+    gc.freeze()  # imported objects live until exit: no collection has to look at them
     with (
-        ExitStack() as stack,
+        frozen,
         progress_for(start, quiet=quiet, verbose=verbose) as progress,
         Simulation(case, output=folder, **use) as simulation,
     ):
-        gc.freeze()  # imported objects live until exit: no collection has to look at them
-        stack.callback(gc.unfreeze)
         for notice in simulation.notices if speaks else ():
             if not quiet or notice.startswith(_ALWAYS) or "damaged" in notice:
                 say(f"airshed: {notice}", err=True)
