@@ -141,7 +141,7 @@ def test_a_record_is_copied_in_the_form_in_which_the_file_has_it(tmp_path, start
     run = start_run(tmp_path / "run")
     with run.folder:
         record = run.writer._new()
-        content = run.writer._store._store._content(5.0, record)
+        content = run.writer._store._content(5.0, record)
         assert np.shares_memory(content, record["O3"])
         assert record["O3"].dtype == np.dtype(">f4")
         assert content[:8].view(">f8")[0] == 5.0
