@@ -267,7 +267,7 @@ def test_a_wrong_share_of_a_period(imex: Recording, monkeypatch: pytest.MonkeyPa
     reverse = Reverser.reverse
 
     def off(self: Any, step: Any, levels: Any, before: Any, sources: Any = ()) -> None:
-        reverse(self, step, levels, before, [replace(each, share=1.001 * each.share) for each in sources])
+        reverse(self, step, levels, before, [(1.001 * share, each) for share, each in sources])
 
     monkeypatch.setattr(Reverser, "reverse", off)
     assert wrong_kinds(imex) == {"emission"}

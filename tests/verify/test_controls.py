@@ -233,8 +233,7 @@ def test_a_bit_that_differs_is_seen(monkeypatch):
         return state
 
     monkeypatch.setattr(west_europe, "final_state", differing)
-    monkeypatch.setattr(west_europe, "cut_case", few_columns)
-    assert missed(west_europe.check_threads("10 min")) == {"numbers that differ in any bit"}
+    assert missed(west_europe.compare(few_columns("10 min"))) == {"numbers that differ in any bit"}
 
 
 @pytest.mark.compiles
@@ -246,8 +245,7 @@ def test_a_distance_of_one_in_a_thousand_is_seen(monkeypatch):
         return {name: factor * values for name, values in run(case).items()}
 
     monkeypatch.setattr(west_europe, "final_state", distant)
-    monkeypatch.setattr(west_europe, "cut_case", few_columns)
-    assert len(missed(west_europe.check_threads("10 min"))) == len(west_europe.COMPARED)
+    assert len(missed(west_europe.compare(few_columns("10 min")))) == len(west_europe.COMPARED)
 
 
 def test_a_new_extreme_below_is_an_error_too():
