@@ -31,6 +31,8 @@ MANY = {
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
     "models/air/emissions/inventory.py: __init__": "what the builder made, by name",
     "models/air/forcing.py: __init__": "what a run requires of its forcing, by name",
+    "inverse/receptors/point_gradient.py: point_gradient": "options of a gradient, all but three by name",
+    "models/box/run.py: run_box": "options of a command, all but three by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",
 }

@@ -244,7 +244,7 @@ class Perturbed:
             model.state[name] += size * change
         for name, change in self._changes.shared.items():
             model.parameters[name] = model.parameters[name] + size * change
-        source = model._weather
+        source = model._weather_of_case
 
         def weather(begins: Sequence[float]) -> Mapping[str, Any]:
             changes = self._changes.weather(begins)
@@ -253,7 +253,7 @@ class Perturbed:
                 for name, values in source(begins).items()
             }
 
-        model._weather = weather
+        model._weather_of_case = weather
         formulas = derivative.adjoint(model.points.formulas, list(model.points.inputs))
         conditions = [node for node in ordered(formulas.outputs) if isinstance(node, Compare)]
         branches = []

@@ -13,7 +13,7 @@ from airshed.inverse.fourdvar import Domain, Operator, Sampled
 from airshed.inverse.fourdvar.air_model import AirFieldModel
 from airshed.inverse.fourdvar.cost import Cost
 from airshed.inverse.fourdvar.study import control_vector
-from airshed.inverse.function.inputs import FactoredSource
+from airshed.inverse.function import inputs
 from airshed.runtime.simulation import Simulation
 
 from .air_cases import CONTROLS, case, observations
@@ -61,13 +61,7 @@ def test_taylor_of_each_control_is_of_second_order(tmp_path: Path) -> None:
 
 def test_a_gradient_without_its_factor_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: other factors on the same emission are left away."""
-    whole = FactoredSource._share
-
-    def alone(self: FactoredSource, worth: Any, acting: Any, hour: int, into: Any) -> None:
-        for each in acting:
-            whole(self, worth, [each], hour, into)
-
-    monkeypatch.setattr(FactoredSource, "_share", alone)
+    monkeypatch.setattr(inputs, "prod", lambda factors: 1.0)
     with cost_of(tmp_path) as (cost, _):
         assert error_of_gradient(cost, 0) > 1e-3
 

@@ -250,7 +250,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     model, control, y, _ = twin(20)
     file = tmp_path / "state.npz"
     file.write_bytes(content)
-    with pytest.raises(OutputError, match="remove it to begin the assimilation anew"):
+    with pytest.raises(OutputError, match="remove it to restart the assimilation"):
         FourDVar(model, control, y, file=file).run()
 
 

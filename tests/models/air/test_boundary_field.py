@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from airshed.grid import Grid
 from airshed.models.air import kind
 from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.budget import FaceBudget
+from airshed.parallel.communicator import Alone
 
 pytestmark = pytest.mark.standard
 
@@ -213,10 +213,10 @@ def test_budgets_by_face_go_on_after_a_restart(tmp_path: Path) -> None:
         assert same_bits(whole, simulation.budget())
 
 
-def test_groups_of_ranks_take_profiles_alone(tmp_path: Path) -> None:
+def test_groups_of_ranks_take_profiles_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = {"chemistry": {"integrator": "strang"}, "parallel": {"groups": {"transport": 1, "chemistry": 1}}}
     with pytest.raises(AirshedError, match=r"needs ranks that are all alike: take out parallel.groups"):
         _ = small_case(tmp_path, **groups, boundary={"budget": "faces"}).has_groups
-    model = SimpleNamespace(case=small_case(tmp_path, **groups))
+    monkeypatch.setattr(kind, "make_groups", lambda case, ranks: None)
     with pytest.raises(AirshedError, match=r"need ranks that are all alike, no parallel.groups"):
-        kind._lateral_boundary(model, constant(O3=50.0))  # type: ignore[arg-type]
+        kind.build(small_case(tmp_path, **groups), Alone(), lambda ranks: None, boundary=constant(O3=50.0))

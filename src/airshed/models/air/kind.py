@@ -102,6 +102,10 @@ def build(
     try:
         with closed_on_error(groups):
             check(own)
+            if boundary is not None and case.has_groups:
+                raise CaseError(
+                    "boundary concentrations along the faces need ranks that are all alike, no parallel.groups"
+                )
         ready = True
     finally:
         if groups is not None and not groups.same:
@@ -115,10 +119,6 @@ def build(
             model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
             model.budget.faces.watch(model.executor.steppers)
         if boundary is not None:
-            if case.has_groups:
-                raise CaseError(
-                    "boundary concentrations along the faces need ranks that are all alike, no parallel.groups"
-                )
             length = case.time.length.value
             calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, cast
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from pydantic import Field, create_model, field_validator
+from pydantic import Field, create_model, model_validator
 
 from airshed.case.case import RunCase
 from airshed.case.sections import OutputSection, RestartSection, TimeSection
@@ -23,7 +23,7 @@ from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.core.fields import FieldSpec
 from airshed.core.files import read_text
 from airshed.core.report import Cell, Report, Table
-from airshed.core.settings import KEY, Number, Section, measured, refuse, setting
+from airshed.core.settings import Number, Section, measured, refuse, setting
 from airshed.core.text import counted
 from airshed.core.units import Quantity
 from airshed.core.version import __version__
@@ -129,10 +129,13 @@ class _FixedPoint(RunCase):
     events: PointEvents = Field(default_factory=PointEvents)
     weather: WeatherSection = Field(default_factory=WeatherSection)
 
-    @field_validator("model", "time", "output", "restart", "run", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _not_of_a_station(cls, value: object) -> object:
-        raise refuse(f"{KEY} is no setting of a run at a station: its days are those of the weather")
+    def _is_fixed(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        for key in ("model", "time", "output", "restart", "run"):
+            if key in data:
+                raise refuse(f"{key} is no setting of a run at a station: its days are those of the weather")
+        return data
 
     def _check_names(self) -> None:
         """Raise CaseError for classes that do not exist, and where the humidity of the weather is not declared."""

@@ -153,7 +153,11 @@ def test_a_start_within_an_hour_counts_from_there(folder, species):
     late = build_inventory(InventorySettings(folder), BENELUX, START + np.timedelta64(30, "m"), species)
     assert np.array_equal(late.rate(1799.0), whole.rate(0.0))
     assert np.array_equal(late.rate(1800.0), whole.rate(3600.0))
-    assert len(late._hours(3600.0)) == 2
+    amounts = [
+        {(row.species, row.sector): row.moles for row in each.summary(length)}
+        for each, length in ((late, 3600.0), (whole, 5400.0), (whole, 1800.0))
+    ]
+    assert amounts[0] == pytest.approx({key: amounts[1][key] - amounts[2][key] for key in amounts[1]}, rel=1e-12)
 
 
 def test_the_same_bits_twice(folder, small, species):
