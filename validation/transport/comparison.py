@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from airshed.core.arrays import Array
 from airshed.kernels.transport.reference import AirFluxes
 from airshed.process.vertical import outflow_rate
 from airshed.verify.transport.driven import Driven
-from airshed.verify.transport.plane import SHAPES, Array, Errors, shapes
+from airshed.verify.transport.plane import SHAPES, Errors, shapes
 
 from .pictures import draw_comparison
 

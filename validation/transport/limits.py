@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from airshed.core.arrays import Array
 from airshed.verify.transport.driven import BLOWN_UP, SLACK, Bench, Outcome, attempt, eddies, row, scaled
-from airshed.verify.transport.plane import Array
 
 CRITERIA = ("positive", "bounded", "stable")
 DATA = ("smooth", "rough")

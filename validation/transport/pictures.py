@@ -10,7 +10,7 @@ import numpy as np
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from airshed.verify.transport.plane import Array
+from airshed.core.arrays import Array
 from airshed.verify.transport.sphere import BACKGROUND, TRACERS, correlated
 
 HERE = Path(__file__).parent

@@ -8,13 +8,14 @@ import numpy as np
 import xarray as xr
 from matplotlib import pyplot as plt
 
+from airshed.core.arrays import Array
 from airshed.models.air.case import Case
 from airshed.models.air.programs import two_step
 from airshed.runtime.simulation import Simulation
 from airshed.verify import column
 from airshed.verify.figure import observed_order
 from airshed.verify.transport import plane
-from airshed.verify.transport.plane import DAY, REFERENCE, SHAPES, SIDE, Array, Carried, plane_case, shapes, swirl
+from airshed.verify.transport.plane import DAY, REFERENCE, SHAPES, SIDE, Carried, plane_case, shapes, swirl
 
 from .pictures import save
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from airshed.core.arrays import Array
 from airshed.verify.figure import observed_order
 from airshed.verify.transport.driven import squeeze
-from airshed.verify.transport.plane import Array, Errors
+from airshed.verify.transport.plane import Errors
 from airshed.verify.transport.sphere import BELLS, FLOWS, TIED, TRACERS, Turned, turn
 
 from .pictures import draw_mixing, draw_sphere

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.bmi.grids import ModelGrid, grid_of
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.core.fields import FieldSpec
@@ -20,8 +21,6 @@ try:
     from bmipy import Bmi
 except ImportError as error:
     raise CaseError('airshed.bmi needs bmipy: pip install "airshed[bmi]"') from error
-
-Array = npt.NDArray[Any]
 
 
 class Component(Bmi):
@@ -59,7 +58,7 @@ class Component(Bmi):
         self._dims = list(dict.fromkeys(spec.dims for spec in fields))
         self._grids = [grid_of(simulation.model.domain.axes, dims) for dims in self._dims]
         self._types: dict[str, np.dtype[Any]] = {}
-        self._pointers: dict[str, Array] = {}
+        self._pointers: dict[str, AnyArray] = {}
         self._step = simulation.next_step() if simulation.seconds < simulation.end else 0.0
 
     def update(self) -> None:
@@ -165,11 +164,11 @@ class Component(Bmi):
 
     # ---- values ----
 
-    def get_value(self, name: str, dest: Array) -> Array:
+    def get_value(self, name: str, dest: AnyArray) -> AnyArray:
         """Fill an array with the values of a variable, and return it."""
         return fill(dest, self.simulation.values(name), name)
 
-    def get_value_ptr(self, name: str) -> Array:
+    def get_value_ptr(self, name: str) -> AnyArray:
         """Return an array that always has the values of the present time, for reading.
 
         It is a copy that each update renews, since models keep fields in layouts of their own.
@@ -181,11 +180,11 @@ class Component(Bmi):
         lasting.flags.writeable = False
         return lasting
 
-    def get_value_at_indices(self, name: str, dest: Array, inds: Array) -> Array:
+    def get_value_at_indices(self, name: str, dest: AnyArray, inds: AnyArray) -> AnyArray:
         """Fill an array with some values of a variable, by their places in the flat array, and return it."""
         return fill(dest, self.simulation.values(name).reshape(-1)[self._places(name, inds)], name)
 
-    def set_value(self, name: str, src: Array) -> None:
+    def set_value(self, name: str, src: AnyArray) -> None:
         """Change an input variable, from the next step on."""
         shape, values = self._grid_of(name).shape, np.asarray(src)
         if values.size != self._grid_of(name).size:
@@ -195,7 +194,7 @@ class Component(Bmi):
         self.simulation.set({name: values.reshape(shape) if shape else values.item()})
         self._renew_pointers()
 
-    def set_value_at_indices(self, name: str, inds: Array, src: Array) -> None:
+    def set_value_at_indices(self, name: str, inds: AnyArray, src: AnyArray) -> None:
         """Change some values of an input variable, by their places in the flat array; the others stay as they are."""
         values, places = self.simulation.values(name).reshape(-1), self._places(name, inds)
         if np.size(src) != places.size:
@@ -217,36 +216,36 @@ class Component(Bmi):
         """Return the number of nodes, which are the centres of cells."""
         return self._grid(grid).size
 
-    def get_grid_shape(self, grid: int, shape: Array) -> Array:
+    def get_grid_shape(self, grid: int, shape: AnyArray) -> AnyArray:
         """Fill in the number of nodes along z, y and x."""
         found = self._grid(grid)
         if found.unstructured:
             raise _no(found, "shape")
         return fill(shape, np.array(found.shape), f"the shape of grid {grid}")
 
-    def get_grid_spacing(self, grid: int, spacing: Array) -> Array:
+    def get_grid_spacing(self, grid: int, spacing: AnyArray) -> AnyArray:
         """Fill in the distance of nodes along z, y and x."""
         found = self._grid(grid)
         if not found.spacing:
             raise _no(found, "spacing")
         return fill(spacing, np.array(found.spacing), f"the spacing of grid {grid}")
 
-    def get_grid_origin(self, grid: int, origin: Array) -> Array:
+    def get_grid_origin(self, grid: int, origin: AnyArray) -> AnyArray:
         """Fill in the first node along z, y and x."""
         found = self._grid(grid)
         if not found.spacing:
             raise _no(found, "origin")
         return fill(origin, np.array([each[0] for each in found.nodes.values()]), f"the origin of grid {grid}")
 
-    def get_grid_x(self, grid: int, x: Array) -> Array:
+    def get_grid_x(self, grid: int, x: AnyArray) -> AnyArray:
         """Fill in the coordinates of columns, or of each point."""
         return self._nodes(grid, "x", x)
 
-    def get_grid_y(self, grid: int, y: Array) -> Array:
+    def get_grid_y(self, grid: int, y: AnyArray) -> AnyArray:
         """Fill in the coordinates of rows, or of each point."""
         return self._nodes(grid, "y", y)
 
-    def get_grid_z(self, grid: int, z: Array) -> Array:
+    def get_grid_z(self, grid: int, z: AnyArray) -> AnyArray:
         """Fill in the coordinates of layers, or of each point."""
         return self._nodes(grid, "z", z)
 
@@ -262,19 +261,19 @@ class Component(Bmi):
         """Return 0, for points."""
         return self._without_edges(grid, "faces")
 
-    def get_grid_edge_nodes(self, grid: int, edge_nodes: Array) -> Array:
+    def get_grid_edge_nodes(self, grid: int, edge_nodes: AnyArray) -> AnyArray:
         """Fill in nothing, for points."""
         return self._nothing(grid, "edge_nodes", edge_nodes)
 
-    def get_grid_face_edges(self, grid: int, face_edges: Array) -> Array:
+    def get_grid_face_edges(self, grid: int, face_edges: AnyArray) -> AnyArray:
         """Fill in nothing, for points."""
         return self._nothing(grid, "face_edges", face_edges)
 
-    def get_grid_face_nodes(self, grid: int, face_nodes: Array) -> Array:
+    def get_grid_face_nodes(self, grid: int, face_nodes: AnyArray) -> AnyArray:
         """Fill in nothing, for points."""
         return self._nothing(grid, "face_nodes", face_nodes)
 
-    def get_grid_nodes_per_face(self, grid: int, nodes_per_face: Array) -> Array:
+    def get_grid_nodes_per_face(self, grid: int, nodes_per_face: AnyArray) -> AnyArray:
         """Fill in nothing, for points."""
         return self._nothing(grid, "nodes_per_face", nodes_per_face)
 
@@ -296,7 +295,7 @@ class Component(Bmi):
             self._types[name] = self.simulation.values(name).dtype
         return self._types[name]
 
-    def _places(self, name: str, inds: Array) -> npt.NDArray[np.integer[Any]]:
+    def _places(self, name: str, inds: AnyArray) -> npt.NDArray[np.integer[Any]]:
         places, size = np.asarray(inds), self._grid_of(name).size
         if places.size and (places.dtype.kind not in "iu" or places.min() < 0 or places.max() >= size):
             raise CaseError(f"{name} has the indices 0 to {size - 1}, as integers; {places} are others")
@@ -306,7 +305,7 @@ class Component(Bmi):
         for name, array in self._pointers.items():
             array[...] = self.simulation.values(name).reshape(-1)
 
-    def _nodes(self, grid: int, direction: str, target: Array) -> Array:
+    def _nodes(self, grid: int, direction: str, target: AnyArray) -> AnyArray:
         found = self._grid(grid)
         if direction not in found.nodes:
             raise _no(found, direction)
@@ -318,11 +317,11 @@ class Component(Bmi):
             raise _no(found, what)
         return 0
 
-    def _nothing(self, grid: int, what: str, target: Array) -> Array:
+    def _nothing(self, grid: int, what: str, target: AnyArray) -> AnyArray:
         return fill(target, np.zeros(self._without_edges(grid, what), np.int64), f"{what} of grid {grid}")
 
 
-def fill(target: Array, values: Array, what: str) -> Array:
+def fill(target: AnyArray, values: AnyArray, what: str) -> AnyArray:
     """Fill an array, flat or in the shape of the values, and return it; raises CaseError for one that does not fit."""
     if not isinstance(target, np.ndarray) or target.size != values.size:
         given = f"one of {target.size}" if isinstance(target, np.ndarray) else f"a {type(target).__name__}"

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.grid.axes import Axes, Coordinate
-
-Array = npt.NDArray[np.float64]
 
 _DIRECTIONS = "zyx"
 _HORIZONTAL = ("degrees_north", "degrees_east")  # by CF's units, in the order of y and x

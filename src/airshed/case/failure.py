@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.case.toml import write_toml
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.errors import ReplayableError
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
-
-Array = npt.NDArray[np.float64]
 
 FAILED_CELL: Final = "failed-cell.toml"
 """Conditions in the run folder by which `airshed box` replays a cell whose chemistry failed."""

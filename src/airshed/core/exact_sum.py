@@ -14,7 +14,8 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from airshed.core.arrays import Array
+
 Integers = npt.NDArray[np.int64]
 
 BITS: Final = 40

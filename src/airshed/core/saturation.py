@@ -6,9 +6,8 @@ Source: Bolton 1980, Mon. Weather Rev. 108, 1046-1053.
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from airshed.core.arrays import Array
 
 SATURATION_AT_FREEZING: Final = 611.2
 """Vapour pressure over water at the freezing point [Pa]."""

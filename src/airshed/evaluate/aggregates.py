@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.core.text import suggestion
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 Times = npt.NDArray[Any]
 Label = Literal["end", "start"]
 Rule = Literal["EU", "US"]

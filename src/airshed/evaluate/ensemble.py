@@ -14,11 +14,10 @@ Ferro 2014, QJRMS 140, 1917-1923, doi:10.1002/qj.2270 (fair CRPS)
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 
-Array = npt.NDArray[np.float64]
 Estimator = Literal["fair", "standard"]
 
 

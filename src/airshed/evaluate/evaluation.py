@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import counted, listed, suggestion
@@ -38,7 +38,6 @@ from airshed.observations.selection import (
 )
 from airshed.observations.time_convention import TimeConvention
 
-Array = npt.NDArray[np.float64]
 HIGH: Final = 500.0
 """Altitude [m] above which the report lists stations in the lowest layer."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.evaluate.run_fields import RunFields, Series, Window
 from airshed.grid import Grid
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 Placement = Literal["cell", "bilinear"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed
 from airshed.grid import Grid
@@ -21,7 +22,6 @@ from airshed.io.run_state import read_state, results
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 Window = tuple[np.datetime64, np.datetime64]
 

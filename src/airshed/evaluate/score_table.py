@@ -7,12 +7,12 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.report import Cell, Table
 from airshed.evaluate.aggregates import daily_mean, mda8
 from airshed.evaluate.pairing import Pairs
 from airshed.evaluate.statistics import PERCENT, Target, ninetieth, paired, scores, target
 
-Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.bool_]
 
 Group = Literal["pooled", "class", "station", "hour"]

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from airshed.core.arrays import Array
 
 
 def correlation(o: Array, m: Array) -> float:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import FormulaError
 from airshed.formula.functions import FUNCTIONS
 from airshed.formula.tree import (
@@ -24,8 +25,6 @@ from airshed.formula.tree import (
     rewrite,
 )
 
-Array = npt.NDArray[Any]
-
 _ARITHMETIC: Final[Mapping[str, np.ufunc]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "^": np.power,
 }  # fmt: skip
@@ -36,7 +35,7 @@ _COMPARISONS: Final[Mapping[str, np.ufunc]] = {
 
 def evaluate(
     expression: Expression, values: Mapping[str, npt.ArrayLike], *, dtype: npt.DTypeLike = np.float64
-) -> Array:
+) -> AnyArray:
     """Return the value for named numbers or arrays that broadcast together.
 
     It is not finite where arithmetic is not, as of sqrt(-1). Raises FormulaError for a name that has no value.
@@ -46,7 +45,7 @@ def evaluate(
 
 def evaluate_all(
     expressions: Sequence[Expression], values: Mapping[str, npt.ArrayLike], *, dtype: npt.DTypeLike = np.float64
-) -> list[Array]:
+) -> list[AnyArray]:
     """Return the values of several formulas, each common part computed once."""
     nodes, counts = _plan(tuple(expressions))
     uses = counts.copy()

@@ -4,13 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.grid.box import Box
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.core.topojson import Polygon, Ring
 from airshed.grid.grid import Grid
 from airshed.grid.regrid import Regridder, area_in_box
-
-Array = NDArray[np.float64]
 
 SPACING = 0.05
 """Size of a fine cell [degrees]: 5.6 km in latitude, 3-4 km in longitude, the size of a town."""

@@ -9,12 +9,12 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.mapping import GridMapping, LonLat, Metrics, pairs
 from airshed.grid.window import Window
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _MOST_CELLS_A_SIDE: Final = 100_000

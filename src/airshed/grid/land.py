@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.topojson import Polygon
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.mapping import LAT, LON
 from airshed.grid.packing import Packing
 
-Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Index = npt.NDArray[np.int64]
 

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid.axes import Coordinate
-
-Array = NDArray[np.float64]
 
 LAT: Final = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
 LON: Final = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}

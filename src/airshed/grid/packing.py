@@ -5,15 +5,14 @@ spread   (..., lat, lon)    what a map shows; cells that are not kept have no va
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import DataError
 from airshed.grid.mapping import directions
-
-Array = npt.NDArray[Any]
 
 _OFF = 1e-3
 """How far from a grid line a cell may lie, in spacings: files hold coordinates in single precision."""
@@ -46,7 +45,7 @@ class Packing:
         """The number of rows and columns of the grid."""
         return self.lat.size, self.lon.size
 
-    def spread(self, values: Array, missing: float = np.nan) -> Array:
+    def spread(self, values: AnyArray, missing: float = np.nan) -> AnyArray:
         """Return packed values (..., cell) on the grid (..., lat, lon), `missing` where no cell is kept."""
         result = np.full((*values.shape[:-1], *self.shape), missing, np.result_type(values, missing))
         result[..., self.rows, self.columns] = values
@@ -85,7 +84,7 @@ class Raster:
         """The number of rows and columns."""
         return self.lat.size, self.lon.size
 
-    def spread(self, values: Array, missing: float = np.nan) -> Array:
+    def spread(self, values: AnyArray, missing: float = np.nan) -> AnyArray:
         """Return the values of cells (..., ny, nx) on the raster (..., lat, lon), `missing` outside."""
         picked = values.reshape(*values.shape[:-2], -1)[..., self.cell]
         return np.where(self.cell < 0, missing, picked)

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
-
-Array = NDArray[np.float64]
 
 _LIMITS = {"latitude": (-90.0, 90.0), "longitude": (-720.0, 720.0)}
 _LIMITS |= {"lat": _LIMITS["latitude"], "lon": _LIMITS["longitude"]}

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.grid.grid import Grid
 from airshed.grid.mapping import GridMapping, LonLat
-
-Array = NDArray[np.float64]
 
 _PAIRS_AT_ONCE = 20_000
 _SLIVER = 1e-12

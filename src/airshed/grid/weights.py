@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from airshed.core.arrays import Array
 
 
 @dataclass(frozen=True)

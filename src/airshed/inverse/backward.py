@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import Commits, Part
 from airshed.inverse.checkpoints.stores import Arrays
@@ -29,8 +29,6 @@ from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import FormulaStep, StepRecord
 from airshed.process.settable import field_derivatives
 from airshed.runtime.using import quick_turns
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

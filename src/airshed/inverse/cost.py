@@ -5,14 +5,12 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.inverse.reverse.area import Area
 from airshed.kernels.host import AnyArray
-
-Array = npt.NDArray[np.float64]
 
 Fields = Callable[[str], Array]
 """Returns the mixing ratio of a species [mol/mol] (level, lat, lon)."""

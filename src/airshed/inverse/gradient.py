@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.inverse.backward import Adjoints, Backward
@@ -26,8 +26,6 @@ from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock, due_in
 from airshed.runtime.simulation import Simulation
 from airshed.runtime.using import quick_turns
-
-Array = npt.NDArray[np.float64]
 
 
 class Watcher:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.inverse.function.run_function import Adapter, Key, RunFunction
 from airshed.models.air.case import Case
@@ -25,8 +25,6 @@ try:
     import torch
 except ImportError as error:
     raise CaseError('airshed.inverse.torch needs PyTorch: pip install "airshed[torch]"') from error
-
-Array = npt.NDArray[np.float64]
 
 
 def differentiable(

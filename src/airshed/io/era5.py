@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from xarray.core import indexing
 
+from airshed.core.arrays import Array
 from airshed.core.data import conversion, kind, numbers
 from airshed.core.errors import DataError
 from airshed.grid.places import check_places, in_degrees
@@ -31,8 +32,6 @@ from airshed.io.era5_fields import (
 )
 from airshed.io.hdf5 import check_heads
 from airshed.io.netcdf import open_netcdf, reading
-
-Array = NDArray[np.float64]
 
 LEVELS = 137
 

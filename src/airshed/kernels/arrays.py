@@ -11,12 +11,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.grid.weights import Weights
 from airshed.kernels.cpp import header
 from airshed.kernels.host import address
 from airshed.kernels.toolchain import host_functions
-
-Array = npt.NDArray[np.float64]
 
 
 @cache

@@ -13,13 +13,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import REACH, SIDES, Side, Swap
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.formula import cpp, trace
 from airshed.formula.dialect import SCALARS
@@ -21,7 +22,6 @@ from airshed.kernels.cpp import render
 from airshed.kernels.host import address
 from airshed.kernels.toolchain import host_functions
 
-Array = npt.NDArray[np.float64]
 Formula = Callable[..., Any]
 
 _AXES: Final = 4

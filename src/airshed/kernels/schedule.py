@@ -8,12 +8,9 @@ form a group: their levels are walked through together, which hides the latency 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.mechanism.expressions import Value
 from airshed.mechanism.network import ReactionNetwork, Term, rates
-
-Array = npt.NDArray[np.float64]
 
 NOON = {
     "TEMP": 288.0, "PRESS": 101325.0, "M": 2.5e19, "O2": 5.2e18, "N2": 1.95e19, "H2O": 2.5e17,

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import ATOMIC_WEIGHTS
 from airshed.core.errors import MechanismError
 from airshed.formula.evaluate import fold
@@ -125,8 +125,6 @@ def check_order(reaction: Reaction) -> None:
 
 # The network.
 
-
-Array = npt.NDArray[np.float64]
 
 HostFunction = Callable[[Environment], Value]
 """Computes a parameter from an environment; its result broadcasts with the environment's values."""

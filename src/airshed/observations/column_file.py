@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.core.errors import CaseError, DataError
 from airshed.io.netcdf import load_netcdf
@@ -14,7 +13,6 @@ from airshed.observations.selection import Candidate, ObservationSelection
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 
 REQUIRED: Final = {
     "time": ("observation",),

@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import DataError
 from airshed.core.units import quantity
 
-Array = npt.NDArray[np.float64]
 Names = npt.NDArray[np.str_]
 
 KINDS: Final = ("surface", "column")

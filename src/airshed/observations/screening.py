@@ -6,9 +6,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.observations.observation import observed_unit
-
-Array = npt.NDArray[np.float64]
 
 NO_VALUE: Final = "no value"
 CENSORED: Final = "beyond a limit of detection"

@@ -14,12 +14,13 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
 from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
 from airshed.grid.places import turned_into
-from airshed.observations.observation import Array, ErrorModel, Kernel, Observation, Observations, observed_unit
+from airshed.observations.observation import ErrorModel, Kernel, Observation, Observations, observed_unit
 from airshed.observations.screening import NO_VALUE, plain_flag, reasons
 from airshed.observations.station import Station
 

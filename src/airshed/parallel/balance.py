@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray, Array
 from airshed.kernels.host import aligned_zeros
 from airshed.parallel.communicator import MpiRanks, all_of
 from airshed.parallel.redistribution.costs import FREE, Line, ping_pong
@@ -23,8 +23,6 @@ from airshed.parallel.redistribution.redistribution import MpiMessages
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-
-Array = npt.NDArray[np.float64]
 
 _LEAST_GAIN: Final = 0.01
 """The least part of the busiest rank's time that a plan must save; predictions are no more accurate."""
@@ -82,8 +80,6 @@ def cuts(work: Array, amounts: Sequence[float]) -> list[int]:
     nearest = [int(np.abs(after - amount).argmin()) for amount in wanted]
     return [*np.maximum.accumulate(nearest).tolist(), len(work)]
 
-
-AnyArray = npt.NDArray[Any]
 
 _WORK: Final = "work"
 _RUNS: Final = 2

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import AirshedError
 from airshed.parallel.environment import choose_library, launched, ranks_asked_for
 
@@ -68,8 +69,6 @@ def _rest(asked: int) -> int:
         time.sleep(min(_PAUSE * _LONGER ** (min(asked, 1000) - _EAGER), _LONGEST))
     return asked + 1
 
-
-AnyArray = npt.NDArray[Any]
 
 _ABANDONED: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
 """Buffers that MPI may still use after an error interrupted a wait."""

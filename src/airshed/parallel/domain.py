@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core import exact_sum
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.exact_sum import Sums
 from airshed.core.text import counted
@@ -19,8 +20,6 @@ from airshed.grid.window import Window
 from airshed.kernels.boundary import FaceCells
 from airshed.parallel.communicator import Alone, Communicator
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts
-
-Array = npt.NDArray[np.float64]
 
 
 def total(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:

@@ -11,6 +11,7 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
 
+from airshed.core.arrays import Array
 from airshed.io.folder import SOFTWARE
 from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT
@@ -21,7 +22,6 @@ from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.results import Results
 from airshed.plot.style import COAST, NO_VALUE, colours, text_at
 
-Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 Place = tuple[slice, slice]
 

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.io.netcdf import load_netcdf
 from airshed.plot.page import footer, headline
@@ -17,7 +17,6 @@ from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, look,
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 
 _LEFT, _WIDTH, _HEIGHT, _BELOW, _ABOVE, _RIGHT = 0.8, 6.0, 3.2, 0.95, 1.05, 0.35
 _MOST_BARS: Final = 48

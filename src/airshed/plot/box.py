@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.version import __version__
 from airshed.inverse.receptors.box import KINDS, MOST, RankedSensitivity, ranked
@@ -19,8 +19,6 @@ from airshed.plot.limits import axis_of, format_number, round_step
 from airshed.plot.page import Panels, footer, headline
 from airshed.plot.style import DPI, GREY, INK, LINES, NIGHT, PALE, SIZE, axes_at, look, new_figure, text_at, text_size
 from airshed.plot.units import COMMON, mixing_ratio_unit
-
-Array = NDArray[np.float64]
 
 MOST_PANELS: Final = 24
 

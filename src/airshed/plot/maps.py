@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, format_number, scale_of
@@ -16,8 +16,6 @@ from airshed.plot.page import BOTTOM, RIGHT, TOP, Panels, colour_bar, footer, he
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.results import Results
 from airshed.plot.style import DPI, GREY, SIZE
-
-Array = NDArray[np.float64]
 
 _WIDEST, _HIGHEST = 12.6, 9.6
 _IDEAL = 1.7

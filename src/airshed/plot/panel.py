@@ -6,16 +6,14 @@ from typing import Protocol
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, QuadMesh
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.plot import units
 from airshed.plot.geography import Area, City, cities, coasts_and_borders
 from airshed.plot.labels import Box, Label, place_labels
 from airshed.plot.limits import Scale, round_step
 from airshed.plot.page import norm_of
 from airshed.plot.style import BORDER, COAST, DPI, INK, SIZE, colours, halo, text_size
-
-Array = NDArray[np.float64]
 
 _FLATTEST = 75.0
 _DOT = 0.022

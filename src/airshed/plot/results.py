@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.data import numbers
 from airshed.core.errors import DataError
 from airshed.grid.packing import Packing, Raster
@@ -16,8 +17,6 @@ from airshed.grid.places import check_places
 from airshed.models.pasture.drought import DROUGHT, with_drought
 from airshed.plot.geography import Area
 from airshed.plot.units import COMMON, MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
-
-Array = NDArray[np.float64]
 
 PREFERRED = ("O3", "NO2", "standing_dry_matter", DROUGHT, "growth", "soil_water_index")
 """The fields that are drawn when none is asked for, if they are there."""

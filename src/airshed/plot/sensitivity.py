@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import guarded, write_whole
 from airshed.inverse.receptors.results import FILE, rows_of, time_in_words, unit_of
 from airshed.io.folder import PICTURES, SOFTWARE
@@ -95,8 +96,6 @@ def _legend(axes: Axes) -> None:
 
 # Maps of the sensitivity to emission.
 
-
-Array = NDArray[np.float64]
 
 NOX: Final = ("NO", "NO2", "HONO")
 _PPT: Final = 1e12

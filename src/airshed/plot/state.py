@@ -6,8 +6,8 @@ from threading import Lock
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.plot.geography import MAP_CREDIT, Area
 from airshed.plot.limits import scale_around_zero, scale_of
 from airshed.plot.maps import map_panels, statistics
@@ -16,7 +16,6 @@ from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.style import DPI, GREY, SIGNED, SIZE, look
 from airshed.plot.units import MIXING_RATIO_UNITS, Unit, mixing_ratio_unit
 
-Array = NDArray[np.float64]
 _ONE: Final = Lock()
 """Matplotlib's settings are those of the process: one picture is drawn at a time."""
 

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
-
-Array = NDArray[np.float64]
 
 MIXING_RATIO_UNITS = frozenset({"mol mol-1", "mol/mol", "mole mole-1"})
 """How CF files spell a mixing ratio."""

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any, Final, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError, FormulaError, MechanismError
 from airshed.core.text import suggestion
 from airshed.core.units import Quantity
@@ -53,8 +53,6 @@ def _members(side: str, species: Sequence[str], label: str) -> tuple[tuple[str, 
         found.append((match[2], float(match[1] or 1.0)))
     return tuple(found)
 
-
-Array = npt.NDArray[np.float64]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 OF_SPECIES: Final[tuple[Kind, ...]] = ("loss", "source", "sinking")

@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.grid import Grid
 from airshed.grid.window import Window
-
-Array = npt.NDArray[np.float64]
-
 
 MARGIN: Final = 2
 """Most columns around its own whose weather a process reads."""

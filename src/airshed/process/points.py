@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
@@ -32,8 +33,6 @@ from airshed.process.kinds import arguments
 from airshed.process.processes import Processes
 from airshed.process.settable import Settable
 from airshed.process.updates import Update, formulas
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
@@ -16,8 +16,6 @@ from airshed.mechanism.network import Reaction
 from airshed.process.bound import Around, Bound, State
 from airshed.process.context import MARGIN, Source
 from airshed.process.kinds import SIGNS, Weather
-
-Array = npt.NDArray[np.float64]
 
 
 def check_rates(bound: Bound, fields: Mapping[str, Array], state: Any, seconds: float) -> None:

@@ -6,17 +6,15 @@ from numbers import Real
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError, create_model
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.core.settings import KEY, Section, ends_of
 from airshed.core.units import Quantity
 from airshed.process.bound import Around, Bound, State
 from airshed.process.processes import Processes
-
-Array = npt.NDArray[np.float64]
 
 _TINY: Final = 1e-30
 _STEP: Final = 1e-6

@@ -3,11 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.one_pass import one_pass
-
-Array = npt.NDArray[np.float64]
 
 
 def upward_air_flux(eastward: Array, northward: Array, change: Array) -> Array:

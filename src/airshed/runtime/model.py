@@ -6,15 +6,14 @@ from math import inf
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.fields import FieldRegistry, FieldView
 from airshed.core.report import Report
 from airshed.grid.box import Box
 from airshed.parallel.domain import Domain
 
-Array = npt.NDArray[Any]
-Arrays = Mapping[str, Array]
+Arrays = Mapping[str, AnyArray]
 
 CASE_HASH: Final = "case_hash"
 """Where a snapshot that a simulation gives holds the fingerprint of its case: another one may take it over."""
@@ -37,7 +36,7 @@ class Saved(Protocol):
         """Plain values."""
         ...
 
-    def part(self, name: str, box: Box) -> Array:
+    def part(self, name: str, box: Box) -> AnyArray:
         """The part of a tiled array: a box of its first axes."""
         ...
 
@@ -59,7 +58,7 @@ class Snapshot:
     whole: Arrays
     metadata: Mapping[str, Any]
 
-    def part(self, name: str, box: Box) -> Array:
+    def part(self, name: str, box: Box) -> AnyArray:
         """The array of this rank, whose box it must be."""
         return self.tiled[name]
 
@@ -68,7 +67,7 @@ class Snapshot:
         return Snapshot(_copies(self.tiled), _copies(self.whole), dict(self.metadata))
 
 
-def _copies(arrays: Arrays) -> dict[str, Array]:
+def _copies(arrays: Arrays) -> dict[str, AnyArray]:
     return {name: np.array(array) for name, array in arrays.items()}
 
 
@@ -143,7 +142,7 @@ class Model(Protocol):
         """
         ...
 
-    def view(self, name: str) -> FieldView | Array:
+    def view(self, name: str) -> FieldView | AnyArray:
         """A view of this rank's part of a field, unchanged for ``pace.lasting`` more steps."""
         ...
 

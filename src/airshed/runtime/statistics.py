@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.every import INSTANT
 from airshed.core.fields import FieldView
@@ -21,7 +22,6 @@ from airshed.io.output import OutputWriter
 from airshed.parallel.domain import Domain
 from airshed.runtime.model import BESIDE, Saved
 
-Array = npt.NDArray[np.float64]
 View = Callable[[str], FieldView | npt.NDArray[Any]]
 
 _EXTREMES: Final[Mapping[str, np.ufunc]] = {"maximum": np.maximum, "minimum": np.minimum}

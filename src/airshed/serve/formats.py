@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.text import printable
 from airshed.core.version import __version__
 from airshed.serve import types
@@ -82,7 +82,6 @@ def netcdf(session: Session, copies: Mapping[str, Copy]) -> bytes:
 
 
 _META = "zarr.json"
-Array = npt.NDArray[Any]
 
 
 async def value_of(requests: Requests, name: str, key: str) -> tuple[bytes, str]:
@@ -101,7 +100,7 @@ async def value_of(requests: Requests, name: str, key: str) -> tuple[bytes, str]
     return np.ascontiguousarray(await _values(requests, session, name, array)).tobytes(), "application/octet-stream"
 
 
-async def _values(requests: Requests, session: Session, name: str, array: str) -> Array:
+async def _values(requests: Requests, session: Session, name: str, array: str) -> AnyArray:
     if array == "time":
         return np.array(np.datetime64(session.state.time.removesuffix("Z"), "ms").astype(np.int64), "<i8")
     places = coordinates(session, _all_dims(session))

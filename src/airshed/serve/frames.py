@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import DataError
 from airshed.serve.types import Encoding, FrameHeader, Window
 
@@ -22,7 +23,6 @@ _STEPS = 254.0
 _WIDTHS = (1e-30, 1e30)
 _ALIGN = 8
 _HEADER_MOST = 1 << 20
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Payload:
 
 
 def encode(
-    values: Array, encoding: Encoding, limits: tuple[float, float] | None = None, *, compress: bool = False
+    values: AnyArray, encoding: Encoding, limits: tuple[float, float] | None = None, *, compress: bool = False
 ) -> Payload:
     """Return values as float32, or as a byte image of a range [low, high], by default that of the values.
 
@@ -53,12 +53,12 @@ def encode(
     return Payload(data, dtype, encoding, span, "gzip" if compress else None)
 
 
-def _range(values: Array) -> tuple[float, float] | None:
+def _range(values: AnyArray) -> tuple[float, float] | None:
     finite = values[np.isfinite(values)] if values.ndim else values.reshape(1)[np.isfinite(values.reshape(1))]
     return (float(finite.min()), float(finite.max())) if finite.size else None
 
 
-def _image(values: Array, span: tuple[float, float]) -> npt.NDArray[np.uint8]:
+def _image(values: AnyArray, span: tuple[float, float]) -> npt.NDArray[np.uint8]:
     low, high = span
     if not _WIDTHS[0] < high - low < _WIDTHS[1]:  # whose inverse, or whose values, single precision does not hold
         values, low, high = values.astype(np.float64) / 2.0, low / 2.0, high / 2.0
@@ -84,13 +84,13 @@ class Frame:
     payload: bytes
 
     @cached_property
-    def raw(self) -> Array:
+    def raw(self) -> AnyArray:
         """The values as they were sent: numbers, or bytes of an image."""
         data = gzip.decompress(self.payload) if self.header.compression == "gzip" else self.payload
         return np.frombuffer(data, self.header.dtype).reshape(self.header.shape)
 
     @cached_property
-    def values(self) -> Array:
+    def values(self) -> AnyArray:
         """The values in the variable's unit; NaN where there is none."""
         if self.header.encoding == "float32":
             return self.raw
@@ -116,7 +116,7 @@ def frames(data: bytes) -> Iterator[Frame]:
         at = begin + header.length + -header.length % _ALIGN
 
 
-def window_of(values: Array, level: int | None, window: Window | None, stride: int) -> Array:
+def window_of(values: AnyArray, level: int | None, window: Window | None, stride: int) -> AnyArray:
     """Return a level, and rows and columns, of a field whose last two dimensions are those of a map."""
     if level is not None and values.ndim > 2:
         values = values[level]

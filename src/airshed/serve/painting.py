@@ -1,10 +1,9 @@
 """Painting into a field: cells within a window or a polygon of the map are set, added to, or multiplied."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.grid.land import within
@@ -12,10 +11,8 @@ from airshed.grid.packing import Raster
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 
-Array = npt.NDArray[Any]
 
-
-def painted(simulation: Simulation, command: types.Paint) -> Array:
+def painted(simulation: Simulation, command: types.Paint) -> AnyArray:
     """Return the values of a field as a command changes them; raises CaseError where it hits nothing.
 
     All ranks call this together.
@@ -36,7 +33,7 @@ def painted(simulation: Simulation, command: types.Paint) -> Array:
     return values
 
 
-def _changed(values: Array, command: types.Paint) -> Array:
+def _changed(values: AnyArray, command: types.Paint) -> AnyArray:
     match command.operation:
         case "set":
             return np.full_like(values, command.value)

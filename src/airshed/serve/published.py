@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
@@ -17,8 +17,6 @@ from airshed.grid.packing import Packing, Raster
 from airshed.serve import types
 from airshed.serve.access import Lease
 from airshed.serve.frames import Payload, encode, frame, window_of
-
-Array = npt.NDArray[Any]
 
 _MAP = ["lat", "lon"]
 
@@ -52,7 +50,7 @@ class Shape:
             raise CaseError(f"there is no variable {name!r}; {suggestion(name, self.variables)}")
         return self.variables[name]
 
-    def on_map(self, variable: types.Variable, values: Array) -> Array:
+    def on_map(self, variable: types.Variable, values: AnyArray) -> AnyArray:
         """Return a field's values (..., lat, lon), with NaN where no cell is."""
         return values if self.packing is None or not variable.dims else self.packing.spread(values)
 
@@ -136,7 +134,7 @@ class Copy:
 
     variable: types.Variable
     state: types.SessionState
-    values: Array
+    values: AnyArray
     other: int = 0
 
     @property
@@ -201,7 +199,7 @@ class Session:
         copy = self.copies.get(variable)
         return copy if copy is not None and copy.state.version == self.state.version else None
 
-    def publish(self, values: dict[str, Array]) -> None:
+    def publish(self, values: dict[str, AnyArray]) -> None:
         """Store copies of fields, as they come from the model, of the present state."""
         for name, each in values.items():
             variable = self.shape.variable(name)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import TypeAdapter
 
 from airshed.case.case import RunCase
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.report import Report
 from airshed.core.text import suggestion
@@ -28,8 +28,6 @@ START: Final = "start"
 """The snapshot of the beginning, which cannot be removed."""
 
 _COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
-
-Array = npt.NDArray[Any]
 
 
 @dataclass
@@ -80,7 +78,7 @@ class HostedSession:
         """Make a batch of at most so many steps."""
         self.simulation.step(most)
 
-    def values(self, names: Iterable[str]) -> dict[str, Array]:
+    def values(self, names: Iterable[str]) -> dict[str, AnyArray]:
         """Return whole fields, on every rank."""
         return {name: self.simulation.values(name) for name in names}
 

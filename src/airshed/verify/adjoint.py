@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from airshed.core.arrays import Array
 from airshed.inverse.cost import CostOfFunction
 from airshed.inverse.gradient import gradient
 from airshed.inverse.reverse.direction import EMISSION
@@ -11,7 +12,6 @@ from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure
-from airshed.verify.transport.plane import Array
 from airshed.verify.west_europe import MORNING, cut_case
 
 STEPS: Final = 4

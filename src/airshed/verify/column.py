@@ -5,10 +5,11 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
+from airshed.core.arrays import Array
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
-from airshed.verify.transport.plane import Array, Errors, tracer_case
+from airshed.verify.transport.plane import Errors, tracer_case
 
 _TOP: Final = 1000.0
 _STILL: Final = {"eastward_wind": ((), 0.0), "northward_wind": ((), 0.0), "air_temperature": ((), 288.0)}

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.formula.tree import Binary, Number, Symbol
 from airshed.kernels.cells import METHODS, Tolerances
 from airshed.kernels.host import AnyArray
@@ -39,8 +39,6 @@ from airshed.program.integrators import SPLITTINGS, imex
 from airshed.program.stage import CELLS, Program, Stage
 from airshed.program.weights import FORMULAS
 from airshed.verify.figure import Figure, observed_order
-
-Array = npt.NDArray[np.float64]
 
 LENGTH: Final = 3600.0
 """Of the problem [s]."""

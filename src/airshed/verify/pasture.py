@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.formula import evaluate_all
 from airshed.kernels.cells.formulas import Precision
 from airshed.models.pasture import processes
@@ -16,8 +16,6 @@ from airshed.models.pasture.summary import DRY_MATTER, WATER
 from airshed.process.discovery import processes_of, section_of
 from airshed.process.points import Points
 from airshed.verify.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 OPTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
     "as published": {"humidity": {"given": "deficit"}},

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.core.files import read_text
 from airshed.kernels.cells.formulas import Precision
@@ -19,8 +19,6 @@ from airshed.models.pasture.fields import LAYERS
 from airshed.models.pasture.point import PointCase, Series, simulate
 from airshed.models.pasture.weather.met import read_met
 from airshed.verify.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 VARIABLE: Final = "AIRSHED_GRASP_REFERENCE"
 NEEDED: Final = (

@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from airshed.core.arrays import Array
 from airshed.models.air.case import Case
 from airshed.program.integrators import integrator as integrator_program
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
-from airshed.verify.transport.plane import Array
 
 CASE: Final = "west-europe"
 LIMIT_OF_CLIPPING: Final = {"imex": 1e-12, "strang": 1e-11}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.cost import Force, See
@@ -15,8 +15,6 @@ from airshed.inverse.gradient import Progress
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
-
-Array = npt.NDArray[np.float64]
 
 
 class InitialControls(Inputs):

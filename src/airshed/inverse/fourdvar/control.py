@@ -9,11 +9,9 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-
-Array = npt.NDArray[np.float64]
 
 Controls = Mapping[str, Array]
 """Factors on emission or on the initial state [1], or increments of the initial state [mol/mol], by block."""

@@ -12,13 +12,13 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
 from airshed.inverse.cost import Force, See
 from airshed.inverse.fourdvar.control import Controls, ControlVector
 from airshed.inverse.fourdvar.operator import Operator
 from airshed.observations.observation import Observations
 
-Array = npt.NDArray[np.float64]
 Pullback = Callable[[Array], Controls]
 """Weights on simulated observations (p,) -> their gradient, an array of the shape of each block."""
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
+
+from airshed.core.arrays import Array
 
 DECREASE: Final = 1e-4
 CURVATURE: Final = 0.9
@@ -69,8 +70,6 @@ def _between(low: Trial[Payload], high: Trial[Payload]) -> float:
     share = 0.5 if not np.isfinite(rise) or rise <= 0.0 else -0.5 * low.slope * width / rise
     return low.step + width * float(np.clip(share, 0.1, 0.9))
 
-
-Array = npt.NDArray[np.float64]
 
 MEMORY: Final = 20
 """Pairs that are kept: of a vector of 1e6 controls they are 320 MB."""

@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, NumericalError, OutputError
 from airshed.core.report import Table
@@ -21,8 +22,6 @@ from airshed.inverse.fourdvar.control import ControlVector
 from airshed.inverse.fourdvar.cost import Cost, Evaluation, Observed
 from airshed.inverse.fourdvar.lbfgs import Memory, begin, iterate
 from airshed.observations.observation import Observations
-
-Array = npt.NDArray[np.float64]
 
 _MOST_LISTED = 20
 

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
 from airshed.observations.observation import STANDARD, Observations, Volume, observed_unit, size_of_mole_fraction
 from airshed.observations.selection import bilinear, layer_weights, mean_weights
 
-Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 Air = Callable[[float], Array]

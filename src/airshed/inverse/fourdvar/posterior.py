@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.inverse.fourdvar.control import ControlVector
 from airshed.inverse.fourdvar.cost import Cost
 
-Array = npt.NDArray[np.float64]
 Apply = Callable[[Array], Array]
 
 

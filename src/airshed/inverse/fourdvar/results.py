@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.report import Cell, Report, Table
 from airshed.inverse.fourdvar.control import Block, ControlVector
@@ -19,8 +20,6 @@ from airshed.observations.observation import Observations
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = npt.NDArray[np.float64]
 
 
 def cost_table(history: Sequence[Record]) -> Table:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
@@ -36,8 +36,6 @@ from airshed.observations.station import read_station_tables
 from airshed.observations.time_convention import TimeConvention
 from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation
-
-Array = npt.NDArray[np.float64]
 
 FIRST_AXIS: Final = {"emission": "part_of_day", "initial": "level"}
 """The first axis of a control of the two sorts; those of the grid follow, unless `per` is another than "cell"."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Table
@@ -18,8 +18,6 @@ from airshed.inverse.gradient import Progress
 from airshed.models.air.case import Case
 from airshed.models.air.landcover import land_fraction
 from airshed.observations.observation import Observation, Observations
-
-Array = npt.NDArray[np.float64]
 
 COLUMNS: Final = ("station", "lon", "lat", "species", "value", "unit", "time", "averaging", "error",
                   "representativeness")  # fmt: skip

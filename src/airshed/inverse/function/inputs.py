@@ -12,8 +12,8 @@ from math import prod
 from typing import Any, Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -25,7 +25,6 @@ from airshed.models.air.rates import RateFactors
 from airshed.parallel.domain import Subdomain
 from airshed.process.context import Source
 
-Array = npt.NDArray[np.float64]
 Item = TypeVar("Item")
 
 Controls = Mapping[str, Array]

@@ -5,8 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.inverse.backward import Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.trajectory import Trajectory, as_arrays, as_snapshot
@@ -16,8 +16,6 @@ from airshed.inverse.gradient import ObservedCost, Progress, run_forward
 from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
-
-Array = npt.NDArray[np.float64]
 
 Values = Mapping[str, Mapping[str, Array]]
 """Values of inputs by their kind and name."""

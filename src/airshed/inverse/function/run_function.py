@@ -28,10 +28,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
 from airshed.case.messages import explain
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.core.units import to
@@ -112,8 +112,6 @@ def _factor(name: str, given: Any) -> ControlSection:
     except ValidationError as error:
         raise CaseError(explain(error, ControlSection, data, lambda key: where, None, where)) from error
 
-
-Array = npt.NDArray[np.float64]
 
 Key = tuple[str, str]
 """The kind of an input, and its name."""

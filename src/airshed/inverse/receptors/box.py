@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
@@ -105,8 +105,6 @@ def _equation(text: str) -> str:
     _, _, behind = text.rpartition(">")
     return behind.partition(":")[0].strip() or text
 
-
-Array = npt.NDArray[np.float64]
 
 _NO_VALUES: Final[Any] = None  # a program of one stage copies none
 

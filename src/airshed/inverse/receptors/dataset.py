@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.version import __version__
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import Gradient
@@ -25,7 +26,6 @@ from airshed.models.air.model import AirModel
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 
 INVENTORY: Final = "inventory"
 

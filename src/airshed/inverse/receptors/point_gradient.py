@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.inverse.checkpoints.actions import Advance, DiscardLevels, DiscardRestart, Plan, Restore, Reverse, Sizes
 from airshed.inverse.checkpoints.plans import Budget, fewest_repetitions
 from airshed.kernels.cells.formulas import Rows
@@ -31,8 +32,7 @@ from airshed.models.points.model import Batch, CellValues, PointModel, Updates
 from airshed.program.execute import walk_backwards, walk_forwards
 from airshed.runtime.model import BESIDE, Snapshot
 
-Array = npt.NDArray[Any]
-Fields = Mapping[str, Array]
+Fields = Mapping[str, AnyArray]
 Values = Mapping[str, Any]
 Progress = Callable[[str, float], None]
 
@@ -205,8 +205,8 @@ class _Trajectory:
     def __init__(self, model: PointModel, cost: PointCost, derivative: Derivative, progress: Progress) -> None:
         self._model, self._cost, self._derivative, self._progress = model, cost, derivative, progress
         self._restarts: dict[int, Snapshot] = {}
-        self._arrays: dict[str, Array] = {}
-        self._levels: dict[str, Array] = {}
+        self._arrays: dict[str, AnyArray] = {}
+        self._levels: dict[str, AnyArray] = {}
         self._batches: list[tuple[int, int]] = []
         self._measured = 0
         self._steps = 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.core.report import Cell, Report, Table
@@ -34,7 +35,6 @@ from airshed.runtime.registry import load_case, model_kind
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[Any]
 
 _ALL: Final = "all cells"
 
@@ -55,7 +55,7 @@ class PointReceptor:
     first: int
     last: int
     measure: str
-    weights: Array
+    weights: AnyArray
 
     @property
     def title(self) -> str:
@@ -92,7 +92,7 @@ class PointReceptorCost:
         """The mean over the steps, in the unit of the field."""
         return self._sum * self._share
 
-    def measure(self, first: int, rows: Mapping[str, Array]) -> None:
+    def measure(self, first: int, rows: Mapping[str, AnyArray]) -> None:
         """Add the steps that count; the same bits on any number of ranks."""
         (values,) = rows.values()
         for row, counts in zip(values, self._counts(first, len(values)), strict=True):
@@ -158,7 +158,7 @@ def _cells(section: ReceptorSection, model: PointModel) -> tuple[str, npt.NDArra
     return name, inside
 
 
-def _nearest(lat: Array, lon: Array, south: float, west: float) -> npt.NDArray[np.bool_]:
+def _nearest(lat: AnyArray, lon: AnyArray, south: float, west: float) -> npt.NDArray[np.bool_]:
     """Return the cell around a point; none where the nearest centre lies beyond the size of cells."""
     distance = np.hypot(lat - south, (lon - west) * np.cos(np.radians(south)))
     sizes = [np.diff(np.unique(each)).min(initial=np.inf) for each in (lat, lon)]
@@ -168,7 +168,7 @@ def _nearest(lat: Array, lon: Array, south: float, west: float) -> npt.NDArray[n
     return found
 
 
-def _coordinates(model: PointModel) -> tuple[Array, Array] | None:
+def _coordinates(model: PointModel) -> tuple[AnyArray, AnyArray] | None:
     """Return the latitude and longitude of each cell of the whole domain."""
     own = {each.name: each.values for each in model.domain.axes.coordinates}
     return (own["lat"], own["lon"]) if {"lat", "lon"} <= own.keys() else None
@@ -252,7 +252,7 @@ def _rows(found: "xr.Dataset") -> Iterator[list[str]]:
             yield [kind, name, "", "", f"{value:.7g}"]
 
 
-Variable = tuple[tuple[str, ...], Array, dict[str, str]]
+Variable = tuple[tuple[str, ...], AnyArray, dict[str, str]]
 
 KIND: Final = "points"
 """The attribute `receptor_kind` of such a Dataset."""

@@ -18,11 +18,11 @@ from numbers import Real
 from typing import Any, Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError, create_model
 
 from airshed.case.messages import explain
 from airshed.case.values import pair
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.settings import Section
 from airshed.grid import Grid
@@ -30,8 +30,6 @@ from airshed.grid.coverage import box_around, box_shares, outline_shares
 from airshed.grid.world import Place, find_place
 from airshed.inverse.cost import Fields
 from airshed.models.air.case.inverse import ReceptorSection
-
-Array = npt.NDArray[np.float64]
 
 MEASURES: Final = {"mean": "mol mol-1", "aot40": "mol mol-1 h", "mda8": "mol mol-1"}
 """What can be measured, and the units."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import DEFAULT, Gradient, Options, Progress, Watcher, gradient
 from airshed.inverse.receptors.dataset import AdjointFields, Contributions, contributions, sensitivity_dataset
@@ -21,7 +21,6 @@ from airshed.runtime.registry import gradients_of, load_case
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 
 _SECONDS: Final = "seconds"
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core import exact_sum
+from airshed.core.arrays import Array
 from airshed.core.exact_sum import Sums
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.boundary import FaceCells, PackedBoundary, WaitedFor, empty_sides
@@ -16,8 +17,6 @@ from airshed.kernels.step.data import Neighbours, Swap
 from airshed.models.air.model import AirModel
 from airshed.parallel.domain import Subdomain
 from airshed.parallel.halo import edge_swap
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

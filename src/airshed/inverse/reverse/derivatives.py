@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.inverse.reverse.area import Area
 from airshed.inverse.reverse.direction import Changes
@@ -37,8 +37,6 @@ from airshed.models.air.programs.records import OnStep
 from airshed.program.stage import Program
 from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
-
-Array = npt.NDArray[np.float64]
 
 Chemistry = Callable[[int], CellChemistry]
 """Returns the chemistry of cells with a number of threads."""

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.inverse.reverse.area import Area
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
@@ -14,8 +15,6 @@ from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.operators import Member
 from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
 from airshed.models.air.programs.records import FormulaStep
-
-Array = npt.NDArray[np.float64]
 
 INITIAL, EMISSION, BOUNDARY, FACES, TOP, RATES = "initial", "emission", "boundary", "boundary faces", "top", "rates"
 NUMBER, FIELD = "number ", "field "

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.inverse.reverse.area import Area
 from airshed.inverse.reverse.direction import Changes, Direction
 from airshed.inverse.reverse.runners import (
@@ -142,9 +143,6 @@ def _add_up(state: State, coefficients: Sequence[float], values: Sequence[Level]
     np.maximum(state.q, 0.0, out=state.q)
     pairs = zip(coefficients, values, strict=True)
     return SumShares([each * (value.air / state.air)[:, :, None] for each, value in pairs], is_positive)
-
-
-Array = npt.NDArray[np.float64]
 
 
 class Recomputation:

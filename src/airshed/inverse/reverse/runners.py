@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.formula.tree import Binary, Expression, Number
 from airshed.inverse.reverse.direction import Changes
 from airshed.kernels.abi import TERMS
@@ -29,8 +29,6 @@ from airshed.mechanism.expressions import Parameter
 from airshed.models.air.programs.cell_chemistry import Air, CellChemistry, integrate_again
 from airshed.models.air.programs.records import CellsRecord, FormulaStep, MoveRecord, StepRecord
 from airshed.program.stage import Stage
-
-Array = npt.NDArray[np.float64]
 
 Observer = Callable[[FormulaStep | None, AnyArray, AnyArray, Array | None], None]
 """Callback for each part of a replayed step.

@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.report import Table
 from airshed.inverse.reverse.direction import INITIAL, RATES, Changes, Direction, products
 from airshed.inverse.verify.recording import STEPS, CostOrMaker, Recording, random_cost, random_direction, recorded
@@ -32,7 +33,6 @@ from airshed.kernels.transport.reference import ALPHA, BETA, BoundaryValues, wit
 from airshed.models.air.case import Case
 from airshed.models.air.programs.records import FormulaStep
 
-Array = npt.NDArray[np.float64]
 Branches = npt.NDArray[np.int8]
 
 EXTREMUM, SMOOTH, AHEAD, BEHIND = range(4)

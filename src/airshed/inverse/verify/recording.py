@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.inverse.cost import Cost, CostOfFunction, times_of
 from airshed.inverse.reverse.area import Area
@@ -24,8 +24,6 @@ from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import FormulaStep, StepRecord
 from airshed.runtime.clock import Clock, due_in
 from airshed.runtime.simulation import Simulation
-
-Array = npt.NDArray[np.float64]
 
 STEPS = 12
 """The number of steps that are recorded by default."""

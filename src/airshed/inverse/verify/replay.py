@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.inverse.cost import Cost, add_gradient, observe, time_at, times_of
 from airshed.inverse.reverse.derivatives import derivatives_of, observing, simulation_of
 from airshed.inverse.reverse.direction import Changes, Direction
@@ -22,8 +22,6 @@ from airshed.kernels.step.data import Level
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
-
-Array = npt.NDArray[np.float64]
 
 NOTHING: Final = Direction()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.mechanism.network import ReactionNetwork
@@ -14,7 +15,6 @@ from airshed.mechanism.network import ReactionNetwork
 if TYPE_CHECKING:
     from airshed.kernels.backend import CellKernel, CellSolver
 
-Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
 AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")

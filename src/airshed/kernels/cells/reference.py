@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.formula import evaluate_all
 from airshed.formula.trace import Traced
 from airshed.kernels.cells import Tolerances
@@ -29,8 +29,6 @@ from airshed.kernels.cells.tableau import Tableau
 from airshed.kernels.host import AnyArray
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, tendency
-
-Array = npt.NDArray[np.float64]
 
 _PART_OF_STEP = 1e-3
 """Over which df/dt is a central difference."""

@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.core.text import suggestion
 
-Array = npt.NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
 _TOLERANCE: Final = 1e-12

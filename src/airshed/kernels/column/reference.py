@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import AVOGADRO, BOLTZMANN
 from airshed.formula import evaluate
 from airshed.formula.tree import Expression
@@ -20,8 +20,6 @@ from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, sum_terms
 from airshed.mechanism.structure import imbalances
-
-Array = npt.NDArray[np.float64]
 
 _PER_CUBIC_METRE = 1e6
 

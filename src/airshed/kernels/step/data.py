@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.program.weights import StageWeights
@@ -14,7 +15,6 @@ from airshed.program.weights import StageWeights
 if TYPE_CHECKING:
     from airshed.kernels.boundary import BoundaryForcing
 
-Array = npt.NDArray[np.float64]
 
 Side = Literal["west", "east", "south", "north"]
 

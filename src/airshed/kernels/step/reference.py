@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.column.reference import (
     Column,
     Implicit,
@@ -27,8 +27,6 @@ from airshed.kernels.operators import Operator
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues, air_tendency, transport
 from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import StageWeights
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.abi import TERMS
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
@@ -17,8 +17,6 @@ from airshed.kernels.step.data import ColumnForcing, State, StepConstants, Trans
 from airshed.kernels.step.reference import Box, Fields, Stepped, step
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
 from airshed.program.weights import StageWeights
-
-Array = npt.NDArray[np.float64]
 
 _DECADES: Final = 3
 """Over so many decades a field varies."""

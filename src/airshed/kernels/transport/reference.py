@@ -7,11 +7,9 @@ Mixing ratios may be complex: a small imaginary part is then a change of theirs,
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.boundary import FaceCells
-
-Array = npt.NDArray[np.float64]
 
 ALPHA, BETA = 1.0 / 3.0, 1.0 / 6.0
 """kappa = 1/3 on equal cells: weights of the difference behind the face and of the one before it."""

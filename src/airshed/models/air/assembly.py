@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.case.process_files import RequestedProcess, check_weather_unit, processes_of_files
+from airshed.core.arrays import Array
 from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldRegistry, FieldSpec
@@ -94,8 +94,6 @@ def _of_inventory(case: Case) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}); write one paragraph of plain text, or remove it") from error
 
-
-Array = npt.NDArray[np.float64]
 
 _NONE_DEPOSITS = "no species deposits: the species map lets all of them stay in the air"
 

@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.grid import Grid
 from airshed.kernels.backend import Stepper
 from airshed.kernels.boundary import FaceCells
@@ -27,8 +27,6 @@ from airshed.kernels.step.data import SIDES, Pair, Side, State, StepConstants, S
 from airshed.models.air.boundary.field import face_cells
 from airshed.parallel.domain import Subdomain
 from airshed.program.weights import StageWeights
-
-Array = npt.NDArray[np.float64]
 
 USUAL: Final = {"inflow": 1.0, "outflow": -1.0, "emitted": 1.0, "deposited": -1.0, "chemistry": 1.0, "clipped": 1.0}
 """Terms of every budget, each with its sign in the balance; further processes that are on stand before chemistry."""

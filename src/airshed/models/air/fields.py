@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.units import to
@@ -16,7 +16,6 @@ from airshed.models.air.weather.fields import by_name, of_use
 if TYPE_CHECKING:
     from airshed.models.air.species_map.fit import Phase
 
-Array = npt.NDArray[Any]
 
 VOLUME: Final = ("level", "lat", "lon")
 SURFACE: Final = ("lat", "lon")
@@ -68,7 +67,7 @@ CF_SPECIES: Final = {
 """Species whose mole fraction has a name in the CF standard name table (version 93)."""
 
 
-def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> Array:
+def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> AnyArray:
     """Return the values of all cells that a field is to be set to; raises CaseError for what are none.
 
     value  an array of the whole domain, a number in the unit of the field for all cells, or a text with a unit

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import floor, inf, nextafter
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.host import AnyArray, return_to_system
@@ -19,7 +19,6 @@ from airshed.models.air.weather import Meteorology, MetState
 from airshed.process.processes import Processes
 from airshed.process.vertical import outflow_rate, upward_air_flux
 
-Array = npt.NDArray[np.float64]
 OpenRates = Callable[[MetState, float], Array]
 _HOUR = 3600.0
 

@@ -5,13 +5,12 @@ from importlib.resources import as_file, files
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS, GRAVITY
 from airshed.grid import Grid
 from airshed.grid.regrid import Regridder
 from airshed.grid.weights import Weights, apply
 from airshed.io.netcdf import plain_values
-
-Array = NDArray[np.float64]
 
 LAND_FRACTION_SOURCE = "land_fraction.nc: Natural Earth 1:50m land polygons as 0.1 degree fractions, whole globe"
 """Where :func:`land_fraction` has its map from, for the provenance of a case."""

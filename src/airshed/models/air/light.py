@@ -7,15 +7,14 @@ from math import asin, atan2, cos, degrees, exp, pi, radians, sin
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.data import Pair
-
-Array = NDArray[np.float64]
 
 _J2000 = np.datetime64("2000-01-01T12:00:00", "ns")
 _SECONDS_PER_DEGREE = 240.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldView
 from airshed.core.report import Report
@@ -48,7 +49,6 @@ from airshed.runtime.model import CASE_HASH, Pace, Saved, Snapshot, Timings
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 
 _OF_BASELINE = ("amounts", "processes", "imbalance")
 

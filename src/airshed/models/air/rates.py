@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import AVOGADRO, BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -17,8 +17,6 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air.light import Light
 from airshed.models.air.weather import MetState
-
-Array = npt.NDArray[np.float64]
 
 _CUBIC_CENTIMETRES = 1e6
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.case.failure import INPUTS, with_paths
+from airshed.core.arrays import Array
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION, SECONDS_PER_DAY
 from airshed.core.errors import CaseError
 from airshed.core.saturation import SATURATION_FORMULA
@@ -29,7 +30,6 @@ from airshed.models.box.processes import BoxProcesses, Moment
 from airshed.models.box.states import CellStates, refuse_touched, set_sums
 from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv, Knots, Value, read_knots
 
-Array = npt.NDArray[np.float64]
 _NUMBER_DENSITY: Final = f"/({BOLTZMANN!r}*T)*1e-6"
 _DERIVED: Final = {  # what follows from what is given
     "p": f"M*1e6*{BOLTZMANN!r}*T",

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.case.failure import ChemistryFailure
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.formula import trace
 from airshed.kernels.abi import TERMS
@@ -26,7 +27,6 @@ from airshed.program.stage import Stage
 from airshed.program.weights import StageWeights, two_step_weights
 from airshed.runtime.model import Arrays
 
-Array = npt.NDArray[np.float64]
 _CLIPPED: Final = TERMS.index("clipped")
 _NUMBERS: Final = 4_000_000  # of conditions that are evaluated together
 _LARGEST_GROWTH: Final = 2.0  # of a step over the one before; the two-step formula is stable up to 1 + sqrt 2

@@ -12,9 +12,9 @@ from math import inf
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.case.failure import FAILED_CELL
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, NumericalError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.report import Cell, Report, Table
@@ -40,7 +40,6 @@ from airshed.program.stage import Program, cells
 from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
 from airshed.runtime.registry import Built, ModelInfo, ModelKind
 
-Array = npt.NDArray[np.float64]
 CONCENTRATION_UNIT: Final = "molecules cm-3"
 
 RECORDED: Final = {

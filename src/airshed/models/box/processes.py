@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.case.process_files import RequestedProcess, check_weather_unit, processes_of_files
+from airshed.core.arrays import Array
 from airshed.core.constants import AVOGADRO
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import suggestion
@@ -40,7 +40,6 @@ from airshed.process.bound import OF_SPECIES, Bound, refuse_idle
 from airshed.process.context import ProcessContext
 from airshed.process.kinds import OFFERED, Weather, arguments
 
-Array = npt.NDArray[np.float64]
 Rate = tuple[str, int, Array]
 """A part of "deposition" [1/s] or "emission" [molecules cm-3 s-1], the number of its species, and (cell, time)."""
 

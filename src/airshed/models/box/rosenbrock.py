@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.case.failure import INPUTS, ChemistryFailure
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, NumericalError
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.backend import CellKernel, CellSolver
@@ -37,7 +38,6 @@ from airshed.models.box.series import TOLERANCE, Series, add_terms, degree_of, f
 from airshed.program.stage import Stage
 from airshed.runtime.model import Arrays
 
-Array = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.intp]
 _SAMPLES: Final = 4_000_000  # numbers that are evaluated together
 _MOST_CUTS: Final = 120  # of an interval between two events

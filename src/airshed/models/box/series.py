@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from airshed.core.arrays import Array
+
 TERMS: Final = 17
 """Terms of a series: enough for an hour of a smooth day, or to close in on a pole by halves."""
 

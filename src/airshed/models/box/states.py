@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.data import numbers
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed, suggestion
@@ -19,7 +19,6 @@ from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, RATE_UNITS, 
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 _ENVIRONMENT: Final = {"temperature": ("T", ("K",)), "pressure": ("p", ("Pa",)), "humidity": ("humidity", ("1",))}
 _AIR: Final = {"m": "M", "h2o": "H2O"}
 _IGNORED: Final = ("cell", "time")

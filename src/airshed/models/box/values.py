@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
 from airshed.core.settings import KEY, refuse
@@ -23,7 +24,6 @@ from airshed.formula.given import Given, given
 from airshed.formula.parse import LONGEST, parse
 from airshed.formula.tree import Binary, Call, Number
 
-Array = npt.NDArray[np.float64]
 Columns = dict[str, tuple[str | None, Array]]
 """The columns of a file: name -> (unit or None, numbers)."""
 

@@ -26,13 +26,13 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError, create_model, model_validator
 
 from airshed.case.messages import explain
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.core.settings import Number, Section, refuse, setting
 from airshed.core.text import suggestion
 from airshed.models.pasture.fields import LAYERS, PASTURE, SOIL, SOIL_LAYERS
 
-Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.integer[Any]]
 Layered = Annotated[tuple[Annotated[Number, Field(ge=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]
 Thickness = Annotated[tuple[Annotated[Number, Field(gt=0.0)], ...], Field(min_length=1, max_length=len(LAYERS))]

@@ -1,11 +1,12 @@
 """How dry matter stands against the years of a run: its percentile among those of the same day."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ LEAST_YEARS: Final = 3
 """Least number of years with a day for a percentile."""
 
 _OF: Final = "standing_dry_matter"
-Array = npt.NDArray[Any]
 Times = npt.NDArray[np.datetime64]
 
 
@@ -36,7 +36,7 @@ def with_drought(results: "xr.Dataset") -> "xr.Dataset":
     return results.assign({DROUGHT: field.assign_attrs(units="%", long_name=words)})
 
 
-def percentile(values: Array, times: Times) -> npt.NDArray[np.float64]:
+def percentile(values: AnyArray, times: Times) -> npt.NDArray[np.float64]:
     """Return the percentile [%] of each value (time, ...) among those of the same day in all years of a run.
 
         p = 100 (b + e / 2) / n

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldRegistry
 from airshed.core.report import Cell, Report, Table
@@ -26,7 +27,6 @@ from airshed.process.points import Points
 from airshed.program.stage import Program, cells
 from airshed.runtime.registry import Built, ModelInfo, ModelKind
 
-Array = npt.NDArray[Any]
 Values = Mapping[str, npt.ArrayLike]
 
 EXPORTS: Final = (
@@ -69,7 +69,7 @@ class PastureModel(PointModel):
         self._area = np.cos(np.radians(domain.box.of(inputs.grid.cell_lat)))
 
     @property
-    def start(self) -> dict[str, Array]:
+    def start(self) -> dict[str, AnyArray]:
         """The state at the start, with what was set since as if it had been there then: what balances count from."""
         return {**self._initial, **{name: self._initial[name] + more for name, more in self.was_set.items()}}
 
@@ -101,7 +101,7 @@ class PastureModel(PointModel):
         return values
 
 
-def _initial(inputs: Inputs, box: Box) -> dict[str, Array]:
+def _initial(inputs: Inputs, box: Box) -> dict[str, AnyArray]:
     """Return the state of cells at the start: what the inputs have, else what is usual; and the sums of what stands."""
     found = {name: box.of(np.asarray(values)) for name, values in inputs.initial.items()}
     usual = {spec.name: np.full(box.shape, USUAL_START.get(spec.name, 0.0)) for spec in STATE}
@@ -160,7 +160,7 @@ def describe(case: PastureCase) -> Report:
     return Report(case.title, tables, facts)
 
 
-def _tables(kind: str, classes: Sequence[Any], of_cell: Array) -> tuple[Table, Table]:
+def _tables(kind: str, classes: Sequence[Any], of_cell: AnyArray) -> tuple[Table, Table]:
     """Return what the classes are, and their numbers, a column each."""
     cells = np.bincount(of_cell, minlength=len(classes))
     sources = [(number, each.text, each.source, int(cells[number])) for number, each in enumerate(classes)]

@@ -18,6 +18,7 @@ from pydantic import Field, create_model, model_validator
 from airshed.case.case import RunCase
 from airshed.case.sections import OutputSection, RestartSection, TimeSection
 from airshed.case.toml import read_toml
+from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.core.fields import FieldSpec
@@ -47,7 +48,6 @@ from airshed.process.points import Points
 from airshed.runtime.registry import Built, ModelKind, register
 from airshed.runtime.simulation import Simulation
 
-Array = npt.NDArray[np.float64]
 PROCESSES: Final = processes_of(processes)
 
 _COLUMNS: Mapping[str, Humidity] = {

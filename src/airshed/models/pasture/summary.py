@@ -6,11 +6,12 @@ growth - detachment - eaten - trampled - burnt                              =  c
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.report import Cell, Report, Table
 from airshed.models.pasture.fields import LAYERS, POOLS
 from airshed.parallel.domain import Domain
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from airshed.models.pasture.model import PastureModel
 
 Values = Mapping[str, npt.ArrayLike]
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,24 @@ class Balance:
     stores: Sequence[str]
     signs: Mapping[str, float]
 
-    def change(self, now: Values, start: Values) -> Array:
+    def change(self, now: Values, start: Values) -> AnyArray:
         """Return what the stores of each cell hold more than at the start."""
         return np.asarray(_sum(now, self.stores) - _sum(start, self.stores))
 
-    def residual(self, now: Values, start: Values) -> Array:
+    def residual(self, now: Values, start: Values) -> AnyArray:
         """Return what came less what went and what stays, in each cell; 0 but for rounding."""
         moved = sum(sign * np.asarray(now[name], np.float64) for name, sign in self.signs.items())
         return np.asarray(moved - self.change(now, start))
 
-    def relative_residual(self, now: Values, start: Values) -> Array:
+    def relative_residual(self, now: Values, start: Values) -> AnyArray:
         """Return the size of the residual as part of all that moved and was there, 0 where nothing was."""
         size = _sum(now, self.signs) + _sum(start, self.stores)
         residual = np.abs(self.residual(now, start))
-        share: Array = np.divide(residual, size, out=np.zeros_like(residual), where=size > 0.0)
+        share: AnyArray = np.divide(residual, size, out=np.zeros_like(residual), where=size > 0.0)
         return share
 
 
-def _sum(values: Values, names: Sequence[str] | Mapping[str, float]) -> Array:
+def _sum(values: Values, names: Sequence[str] | Mapping[str, float]) -> AnyArray:
     return np.asarray(np.sum([np.asarray(values[name], np.float64) for name in names], axis=0))
 
 
@@ -75,7 +75,7 @@ DRY_MATTER: Final = Balance(
 _SHOWN: Final = ("standing_dry_matter", "green", "dead", "litter", "total_cover", "soil_water_index", "nitrogen_index")
 
 
-def summary(model: "PastureModel", area: Array, *, brief: bool = False) -> Report:
+def summary(model: "PastureModel", area: AnyArray, *, brief: bool = False) -> Report:
     """Return the balances since the start, and unless it is brief fields at the end.
 
     area  of this rank's cells, in any unit
@@ -96,14 +96,14 @@ def summary(model: "PastureModel", area: Array, *, brief: bool = False) -> Repor
 class _Means:
     """Means over the land, the same bits on any number of ranks."""
 
-    def __init__(self, domain: Domain, area: Array) -> None:
+    def __init__(self, domain: Domain, area: AnyArray) -> None:
         self._domain, self._area = domain, area
         self._whole = float(domain.total(area)[()])
 
-    def __call__(self, field: Array) -> float:
+    def __call__(self, field: AnyArray) -> float:
         return float(self._domain.total(np.asarray(field, np.float64) * self._area)[()]) / self._whole
 
-    def greatest(self, field: Array) -> float:
+    def greatest(self, field: AnyArray) -> float:
         return self._domain.greatest(float(field.max(initial=-np.inf)))
 
 

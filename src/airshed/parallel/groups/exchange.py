@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
@@ -24,8 +25,6 @@ from airshed.parallel.redistribution import Plan, Redistribution, make_plan, mea
 from airshed.parallel.redistribution.costs import Prediction, predict, predictions
 from airshed.parallel.redistribution.distribution import Distribution
 from airshed.parallel.redistribution.redistribution import messages_of
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import NumericalError
 from airshed.parallel.communicator import Communicator, all_of, any_of, barrier
 from airshed.parallel.redistribution.distribution import Distribution
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-AnyArray = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from airshed.core.arrays import AnyArray
 from airshed.core.errors import RedistributionError
 from airshed.parallel.communicator import barrier
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.redistribution.redistribution import AnyArray, Transport, converted_copy
+from airshed.parallel.redistribution.redistribution import Transport, converted_copy
 
 if TYPE_CHECKING:
     from mpi4py import MPI

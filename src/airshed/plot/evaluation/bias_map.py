@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from airshed.core.arrays import Array
 from airshed.evaluate.evaluation import Evaluation
 from airshed.evaluate.score_table import Score
 from airshed.grid import Grid
@@ -21,8 +21,6 @@ from airshed.plot.limits import Scale, format_number, round_step, scale_of
 from airshed.plot.page import BOTTOM, TOP, Panels, footer, headline, norm_of
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.style import DPI, GREY, INK, SIGNED, SIZE, axes_at, colours, halo, new_figure, text_at, text_size
-
-Array = npt.NDArray[np.float64]
 
 _NAMED: Final = 12
 _WIDEST, _HIGHEST, _NARROWEST, _BAR = 8.4, 4.8, 6.4, 1.15

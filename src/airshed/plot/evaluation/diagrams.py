@@ -4,7 +4,6 @@ from itertools import cycle
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
@@ -23,8 +22,6 @@ from airshed.plot.evaluation.frame import (
 )
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.style import GREY, INK, NIGHT, PALE, SIZE, halo
-
-Array = npt.NDArray[np.float64]
 
 _NAMED: Final = 8
 _MANY: Final = 2000

@@ -5,7 +5,6 @@ from itertools import cycle
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -14,8 +13,6 @@ from airshed.evaluate.evaluation import Evaluation
 from airshed.plot.page import headline, period
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIZE, axes_at, new_figure, text_at
 from airshed.plot.units import COMMON
-
-Array = npt.NDArray[np.float64]
 
 FORMULAS: Final = {"NOx": "NOₓ", "PM10": "PM₁₀", "PM2.5": "PM₂.₅"}
 COLOURS: Final = (LINES[1], LINES[0], LINES[4], LINES[2], LINES[3], LINES[5])

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from airshed.core.arrays import Array
 from airshed.evaluate.evaluation import Evaluation
 from airshed.evaluate.score_table import hour_of_day
 from airshed.plot.evaluation.frame import (
@@ -29,7 +30,6 @@ from airshed.plot.page import Panels, footer, headline
 from airshed.plot.series import format_axes, minutes_of, shade_night
 from airshed.plot.style import DPI, INK, SIZE
 
-Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
 
 MOST_STATIONS: Final = 12

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import null_space
 
+from airshed.core.arrays import Array
 from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.files import resource
 from airshed.kernels.backend import CellSolver, compile_chemistry
@@ -21,8 +21,6 @@ from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.structure import atom_counts, follow
 from airshed.verify.chemistry.emep import published
 from airshed.verify.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 ELEMENTS: Final = ("N", "S", "C")
 LENGTH: Final = 3600.0

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.files import resource
 from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
@@ -23,8 +24,6 @@ from airshed.kernels.cells import METHODS, Sources, Tableau, Tolerances
 from airshed.kernels.cells.data import integrate_cells, series
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 HOUR: Final = 3600.0
 DAY: Final = 24 * HOUR

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tolerances, stack_inputs
@@ -23,8 +23,6 @@ from airshed.mechanism.openatmos import CONDITIONS, has_musica, musica_file, rea
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
 from airshed.verify.chemistry.cells import Cells, figure_of_invariants, figures_of, solve, spread
 from airshed.verify.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 LENGTH: Final = 3600.0
 LIMIT: Final = 1e-6

@@ -9,9 +9,9 @@ from itertools import combinations_with_replacement
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
+from airshed.core.arrays import Array
 from airshed.kernels.backend import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.data import integrate_cells
@@ -20,8 +20,6 @@ from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
 from airshed.verify.chemistry.cells import stoichiometry
 from airshed.verify.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 MASSES: Final = {"A": 1, "B": 1, "C": 2, "D": 2, "E": 3, "F": 3}
 """Species and their masses: what reacts keeps its mass, or loses some, so that nothing explodes."""

@@ -3,9 +3,9 @@
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
+from airshed.core.arrays import Array
 from airshed.formula.tree import Number
 from airshed.kernels.backend import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances
@@ -14,8 +14,6 @@ from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species, tendency
 from airshed.verify.figure import Figure, observed_order
-
-Array = npt.NDArray[np.float64]
 
 END: Final = 4.0
 STEPS: Final = {2: 400, 3: 200, 4: 100}

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.data import initial, integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure
-
-Array = npt.NDArray[np.float64]
 
 TEST_SET: Final = "Test Set for IVP Solvers 2.4"
 LIMIT: Final = 1e-8

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from airshed.core.arrays import Array
 from airshed.grid import Grid
 from airshed.kernels.backend import backend
 from airshed.kernels.step.data import ColumnForcing, Pair, StepConstants, TransportForcing
@@ -14,7 +15,6 @@ from airshed.mechanism import load_mechanism
 from airshed.process.vertical import outflow_rate, parabola_weights, upward_air_flux
 from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
-from airshed.verify.transport.plane import Array
 from airshed.verify.transport.sphere import BACKGROUND, Turned, figures_of_errors, figures_of_laws, shapes
 
 SPHERE: Final = str(Path(__file__).parent / "sphere.spc")

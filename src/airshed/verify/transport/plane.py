@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
 from airshed.models.air.case import Case
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
 
-Array = npt.NDArray[np.float64]
 Winds = xr.Dataset | Callable[[float], xr.Dataset]
 
 SIDE: Final = EARTH_RADIUS * np.pi / 180.0

@@ -13,11 +13,12 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.grid import Grid
 from airshed.runtime.simulation import Simulation
 from airshed.verify.figure import Figure, observed_order
-from airshed.verify.transport.plane import DAY, Array, Errors, amount, clipped_share, corner_winds, tracer_case
+from airshed.verify.transport.plane import DAY, Errors, amount, clipped_share, corner_winds, tracer_case
 
 LENGTH: Final = 5.0 * DAY
 """How long every flow lasts [s]; Nair & Lauritzen's T = 5 is then in days."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
@@ -24,8 +25,6 @@ from airshed.kernels.step.data import (
     StepForcing,
     TransportForcing,
 )
-
-Array = npt.NDArray[np.float64]
 
 Ghost = tuple[int, int, int, int, int]
 """Members of the structure: address, strides of rows, of blocks and to the second row, whether the area ends."""

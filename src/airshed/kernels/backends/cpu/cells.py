@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.compiled import CompiledKernel, compiled
@@ -361,9 +362,6 @@ def _check_record(record: AcceptedSteps, packs: int, width: int, *others: AnyArr
         raise KernelError(f"a record of {record.room.shape} cells does not fit {(packs, width)}")
     if any(not array.flags.c_contiguous for array in (*others, *vars(record).values())):
         raise KernelError(f"arrays of cells {what} must be contiguous")
-
-
-Array = npt.NDArray[np.float64]
 
 
 _ALONG: Final = abi.structure(abi.CELLS_TANGENT, "Along")

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.abi import TERMS
 from airshed.kernels.backends.cpu.compiled import CompiledKernel, Units, compiled, timed
 from airshed.kernels.backends.cpu.reverser import Reverser
@@ -28,8 +29,6 @@ from airshed.kernels.step.data import Directions, Pair, StepConstants
 from airshed.kernels.step.emit import Source, emit, emit_reverse
 from airshed.kernels.toolchain import keeping_lock
 from airshed.mechanism.network import ReactionNetwork
-
-Array = npt.NDArray[np.float64]
 
 LARGEST_GROUP: Final = 3
 """Species solved together; measured: see docs/history/performance.md."""

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.boundary import PackedBoundary, empty_edges, empty_sides, fetch, sides_of
@@ -79,8 +79,6 @@ class Beyond:
             kept = self._fields[id(field)] = field, taken
         return kept[1]
 
-
-Array = npt.NDArray[np.float64]
 
 Structure = Any
 """The C structure, whose last members depend on the operators of the kernel."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
@@ -28,8 +29,6 @@ from airshed.program.weights import StageWeights
 
 if TYPE_CHECKING:
     from airshed.kernels.backends.cpu.kernel import StepKernel
-
-Array = npt.NDArray[np.float64]
 
 
 class Stepper:

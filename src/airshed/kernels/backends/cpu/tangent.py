@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
@@ -37,7 +38,6 @@ from airshed.mechanism.network import ReactionNetwork
 if TYPE_CHECKING:
     from airshed.kernels.backends.cpu.kernel import StepDerivative
 
-Array = npt.NDArray[np.float64]
 
 _ROW: Final = 0  # one step at a time
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
@@ -56,8 +57,6 @@ def cut(rows: int, blocks: int, threads: int, sides: Collection[Side]) -> tuple[
 def _pieces(rectangles: list[tuple[int, int, int, int]]) -> Pieces:
     return np.array(rectangles, np.int64).reshape(-1, 4)
 
-
-Array = npt.NDArray[np.float64]
 
 ALWAYS: Final = 2**62
 """More steps, or turns of waiting, than there will be."""

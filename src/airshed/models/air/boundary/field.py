@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.data import is_dataset, numbers
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from airshed.models.air.case import Case
 
-Array = npt.NDArray[np.float64]
 GivenBoundary: TypeAlias = "xr.Dataset | Callable[[float], xr.Dataset] | None"
 
 _SAME_PLACE = 1e-6  # degrees

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.data import numbers, without_round_off
 from airshed.core.errors import CaseError
 from airshed.core.text import listed, printable, shortened, suggestion
@@ -15,7 +15,6 @@ from airshed.grid import Grid
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 _OTHER_NAMES = {"lev": "level", "height": "level", "z": "level", "latitude": "lat", "longitude": "lon"}
 _SAME_PLACE = 1e-6

@@ -12,15 +12,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import read_text
 from airshed.core.text import shown, suggestion
 from airshed.io.tables import Row
 from airshed.models.air.species_map import BoundaryMap
-
-Array = NDArray[np.float64]
 
 _PPM = 1e-6
 _PRESSURE = "pressure [Pa]"

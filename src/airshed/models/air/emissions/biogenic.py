@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
 from airshed.grid import Grid
 from airshed.models.air.emissions.sources import middle_of_hour
@@ -14,7 +14,6 @@ from airshed.models.air.light import photon_flux
 if TYPE_CHECKING:
     from airshed.models.air.weather import Meteorology, MetState
 
-Array = NDArray[np.float64]
 
 STANDARD_EMISSION = 1.0e-6 / 3600.0
 """Isoprene from a square metre of western European land at 303 K and 1000 umol photons m-2 s-1 [kg m-2 s-1].

@@ -9,8 +9,8 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.data import conversion, numbers
 from airshed.core.errors import CaseError, DataError
@@ -28,7 +28,6 @@ from airshed.models.air.emissions.split import species_parts, split_of
 from airshed.models.air.emissions.totals import InventorySettings, read_totals
 from airshed.models.air.species_map.parts import EmissionMap
 
-Array = NDArray[np.float64]
 Footprint = tuple[FineWindow, Array, Array]
 """A country on the fine grid: its window, and its own and any country's part of each cell [1], (nlat, nlon)."""
 

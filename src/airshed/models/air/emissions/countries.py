@@ -10,16 +10,13 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import DataError
 from airshed.core.text import suggestion
 from airshed.core.topojson import Polygon, decode
 from airshed.io.tables import Row, read_table, unique
-
-Array = NDArray[np.float64]
-
 
 _CODE: Final = re.compile("[A-Z]{2}")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.data import is_dataset, kind, numbers, without_round_off
 from airshed.core.errors import CaseError, DataError
@@ -22,7 +22,6 @@ from airshed.models.air.emissions.sources import MappedEmissions
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 _UNITS = ("mol/s", "kg/s", "mol/m2/s", "kg/m2/s")
 MOST_FROM_A_CELL = 1e12  # far more than all the world emits of anything [mol/s]; of CO2 it is 3e7

@@ -8,14 +8,12 @@ from typing import NamedTuple, Self
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.grid.window import Window
 from airshed.models.air.emissions.profiles import TimeProfiles
 from airshed.models.air.emissions.sources import MappedEmissions
 from airshed.models.air.emissions.split import Part
-
-Array = NDArray[np.float64]
 
 HOUR = 3600  # seconds of an hour, over which emission is constant
 

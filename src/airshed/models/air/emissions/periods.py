@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError, DataError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 Dates = NDArray[np.datetime64]
 _BOUNDS: Final = ("time_bnds", "time_bounds", "climatology_bounds")
 _MIDDLE: Final = {"M": (13.0, 17.0), "Y": (178.0, 187.0), "D": (0.49, 0.51), "h": (0.49 / 24.0, 0.51 / 24.0)}

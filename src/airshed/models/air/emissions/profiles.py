@@ -8,13 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.grid.regrid import overlap_fractions
 from airshed.io.tables import header, read_table, unique
-
-Array = NDArray[np.float64]
 
 MONTHS = tuple(calendar.month_abbr[month] for month in range(1, 13))
 WEEKDAYS = tuple(calendar.day_abbr[day] for day in range(7))

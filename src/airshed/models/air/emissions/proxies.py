@@ -14,13 +14,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.grid.coverage import SPACING, FineWindow
 from airshed.io.tables import Row, read_table, unique
 from airshed.models.air.emissions.countries import UNKNOWN_CAPACITY, Cities, Plant
-
-Array = NDArray[np.float64]
-
 
 RURAL_DENSITY: Final = 300.0
 """Inhabitants per km2 at which half of the land counts as rural (the degree of urbanisation of Eurostat and UN)."""

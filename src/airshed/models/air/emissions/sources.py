@@ -12,6 +12,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
@@ -21,8 +22,6 @@ from airshed.io.timeline import Timeline
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.process.context import Source
-
-Array = NDArray[np.float64]
 
 HOUR: Final = 3600.0
 

@@ -20,8 +20,8 @@ source  Tiedtke 1989, Mon. Weather Rev. 117, 1779-1800; Heimann & Keeling 1989, 
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import MOLAR_MASS_DRY_AIR
 from airshed.core.errors import DataError
 from airshed.process import Process, at_instant, switch, weather
@@ -29,8 +29,6 @@ from airshed.process import column_matrix as acts_in_columns
 
 if TYPE_CHECKING:
     from airshed.models.air.weather import MetState
-
-Array = npt.NDArray[np.float64]
 
 
 def molar_flux(mass_flux: Array, area: Array) -> Array:

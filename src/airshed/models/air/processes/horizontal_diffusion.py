@@ -19,8 +19,8 @@ one-sided at the edges of what it is given, and faces of the columns within have
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.grid import Grid
 from airshed.process import Process, at_instant, choice_or_quantity, quantity
 from airshed.process import face_exchange as acts_through_faces
@@ -28,7 +28,6 @@ from airshed.process import face_exchange as acts_through_faces
 if TYPE_CHECKING:
     from airshed.models.air.weather import MetState
 
-Array = npt.NDArray[np.float64]
 
 LOOKS: Final = 2  # columns on each side that the deformation at a face looks at; the density alone looks at 1
 SMAGORINSKY: Final = 0.28  # c [1]; source: Smagorinsky 1963, Mon. Weather Rev. 91, 99-164

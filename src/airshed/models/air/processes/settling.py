@@ -15,12 +15,10 @@ Formulas take the diameter d [m] and the density rho_p [kg m-3] of a particle, a
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR
 from airshed.process import Process, at_instant, per_species, sinking, weather
-
-Array = npt.NDArray[np.float64]
 
 _SUTHERLAND: Final = (1.458e-6, 110.4)
 _SLIP: Final = (1.257, 0.4, 1.1)

@@ -6,9 +6,10 @@ turbulent diffusivity of the meteorology.
 
 from typing import TYPE_CHECKING
 
+from airshed.core.arrays import Array
 from airshed.models.air.case.sections import TransportSection
 from airshed.process import Process, at_instant, exchange
-from airshed.process.vertical import Array, turbulent_exchange
+from airshed.process.vertical import turbulent_exchange
 
 if TYPE_CHECKING:
     from airshed.models.air.weather import MetState

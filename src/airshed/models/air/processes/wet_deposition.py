@@ -18,8 +18,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.units import Quantity
 from airshed.models.air.species_map.parts import DepositionMap, TableEntry, depositing_species, entries_of, look_up
@@ -28,7 +28,6 @@ from airshed.process import Process, at_instant, choice, loss, need, number, per
 if TYPE_CHECKING:
     from airshed.models.air.weather import MetState
 
-Array = npt.NDArray[np.float64]
 
 WATER_DENSITY: Final = 1000.0  # rho_w [kg m-3]
 SCAVENGING_DEPTH: Final = 1000.0  # h_s [m], the characteristic depth of scavenging

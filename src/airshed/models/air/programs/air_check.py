@@ -8,7 +8,6 @@ from math import inf, nan
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.core.errors import NumericalError
 from airshed.kernels.backend import Stepper
@@ -16,8 +15,6 @@ from airshed.models.air.assembly import Parts
 from airshed.models.air.emissions.sources import PackedSources
 from airshed.models.air.programs.context import words_for_cell
 from airshed.process.context import Source
-
-Array = npt.NDArray[np.float64]
 
 MOST: Final = 1.0 + 1e-9
 """Greatest mixing ratio [mol/mol], with what rounding adds to it."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.case.failure import ChemistryFailure, replay_conditions
+from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
 from airshed.kernels.backend import CellSolver
 from airshed.kernels.cells import (
@@ -27,8 +28,6 @@ from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.rates import rate_environment
 from airshed.parallel.balance import Balance, Columns
-
-Array = npt.NDArray[np.float64]
 
 LONGEST_FIRST: Final = 0.25
 """Longest first step of a cell as a share of the interval, in a stage that follows emission and transport: these have

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.grid.box import Box
 from airshed.kernels.host import aligned_copy
 from airshed.models.air.programs.cell_chemistry import (
@@ -26,8 +27,6 @@ from airshed.models.air.programs.one_step import sums_of, used_lanes
 from airshed.models.air.programs.records import CellsRecord, CellWeather, StageRecord
 from airshed.program.stage import Program, Stage
 from airshed.runtime.model import Saved, Snapshot
-
-Array = npt.NDArray[np.float64]
 
 CHEMISTRY = "chemistry of cells"
 

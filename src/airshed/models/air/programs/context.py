@@ -6,8 +6,8 @@ from functools import partial
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION, SECONDS_PER_HOUR
 from airshed.core.errors import NumericalError
 from airshed.core.report import Table
@@ -32,8 +32,6 @@ from airshed.parallel.halo import Halo
 from airshed.process.vertical import parabola_weights
 from airshed.program.stage import CELLS, Program, Stage
 from airshed.runtime.model import Saved, Snapshot
-
-Array = npt.NDArray[np.float64]
 
 Span = tuple[float, float]
 """Start and end [s] of a stage in a step."""

@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, ProgramError
 from airshed.core.report import Table
 from airshed.grid.box import Box
@@ -31,8 +31,6 @@ from airshed.program.execute import walk_forwards
 from airshed.program.integrators import UPDATES
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, TRANSPORT, TRANSPORT_AND_COLUMN, Kernel, Program
 from airshed.runtime.model import Saved, Snapshot
-
-Array = npt.NDArray[np.float64]
 
 NEIGHBOURS, ELSEWHERE, BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
 

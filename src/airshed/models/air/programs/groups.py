@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.report import Table
 from airshed.io.timeline import together
 from airshed.kernels.backend import backend
@@ -39,7 +39,6 @@ from airshed.program.execute import walk_forwards
 from airshed.program.placement import CHEMISTRY_RANKS, TRANSPORT_RANKS
 from airshed.program.stage import Stage
 
-Array = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 

@@ -18,8 +18,8 @@ from math import ceil
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.abi import TERMS
 from airshed.kernels.backend import Stepper
 from airshed.kernels.host import AnyArray
@@ -31,8 +31,6 @@ from airshed.models.air.programs.records import FormulaStep, MoveRecord, StageRe
 from airshed.process.processes import LIGHT
 from airshed.program.stage import Stage
 from airshed.program.weights import GAMMA, StageWeights, one_step_weights
-
-Array = npt.NDArray[np.float64]
 
 MOST_CLIPPED: Final = 1e-5
 """Largest share of a species that clipping may add in the second application; beyond it, that is repeated."""

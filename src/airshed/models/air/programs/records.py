@@ -4,14 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.data import Pair, StepForcing
 from airshed.models.air.programs.cell_chemistry import Air, Integrated
 from airshed.program.stage import Program
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError, ProgramError
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cells import Tableau, Tolerances
@@ -31,8 +32,6 @@ from airshed.program.stage import CELLS, Program, Stage
 
 if TYPE_CHECKING:
     from airshed.models.air.model import AirModel
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from itertools import repeat
 from math import inf, nextafter
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper
@@ -24,8 +24,6 @@ from airshed.program.weights import (
     weight_of_jump,
 )
 from airshed.runtime.model import Saved, Snapshot
-
-Array = npt.NDArray[np.float64]
 
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""

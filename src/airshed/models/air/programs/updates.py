@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
 from airshed.grid.box import Box
 from airshed.kernels.cells.formulas import CellFormulas
@@ -16,8 +16,6 @@ from airshed.models.air.programs.records import StageRecord, UpdatesRecord
 from airshed.process.cell_updates import TIME_STEP, VOLUME, WEIGHT, CellUpdate, ends
 from airshed.program.stage import Stage
 from airshed.runtime.model import Saved, Snapshot
-
-Array = npt.NDArray[np.float64]
 
 UPDATES = "updates of cells"
 

@@ -1,8 +1,8 @@
 """Air: moist air and the standard atmosphere, a temperature profile for data that has none, cloud."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import (
     GAS_CONSTANT,
     GAS_CONSTANT_DRY_AIR,
@@ -13,8 +13,6 @@ from airshed.core.constants import (
 from airshed.core.saturation import SATURATION_AT_FREEZING, dew_point, saturation_exponent, saturation_vapour_pressure
 from airshed.kernels.one_pass import one_pass
 from airshed.models.air.light import declination, equation_of_time
-
-Array = NDArray[np.float64]
 
 STANDARD_TEMPERATURE = 288.15
 """Temperature of the standard atmosphere at sea level [K] (ISO 2533)."""

@@ -1,15 +1,13 @@
 """Surface layer and boundary layer: radiation and heat flux at the ground, friction, depth and diffusivity."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, HEAT_CAPACITY_DRY_AIR, VON_KARMAN
 from airshed.core.saturation import saturation_slope
 from airshed.kernels.one_pass import one_pass
 from airshed.models.air import landcover
 from airshed.models.air.weather.atmosphere import LAPSE_RATE
-
-Array = NDArray[np.float64]
 
 LATENT_HEAT = 2.45e6
 """Heat of vaporisation of water at 20 C [J/kg]."""

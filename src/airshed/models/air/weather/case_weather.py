@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import (
     EARTH_RADIUS,
     GAS_CONSTANT,
@@ -30,7 +30,6 @@ from airshed.parallel.domain import Subdomain
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = npt.NDArray[np.float64]
 
 WATER_DENSITY: Final = 1000.0
 """Of rain [kg m-3]."""

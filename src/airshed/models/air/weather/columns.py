@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import DataError
 from airshed.kernels.arrays import column_integrals, column_values
 from airshed.models.air.weather import atmosphere
-
-Array = NDArray[np.float64]
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.data import is_dataset, numbers, without_round_off
 from airshed.core.errors import DataError
 from airshed.grid import Grid
@@ -33,7 +34,6 @@ from airshed.models.air.weather.state import CheckedSeries
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 SAME_PLACE = 1e-4
 """Degrees by which coordinates in a file may differ from the grid's."""

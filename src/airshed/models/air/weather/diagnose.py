@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, HEAT_CAPACITY_DRY_AIR
 from airshed.grid import Grid
 from airshed.kernels.one_pass import one_pass
@@ -18,8 +18,6 @@ from airshed.models.air.weather import atmosphere, boundary_layer
 from airshed.models.air.weather.atmosphere import molar_density, relative_humidity
 from airshed.models.air.weather.fields import of_use
 from airshed.models.air.weather.state import MetState, bounded_obukhov_length
-
-Array = NDArray[np.float64]
 
 _REFERENCE_PRESSURE = 1e5
 _ONLY_DIAGNOSES_READ = {"wind at 10 m", *(each.name for each in of_use("derived", "input"))}

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -25,7 +25,6 @@ from airshed.models.air.weather.fields import WeatherField
 from airshed.models.air.weather.placement import Area, Points
 from airshed.models.air.weather.state import CheckedSeries, around
 
-Array = NDArray[np.float64]
 Given = Mapping[str, Array]
 """Fields of an instant at the data's points, by their names in ERA5."""
 

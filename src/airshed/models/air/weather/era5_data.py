@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -31,8 +32,6 @@ from airshed.models.air.weather.era5_times import (
 from airshed.models.air.weather.fields import WeatherField, era5_provenance, of_use
 from airshed.models.air.weather.placement import Area, Points, covering
 from airshed.parallel.communicator import Alone, Communicator
-
-Array = NDArray[np.float64]
 
 
 def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:

@@ -8,11 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
 from airshed.io.era5_fields import at_times
-
-Array = NDArray[np.float64]
 
 _SECOND = np.timedelta64(1, "s")
 

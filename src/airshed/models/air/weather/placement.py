@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
 from airshed.core.text import counted
@@ -20,8 +21,6 @@ from airshed.models.air.weather.fields import Range
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
 from airshed.core.fields import FieldView, Indices
@@ -17,8 +18,6 @@ from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.models.air.weather.fields import by_name, of_use
 from airshed.models.air.weather.placement import Area
-
-Array = npt.NDArray[np.float64]
 
 
 class MetState:

@@ -15,14 +15,13 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray, Array
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.grid.box import Box
 from airshed.io.background import ReadAhead
 from airshed.kernels.cells.formulas import Rows
 from airshed.models.pasture.weather.calendar import Calendar
 from airshed.parallel.communicator import Alone, Communicator
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,6 @@ WEEKLY: Final[Mapping[str, Packing]] = {
 """Weather with a value for each week, which is the mean of its days; a store has one of the two humidities."""
 
 PACKINGS: Final[Mapping[str, Packing]] = {**DAILY, **WEEKLY}
-AnyArray = npt.NDArray[Any]
 Day = dict[str, AnyArray]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.grid.box import Box
 from airshed.grid.land import LandGrid
@@ -16,7 +17,6 @@ from airshed.models.pasture.inputs.block import Day, Reading, Stream, WeatherSou
 from airshed.models.pasture.weather.calendar import Calendar
 from airshed.parallel.communicator import Communicator
 
-Array = npt.NDArray[np.float64]
 Classes = Mapping[str, Mapping[str, Any]]
 MAPS: Final = ("soil_class", "pasture_class", "tree_basal_area")
 HUMIDITY: Final = ("vapour_pressure", "vapour_pressure_deficit")

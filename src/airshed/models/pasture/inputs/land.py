@@ -26,6 +26,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -34,8 +35,6 @@ from airshed.grid.land import LandGrid, polygons_of
 from airshed.grid.world import find_place
 from airshed.models.pasture.classes import Land, cell_parameters, published, read_class
 from airshed.models.pasture.fields import LAYERS
-
-Array = npt.NDArray[np.float64]
 
 _REGIONS: Final = {
     "Queensland": ((138.0, 153.6), (-29.0, -10.4)),  # that of Rezny (1994): 156 x 186 cells of 0.1 degree

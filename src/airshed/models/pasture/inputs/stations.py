@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from airshed.case.messages import explain
+from airshed.core.arrays import AnyArray, Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import DataError
 from airshed.core.files import read_text
@@ -38,7 +38,7 @@ from airshed.core.text import counted
 from airshed.core.toml_text import parse_toml
 from airshed.grid.land import LandGrid
 from airshed.models.pasture.inputs import land
-from airshed.models.pasture.inputs.block import DAILY, PACKINGS, AnyArray, Numbers, WeatherSource
+from airshed.models.pasture.inputs.block import DAILY, PACKINGS, Numbers, WeatherSource
 from airshed.models.pasture.inputs.contents import Inputs
 from airshed.models.pasture.inputs.store import StoreSize
 from airshed.models.pasture.weather.calendar import Calendar
@@ -212,7 +212,6 @@ def _calendar(stations: list[Station], recipe: Recipe) -> Calendar:
     return common
 
 
-Array = npt.NDArray[np.float64]
 POWER: Final = 3.0
 _SMOOTH: Final = 20.0  # [km], within which a station is not preferred to another
 

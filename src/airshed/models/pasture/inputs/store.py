@@ -29,16 +29,16 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import AnyArray, Array
 from airshed.core.atomic import guarded, part_path, sync
 from airshed.core.errors import AirshedError, DataError, OutputError
 from airshed.core.files import note_input
 from airshed.grid.land import LandGrid
 from airshed.models.pasture.fields import STATE
-from airshed.models.pasture.inputs.block import DAILY, PACKINGS, AnyArray, Numbers, WeatherSource
+from airshed.models.pasture.inputs.block import DAILY, PACKINGS, Numbers, WeatherSource
 from airshed.models.pasture.inputs.contents import MAPS, Inputs
 from airshed.models.pasture.weather.calendar import Calendar
 
-Array = npt.NDArray[np.float64]
 Layout = Literal["land", "full"]
 FIELDS: Final = "fields.zarr"
 """The Zarr group in the folder."""

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.grid.land import LandGrid
 from airshed.models.pasture.forms import saturation_pressure
 from airshed.models.pasture.inputs import land
@@ -26,7 +27,6 @@ from airshed.models.pasture.inputs.contents import Inputs
 from airshed.models.pasture.weather.calendar import Calendar
 
 Single = npt.NDArray[np.float32]
-Array = npt.NDArray[np.float64]
 TILE: Final = 4096
 """Cells that are drawn together: a block of them stays in the second cache."""
 

@@ -11,11 +11,12 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.text import counted
 from airshed.models.pasture.fields import WEATHER
 from airshed.models.pasture.forms import saturation_pressure
 from airshed.models.pasture.weather.calendar import day_of_year
-from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Array, Station, humidity_evidence
+from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Station, humidity_evidence
 
 Mask = npt.NDArray[np.bool_]
 RANGES: Final = {spec.name: spec.valid for spec in WEATHER if spec.name in UNITS and spec.valid is not None}

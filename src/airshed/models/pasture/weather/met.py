@@ -20,11 +20,12 @@ from typing import Final, NoReturn
 
 import numpy as np
 
+from airshed.core.arrays import Array
 from airshed.core.data import conversion
 from airshed.core.errors import DataError
 from airshed.core.files import plain_file
 from airshed.core.text import quoted
-from airshed.models.pasture.weather.station import UNITS, Array, Column, Dates, Humidity, Station, degrees
+from airshed.models.pasture.weather.station import UNITS, Column, Dates, Humidity, Station, degrees
 
 _LABELS: Final = {
     "rain": "rain", "pan": "pan_evaporation", "evap": "pan_evaporation", "radn": "radiation",

@@ -13,11 +13,11 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.core.text import quoted, suggestion
 from airshed.models.pasture.forms import saturation_pressure
 
-Array = npt.NDArray[np.float64]
 Dates = npt.NDArray[np.datetime64]
 
 UNITS: Final[Mapping[str, str]] = {

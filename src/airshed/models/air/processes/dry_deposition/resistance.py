@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.constants import VON_KARMAN
 from airshed.models.air.species_map.parts import read_table
-
-Array = NDArray[np.float64]
 
 _WATER_MASS = 18.015
 _SCHMIDT_OF_WATER_VAPOUR = 0.62

@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from airshed.core.arrays import Array
 from airshed.core.units import Quantity
 from airshed.kernels.one_pass import one_pass
 from airshed.models.air.case.sections import DepositionSection
@@ -22,7 +22,6 @@ from airshed.process import Process, at_instant, loss, need
 if TYPE_CHECKING:
     from airshed.models.air.weather import MetState
 
-Array = NDArray[np.float64]
 
 _NIGHT = 0.25
 
