@@ -56,11 +56,10 @@ RANGES: Final = {
 reactors. Pressure: from that at 95 km to 100 bar, of laboratories. Density: what these give; and emission not more than
 that in a second, loss within a nanosecond. Fields of the weather may be anything, winds below 0."""
 
-UNNEEDED: Final = {"T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0, "H2O": 0.0} | {
-    "SUN": 0.0,
-    "sec_zenith": 1.0,
-    "daylight": 0.0,
-}
+UNNEEDED: Final = {
+    "T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0, "H2O": 0.0,
+    "SUN": 0.0, "sec_zenith": 1.0, "daylight": 0.0,
+}  # fmt: skip
 """Values of air and sun where the conditions give none, and nothing depends on them."""
 
 _ROUND_OFF: Final = 1.0 + 1e-9
