@@ -13,6 +13,7 @@ LEAST_LINES, MOST_LINES, MOST_PARAMETERS = 40, 500, 7
 SHORT = {
     "__main__.py": "an entry point",
     "cli/main.py": "an entry point",
+    "core/arrays.py": "the types of arrays, for annotations everywhere",
     "core/every.py": "files and the runtime ask it when something is due",
     "core/version.py": "the build reads it",
     "formula/steady.py": "one transformation of formulas, as its neighbours are",
