@@ -30,7 +30,8 @@ from airshed.parallel.communicator import Alone, Communicator
 from airshed.runtime.model import Model, Snapshot
 from airshed.runtime.statistics import TimeStatistics
 
-_MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
+MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
+"""Settings that may differ between two runs with the same results."""
 PLANNED = "planned_steps"
 """Where restarts and snapshots hold the ends of the steps that are planned."""
 
@@ -62,7 +63,7 @@ def check_folder(case: RunCase, use: FolderUse, ranks: Communicator | None = Non
 
     def check() -> None:
         check_usable(
-            use.path, case.to_toml(), resume=use.resume, overwrite=use.overwrite, may_differ=_MAY_DIFFER,
+            use.path, case.to_toml(), resume=use.resume, overwrite=use.overwrite, may_differ=MAY_DIFFER,
             inputs=use.inputs(case),
         )  # fmt: skip
 
@@ -104,7 +105,7 @@ class RunRecords:
         self._case, self._model, self._outputs = case, model, outputs
         domain = model.domain
         self._folder = RunFolder(
-            use.path, case.to_toml(), resume=use.resume, overwrite=use.overwrite, may_differ=_MAY_DIFFER,
+            use.path, case.to_toml(), resume=use.resume, overwrite=use.overwrite, may_differ=MAY_DIFFER,
             inputs=use.inputs(case, files), ranks=domain.ranks,
         )  # fmt: skip
         try:

@@ -2,6 +2,7 @@
 
 import gc
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -32,7 +33,10 @@ _SELDOM: Final = 64
 def run(
     case: CasePath,
     overrides: Overrides = None,
-    output: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the results; by default runs/NAME, or runs/NAME-2 ... for changed settings."),
+    ] = None,
     ranks: Ranks = None,
     threads: Threads = None,
     strategy: Annotated[
@@ -40,11 +44,11 @@ def run(
         typer.Option(metavar="NAME[:async]", help="How all outputs are written: gather, files, mpiio, zarr, auto ..."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the last restart in the folder; without a run there, begin.")
+        bool, typer.Option("--resume", help="Continue from the last restart in the folder; without a run there, begin.")
     ] = False,
     accept_changed_inputs: AcceptChangedInputs = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the run in the folder, also one that gave other results.")
+        bool, typer.Option("--force", help="Replace a run in the folder, finished or not, and its pictures.")
     ] = False,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
@@ -54,8 +58,9 @@ def run(
 ) -> None:
     """Simulate a case and write its results.
 
-    Progress is shown on a terminal, and the summary at the end. Ctrl-C ends the run within some steps, with valid
-    files; --resume goes on from there.
+    Progress is shown on a terminal, and a short summary at the end. A finished run is neither repeated nor replaced
+    without --force; changed settings get a folder of their own. Ctrl-C stops the run after a few steps, with valid
+    files; --resume continues it.
     """
     if strategy is not None:
         from airshed.io.strategies.choice import Strategy
@@ -68,9 +73,8 @@ def run(
         loaded = load_case(case, settings(overrides, threads))
         model_kind(loaded.model).check_ranks(loaded, ranks)  # before any is started
     hand_to_ranks(ranks)
-    from airshed.cli.first_rank import made_folder
+    from airshed.cli.first_rank import made_folder, on_first
     from airshed.cli.render import say
-    from airshed.io.folder import RUNS
     from airshed.io.run_state import FinishedRunError
     from airshed.parallel.communicator import world
 
@@ -79,14 +83,27 @@ def run(
         chosen = [f"output.{number}.strategy={strategy}" for number in range(len(loaded.output))]
         loaded = load_case(case, [*settings(overrides, threads), *chosen])
     loaded = loaded.allowing_code() if allow_code else loaded
-    folder = output or RUNS / loaded.name
     try:
+        folder = on_first(partial(_folder_for, loaded, output, resume=resume, force=force, quiet=quiet))
         with made_folder(folder):
             use = {"resume": resume, "accept_changed_inputs": accept_changed_inputs, "overwrite": force}
             _simulate(loaded, folder, use, quiet=quiet, verbose=verbose)
     except FinishedRunError as finished:
         if not quiet and world().rank == 0:
             say(f"airshed: {finished}", err=True)
+
+
+def _folder_for(case: "RunCase", output: Path | None, *, resume: bool, force: bool, quiet: bool) -> Path:
+    """Return the folder of a run; raises FinishedRunError where the results of this run are already there."""
+    from airshed.cli.render import say
+    from airshed.runtime.destination import check_unfinished, default_folder, reason_for
+
+    folder = output or default_folder(case, begin=not (resume or force))
+    if not (resume or force):
+        check_unfinished(case, folder)
+    if output is None and not quiet and (reason := reason_for(case, folder)):
+        say(f"airshed: results go to {folder}; {reason}", err=True)
+    return folder
 
 
 def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool, verbose: bool) -> None:
