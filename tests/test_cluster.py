@@ -18,7 +18,7 @@ from airshed.cli.program import app
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "examples" / "slurm.sh"
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-DOCUMENT = (ROOT / "docs" / "parallel.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "how-to" / "parallel.md").read_text(encoding="utf-8")
 
 Submit = Callable[..., tuple[int, list[list[str]]]]
 

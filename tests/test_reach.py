@@ -36,7 +36,7 @@ def test_a_module_that_is_found_by_its_name_affects_the_programs() -> None:
 
 
 def test_documents_affect_no_test_and_the_root_conftest_all() -> None:
-    assert affected("docs/adjoint.md") == []
+    assert affected("docs/how-to/adjoint.md") == []
     assert len(affected("tests/conftest.py")) == len(list(reach.TESTS.rglob("test_*.py")))
 
 

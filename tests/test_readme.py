@@ -73,7 +73,7 @@ def test_files_that_are_named_are_there(document: Path) -> None:
 
 
 def test_a_missing_file_is_found() -> None:
-    assert missing_files("see `docs/equations.md` and `docs/no-such.md`") == ["docs/no-such.md"]
+    assert missing_files("see `docs/explanation/equations.md` and `docs/no-such.md`") == ["docs/no-such.md"]
 
 
 # ---- code ------------------------------------------------------------------------------------------------------------

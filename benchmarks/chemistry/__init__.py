@@ -1,4 +1,4 @@
-"""How fast the chemistry of independent cells is, on the same states as MICM; see docs/chemistry-performance.md."""
+"""Measure the chemistry of independent cells on the states of MICM; see docs/explanation/chemistry-performance.md."""
 
 from benchmarks.chemistry.report import CELLS_BY_DEFAULT, run
 

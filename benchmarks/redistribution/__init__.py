@@ -1,4 +1,4 @@
-"""How fast an array moves between two groups of ranks, by each strategy and transport; see docs/redistribution.md."""
+"""Time the redistribution of an array between two groups of ranks; see docs/explanation/redistribution.md."""
 
 from benchmarks.redistribution.report import RANKS_BY_DEFAULT, run
 

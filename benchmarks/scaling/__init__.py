@@ -1,4 +1,4 @@
-"""Scaling over ranks: measured, and fitted by a model of the cost of a step (docs/scaling.md)."""
+"""Scaling over ranks: measured, and fitted by a model of the cost of a step (docs/explanation/scaling.md)."""
 
 from benchmarks.scaling.study import CASE, HOURS, RANKS, ROUNDS, Scaling, run
 from benchmarks.scaling.tables import report

@@ -1,1 +1,1 @@
-"""The live server: messages of one client, and many readers of one model; see docs/serve.md."""
+"""The live server: messages of one client, and many readers of one model; see docs/how-to/serve.md."""

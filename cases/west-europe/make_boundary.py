@@ -4,7 +4,7 @@
 
 In the mixed layer over the continent a species has the value measured at rural stations in the season, above it that of
 clean air times a factor; between two pressures the profile passes from one to the other. Ozone follows measurements at
-the ground, on Alpine summits and above Frankfurt. docs/boundaries.md names the papers.
+the ground, on Alpine summits and above Frankfurt. docs/how-to/boundaries.md names the papers.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def write(profile: pd.DataFrame, season: Season) -> None:
     comment = (
         f"# {season.name}: rural air of western Europe in the mixed layer, the free troposphere above; mixing ratios "
         "[ppm]. Made by\n# cases/west-europe/make_boundary.py from clean-air.csv (CMAQ, U.S. EPA) and measured ranges, "
-        "see docs/boundaries.md. MIT licence, see DATA.md.\n"
+        "see docs/how-to/boundaries.md. MIT licence, see DATA.md.\n"
     )
     text = comment + profile.to_csv(index=False, float_format="%.4e", lineterminator="\n")
     (PROFILES / f"{season.name}.csv").write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ from airshed.inverse.function.run_function import RunFunction
 from .fitting import INPUTS, OUTPUTS, TRUE, spread, swapped
 from .small import small
 
-DOCS = (Path(__file__).parents[2] / "docs" / "adjoint.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "how-to" / "adjoint.md").read_text(encoding="utf-8")
 SINGLE = 1e-5
 """What single precision, which JAX is set to, leaves of derivatives."""
 
@@ -109,5 +109,5 @@ def test_errors_are_its_own_and_inside_of_jit_in_the_message_of_another(jax: Any
 def test_the_example_of_the_docs_runs(jax: Any, tmp_path: Path) -> None:
     (example,) = (code for code in re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL) if "inverse.jax" in code)
     names: dict[str, Any] = {"case": small(tmp_path)}
-    exec(compile(example, "docs/adjoint.md", "exec"), names)
+    exec(compile(example, "docs/how-to/adjoint.md", "exec"), names)
     assert names["slope"].shape == (5, 6)

@@ -13,7 +13,7 @@ from airshed.inverse import Options, sensitivity
 
 HOUR = 3600.0
 USERS = Path(__file__).parents[1] / "models" / "air" / "processes" / "users"
-WASHOUT = Path(__file__).parents[2] / "docs" / "adding-a-process.md"
+WASHOUT = Path(__file__).parents[2] / "docs" / "how-to" / "adding-a-process.md"
 RECEPTOR = {"species": "RN", "lon": -28.2, "lat": 41.1, "level": 0, "time": "1 h"}
 MORNING = {"start": "2022-06-21T09:30:00Z", "length": "1 h", "step": "5 min"}
 OTHER_LIBRARIES = pytest.mark.thorough, pytest.mark.compiles

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed"),
     pytest.mark.filterwarnings("ignore:Failed to initialize NumPy"),  # of a PyTorch that was made for an earlier NumPy
 ]
-DOCS = (Path(__file__).parents[2] / "docs" / "adjoint.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "how-to" / "adjoint.md").read_text(encoding="utf-8")
 
 Misfit = Callable[[Any], Any]
 
@@ -136,5 +136,5 @@ def test_errors_are_its_own(torch: Any, run: Any) -> None:
 def test_the_example_of_the_docs_runs(torch: Any, tmp_path: Path) -> None:
     (example,) = (code for code in re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL) if "inverse.torch" in code)
     names: dict[str, Any] = {"case": small(tmp_path)}
-    exec(compile(example, "docs/adjoint.md", "exec"), names)
+    exec(compile(example, "docs/how-to/adjoint.md", "exec"), names)
     assert [float(each) for each in names["logarithms"].detach().exp()] == pytest.approx([1.6, 0.5], rel=1e-4)

@@ -1,4 +1,4 @@
-"""``docs/output.md`` says what the code does: its table is the registry, its examples run."""
+"""``docs/reference/output.md`` says what the code does: its table is the registry, its examples run."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from airshed.core.fields import FieldRegistry
 from airshed.io.restart import RestartStore
 from airshed.models.air.fields import WEATHER
 
-DOCS = (Path(__file__).parents[2] / "docs" / "output.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "reference" / "output.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
 
 
@@ -28,7 +28,7 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys, start_run, values, exam
         run.writer.finish()
         run.folder.finish()
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "docs/output.md", "exec"), {})
+    exec(compile(example, "docs/reference/output.md", "exec"), {})
     assert re.match(r"mol mol-1 [\d.e-]+\n|\['metadata.json', 'O3'", capsys.readouterr().out)
 
 

@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-KERNELS = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
-CHEMISTRY = (ROOT / "docs" / "chemistry-kernels.md").read_text(encoding="utf-8")
+KERNELS = (ROOT / "docs" / "explanation" / "kernels.md").read_text(encoding="utf-8")
+CHEMISTRY = (ROOT / "docs" / "explanation" / "chemistry-kernels.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.compiles
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", KERNELS, re.S)
-    exec(compile(example, "docs/kernels.md", "exec"), {})
+    exec(compile(example, "docs/explanation/kernels.md", "exec"), {})
     assert float(capsys.readouterr().out) < 1e-13
 
 
 def test_the_examples_of_chemistry_run(capsys: pytest.CaptureFixture[str]) -> None:
     methods, solver = re.findall(r"```python\n(.*?)```", CHEMISTRY, re.S)
-    exec(compile(methods, "docs/chemistry-kernels.md", "exec"), {})
+    exec(compile(methods, "docs/explanation/chemistry-kernels.md", "exec"), {})
     assert "rodas4 4 6" in capsys.readouterr().out
-    exec(compile(solver, "docs/chemistry-kernels.md", "exec"), {})
+    exec(compile(solver, "docs/explanation/chemistry-kernels.md", "exec"), {})
     assert capsys.readouterr().out.startswith("(66, 100) ")
 
 

@@ -133,7 +133,7 @@ def test_every_shipped_mechanism_loads() -> None:
 
 
 def test_the_example_of_the_documentation_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "mechanisms.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     exec(example, {})
     assert capsys.readouterr().out.splitlines()[1:] == ["R162 -0.1", "R164 -0.05"]

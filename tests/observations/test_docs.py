@@ -1,4 +1,4 @@
-"""``docs/observations.md`` has a row for each layout, and names every column of our own tables."""
+"""``docs/reference/observations.md`` has a row for each layout, and names every column of our own tables."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from airshed.observations.layouts import LAYOUTS, Layout
 from airshed.observations.layouts.long import COLUMNS
 from airshed.observations.station import Station
 
-TEXT = (Path(__file__).parents[2] / "docs" / "observations.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "observations.md").read_text(encoding="utf-8")
 
 
 def row(layout: Layout) -> str:
@@ -23,7 +23,7 @@ def row(layout: Layout) -> str:
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 def test_each_layout_has_its_row(layout: Layout) -> None:
-    assert row(layout) in TEXT.splitlines(), f"docs/observations.md lacks the row\n{row(layout)}"
+    assert row(layout) in TEXT.splitlines(), f"docs/reference/observations.md lacks the row\n{row(layout)}"
 
 
 def test_every_column_is_named() -> None:
@@ -35,4 +35,4 @@ def test_every_column_is_named() -> None:
 
 @pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
 def test_the_example_runs(example: str) -> None:
-    exec(compile(example, "docs/observations.md", "exec"), {})
+    exec(compile(example, "docs/reference/observations.md", "exec"), {})

@@ -220,7 +220,7 @@ def test_the_level_is_named_when_it_is_not_the_ground(small: xr.Dataset) -> None
 
 
 def test_the_documented_example_runs(small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "pictures.md").read_text(), re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / "pictures.md").read_text(), re.DOTALL)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "west-europe").symlink_to(small_run)
     monkeypatch.chdir(tmp_path)

@@ -168,7 +168,7 @@ def test_a_number_that_is_set_acts_at_once() -> None:
 
 
 def test_the_page_shows_such_a_process(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "declaring.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "declaring.md").read_text(encoding="utf-8")
     (tmp_path / "drainage.py").write_text(page.split("```python\n")[-1].split("```")[0])
     found = points(process_of_file(tmp_path / "drainage.py"))
     assert str(found.formulas.outputs[1]) == "drainage_share*max(water - capacity, 0.0)"

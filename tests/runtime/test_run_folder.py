@@ -1,4 +1,4 @@
-"""What lies in a run folder is what docs/output.md says, by every strategy and however the run ended."""
+"""What lies in a run folder is what docs/reference/output.md says, by every strategy and however the run ended."""
 
 import re
 from fnmatch import fnmatch
@@ -11,7 +11,7 @@ from tests.models.air.test_strang import open_rates
 import airshed
 from airshed.core.errors import NumericalError
 
-DOCS = (Path(__file__).parents[2] / "docs" / "output.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "reference" / "output.md").read_text(encoding="utf-8")
 TABLE = DOCS[DOCS.index("| path |") : DOCS.index("\n\n", DOCS.index("| path |"))]
 DOCUMENTED = [name for row in TABLE.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
 CASE: dict[str, Any] = {

@@ -12,7 +12,7 @@ from airshed.core.errors import AirshedError, CaseError, NumericalError, OutputE
 from airshed.models.air.programs import air_check
 from airshed.runtime.simulation import StepInfo
 
-DOCS = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "how-to" / "library.md").read_text(encoding="utf-8")
 CENTRES = np.arange(20) * 0.5 - 4.75
 FACES = np.linspace(-5.0, 5.0, 21)
 STEADY = xr.Dataset({"eastward_wind": 5.0, "northward_wind": 2.0})
@@ -62,7 +62,7 @@ def ended(case, meteorology, initial=None):
 def test_the_documented_example_runs(capsys):
     (example,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
     names = {}
-    exec(compile(example, "docs/library.md", "exec"), names)
+    exec(compile(example, "docs/how-to/library.md", "exec"), names)
     assert names["error"] < 0.2
     assert re.search(r"180 steps, at 2022-06-02T00:00:00.000: l1 error 0.13", capsys.readouterr().out)
 

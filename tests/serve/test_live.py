@@ -218,7 +218,7 @@ class Watched:
 def test_a_setting_takes_seven_calls_from_the_socket_to_the_model(
     rotation: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With three in the browser they are the ten of docs/serve.md; the value has the form of JSON until the model."""
+    """With three in the browser they are the ten of docs/how-to/serve.md; the value stays JSON up to the model."""
     puts: list[list[str]] = []
     sets: list[tuple[list[str], object]] = []
     plain = AirModel.set

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCS = (ROOT / "docs" / "integrators.md").read_text(encoding="utf-8")
+DOCS = (ROOT / "docs" / "explanation" / "integrators.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""``docs/verification.md`` names every check, and ``validation/transport`` is what its script makes of its text."""
+"""``docs/explanation/verification.md`` names every check; ``validation/transport`` is up to date with its script."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_check_is_explained():
-    text = (ROOT / "docs" / "verification.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "explanation" / "verification.md").read_text(encoding="utf-8")
     for name in [*checks.checks(), "pasture beside GRASP"]:  # which is there where its outputs are
         assert f"| {name} |" in text
 

@@ -7,7 +7,7 @@
     air.finalize()
 
 A model of another package is one by `class Lorenz(Component, model="lorenz")`. It needs the package bmipy, which
-`pip install "airshed[bmi]"` brings. See docs/bmi.md.
+`pip install "airshed[bmi]"` brings. See docs/how-to/bmi.md.
 """
 
 from airshed.bmi.component import Component

@@ -23,7 +23,7 @@ from airshed.process.kinds import Weather
 class ProcessSection(Section):
     """A process of the case's own: a class in a Python file, and its settings with `file`.
 
-    docs/adding-a-process.md shows one. The file is run only with `--allow-code`.
+    docs/how-to/adding-a-process.md shows one. The file is run only with `--allow-code`.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False, validate_default=True)

@@ -44,7 +44,8 @@ class OutputSection(Section):
     )
     strategy: StrategyName = setting(
         "gather:async",
-        "How it is written: `gather`, `files`, `mpiio` ...; with `:async` behind the run. docs/io.md tells more.",
+        "Strategy of output, such as `gather`, `files` or `mpiio`; `:async` writes in the background; "
+        "see docs/reference/io.md.",
     )
     compression: Literal["zlib", "none"] = setting(
         "none",

@@ -14,7 +14,7 @@ from airshed.core.text import suggestion
 
 Value = TypeVar("Value")
 
-MISSING: Final = "the inventory's folder must hold it (see docs/emissions.md)"
+MISSING: Final = "the inventory's folder must hold it (see docs/how-to/emissions.md)"
 """What to do where a file of the inventory is not there."""
 
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")

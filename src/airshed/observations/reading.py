@@ -108,7 +108,7 @@ def recognised(file: TextFile) -> Layout:
     first = next(cells for cells in file.head if cells)
     raise DataError(
         f"{file.path} has none of the known layouts; it begins with {', '.join(first)[:80]!r}. Give a row for each "
-        f"value, with the columns station, lon, lat, species, value, unit and time (docs/observations.md)"
+        f"value, with the columns station, lon, lat, species, value, unit and time (docs/reference/observations.md)"
     )
 
 
@@ -338,7 +338,7 @@ class _FileReader:
         key = record.station
         if self._stations is None or not len(self._stations):
             raise DataError(f"{self._where(record)}: the file has no coordinates of station {key!r}; give a table of "
-                            f"stations with its id, lon and lat (docs/observations.md)")  # fmt: skip
+                            f"stations with its id, lon and lat (docs/reference/observations.md)")  # fmt: skip
         station = self._stations.find(key)
         if station is None:
             return f"station {key[:40]!r} is in no table of stations; {self._stations.advice(key)}"

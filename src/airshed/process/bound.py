@@ -176,7 +176,7 @@ class Bound:
             if not all(isinstance(source, Source) for source in made):
                 raise CaseError(
                     f"process {type(self.process).__name__}: {name}() is to return sources, each with species, levels, "
-                    "changes and rate, see docs/declaring.md"
+                    "changes and rate, see docs/reference/declaring.md"
                 )
             found += made
         return found

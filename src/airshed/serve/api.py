@@ -1,4 +1,4 @@
-"""The routes of HTTP: documents as JSON, data as frames; see docs/serve.md."""
+"""The routes of HTTP: documents as JSON, data as frames; see docs/how-to/serve.md."""
 
 import asyncio
 import json

@@ -180,7 +180,7 @@ class Remote:
         return self.command(command)
 
     def frame(self, name: str, **chosen: Any) -> Frame:
-        """Return a frame; `chosen` are level, window, stride, encoding, range, compress as in docs/serve.md."""
+        """Return a frame; `chosen` are level, window, stride, encoding, range, compress as in docs/how-to/serve.md."""
         return self._frame(f"/data/{quote(name, safe='')}", chosen)
 
     def _frame(self, path: str, chosen: Mapping[str, Any]) -> Frame:

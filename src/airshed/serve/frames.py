@@ -1,4 +1,4 @@
-"""Binary frames: a small header as JSON, then raw values; see docs/serve.md."""
+"""Binary frames: a small header as JSON, then raw values; see docs/how-to/serve.md."""
 
 import gzip
 import json

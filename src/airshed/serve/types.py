@@ -418,7 +418,7 @@ class Result(Document):
 
 
 class FrameHeader(Document):
-    """The header of a binary frame, see docs/serve.md."""
+    """The header of a binary frame, see docs/how-to/serve.md."""
 
     variable: str
     unit: str

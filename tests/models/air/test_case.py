@@ -482,8 +482,8 @@ def test_the_document_lists_every_setting_and_is_up_to_date() -> None:
     for setting in settings_of(Case):
         assert setting.text.endswith("."), f"{setting.key} has no text"
         assert setting.text in document
-    committed = (ROOT / "docs" / "case-file.md").read_text(encoding="utf-8")
-    assert committed == document, "run: python -m airshed.models.air.case.document > docs/case-file.md"
+    committed = (ROOT / "docs" / "reference" / "case-file.md").read_text(encoding="utf-8")
+    assert committed == document, "run: python -m airshed.models.air.case.document > docs/reference/case-file.md"
 
 
 def test_every_leaf_of_a_resolved_case_has_an_origin() -> None:

@@ -58,7 +58,7 @@ def test_a_release_of_an_hour_brings_3600_mol_into_the_air(tmp_path, first, wind
             sim.run(until=stop)
             expected = min(max(stop - first, 0.0), 3600.0)
             there, terms = balance(sim)
-            # the one-step formula keeps nothing strictly positive, see docs/integrators.md
+            # the one-step formula keeps nothing strictly positive, see docs/explanation/integrators.md
             least = 0.0 if integrator == "imex" else 5e-7 * expected
             assert there == pytest.approx(expected, rel=1e-12, abs=1e-9 + least)
             assert terms["emitted"] == pytest.approx(expected, rel=1e-12, abs=1e-9)

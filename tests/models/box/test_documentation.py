@@ -1,4 +1,4 @@
-"""The examples of docs/box.md run as they stand."""
+"""The examples of docs/how-to/box.md run as they stand."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ from airshed.models.box import BoxConditions
 from airshed.models.box.conditions import BoxEnvironment, BoxSolver, BoxTime
 from airshed.models.box.run import BoxRun
 
-TEXT = (Path(__file__).parents[3] / "docs" / "box.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "how-to" / "box.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -22,11 +22,11 @@ def blocks(language: str) -> list[str]:
 @pytest.mark.compiles
 def test_python_examples(capsys: pytest.CaptureFixture[str]) -> None:
     one, many = blocks("python")
-    exec(compile(one, "docs/box.md", "exec"), {})
+    exec(compile(one, "docs/how-to/box.md", "exec"), {})
     number, unit = capsys.readouterr().out.split()
     assert 20.0 < float(number) < 120.0
     assert unit == "ppb"
-    exec(compile(many, "docs/box.md", "exec"), {})
+    exec(compile(many, "docs/how-to/box.md", "exec"), {})
     assert capsys.readouterr().out == "('time', 'cell') (2, 3)\n"
 
 
@@ -40,7 +40,7 @@ def test_conditions_example(emep: ReactionNetwork) -> None:
 
 def test_processes_example(emep: ReactionNetwork, tmp_path: Path) -> None:
     """HNO3 is washed out, O3 hardly; the process of the other page runs beside it."""
-    page = (Path(__file__).parents[3] / "docs" / "adding-a-process.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "adding-a-process.md").read_text(encoding="utf-8")
     code, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "washout.py").write_text(code, encoding="utf-8")
     _, example, _ = blocks("toml")

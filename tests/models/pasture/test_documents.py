@@ -12,8 +12,10 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_page_of_settings_is_up_to_date() -> None:
-    written = (DOCS / "pasture-case-file.md").read_text(encoding="utf-8")
-    assert written == case_file_document(), "run: python -m airshed.models.pasture.case > docs/pasture-case-file.md"
+    written = (DOCS / "reference" / "pasture-case-file.md").read_text(encoding="utf-8")
+    assert written == case_file_document(), (
+        "run: python -m airshed.models.pasture.case > docs/reference/pasture-case-file.md"
+    )
     for key in ("fire.N.date", "method", "stocking_rate", "strategy"):
         assert f"| `{key}` |" in written
 

@@ -1,4 +1,4 @@
-"""What docs/pasture-inputs.md shows is so."""
+"""What docs/how-to/pasture-inputs.md shows is so."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from airshed.models.pasture.inputs import open_inputs
 from airshed.models.pasture.inputs.stations import Recipe, StationEntry, read_recipe
 from airshed.models.pasture.weather.checks import RULES
 
-TEXT = (Path(__file__).parents[3] / "docs" / "pasture-inputs.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "how-to" / "pasture-inputs.md").read_text(encoding="utf-8")
 
 
 def block(after: str) -> list[str]:

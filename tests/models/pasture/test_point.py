@@ -130,7 +130,7 @@ def test_single_precision_has_six_digits() -> None:
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_the_example_of_the_page_runs() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "pasture.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "pasture.md").read_text(encoding="utf-8")
     case = PointCase.from_dict(tomllib.loads(page.split("## At one place")[1].split("```toml\n")[1].split("```")[0]))
     series = simulate(case, YEARS)
     assert series["tree_water_use"].sum() > 0.0

@@ -1,4 +1,4 @@
-// Binary frames, see docs/serve.md: "ASF1", length of the header, header, values.
+// Binary frames, see docs/how-to/serve.md: "ASF1", length of the header, header, values.
 import type { FrameHeader } from "./types";
 
 export interface Frame {

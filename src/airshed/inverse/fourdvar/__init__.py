@@ -1,6 +1,7 @@
 """4D-Var: estimate the emission factors and initial state that best fit the observations of a window.
 
-:mod:`airshed.inverse.fourdvar.cost` has the protocol of a model; docs/assimilation.md describes the cost function.
+:mod:`airshed.inverse.fourdvar.cost` has the protocol of a model;
+docs/how-to/assimilation.md describes the cost function.
 """
 
 from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance

@@ -319,7 +319,7 @@ def check_case(case: object) -> None:
     if not isinstance(case, Case):
         raise CaseError("4D-Var is for the model air; this case is of another one")
     if case.assimilation.scheme == "none":
-        raise CaseError('assimilation.scheme = "none": this case assimilates nothing; see docs/assimilation.md')
+        raise CaseError('assimilation.scheme = "none": this case assimilates nothing; see docs/how-to/assimilation.md')
 
 
 @contextmanager

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PPB: Final = 1e9
 _CUT: Final = 0.1
 _MOST: Final = 15
-_NOTE: Final = "first order: for cuts small enough that the chemistry stays about what it is; docs/adjoint.md"
+_NOTE: Final = "first order: for cuts small enough that the chemistry stays about what it is; docs/how-to/adjoint.md"
 _PARTS: Final = ("source", "country", "sector", "species")
 
 

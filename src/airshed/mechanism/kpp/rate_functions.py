@@ -273,7 +273,8 @@ def _of_models(missing: Iterable[Missing]) -> str:
 def side_file(name: str, missing: Sequence[Missing], left_open: Iterable[str]) -> str:
     """Return the text of a side file for what a mechanism lacks; what is not known is a line with ``#?``."""
     lines = [
-        f"# What the rates of {name} leave to other code. Write formulas in the lines with #? (docs/mechanisms.md).\n"
+        f"# What the rates of {name} leave to other code. "
+        "Write formulas in the lines with #? (docs/how-to/mechanisms.md).\n"
     ]
     dialects = []
     for each in missing:

@@ -1,4 +1,4 @@
-"""Writes docs/fields.md from what is declared: ``python -m airshed.models.air.fields_document > docs/fields.md``."""
+"""Write the page of fields: ``python -m airshed.models.air.fields_document > docs/reference/fields.md``."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from airshed.process.discovery import processes_of
 _INTRODUCTION = """\
 # Fields
 
-<!-- Made by `python -m airshed.models.air.fields_document > docs/fields.md` from what is declared; do not edit. -->
+<!-- Made by `python -m airshed.models.air.fields_document > docs/reference/fields.md`; do not edit. -->
 
 `simulation["O3"]` gives a field of the air model, `output.0.fields` names those of a file. Each species of the
 mechanism has one, by its name: its mixing ratio [mol mol-1] on level, lat, lon. The weather has these:
@@ -55,7 +55,8 @@ def fields_document() -> str:
         _INTRODUCTION + FieldRegistry(WEATHER).markdown(),
         "\n## What processes compute\n\nOnce for each instant of the forcing, linear in between.\n",
         markdown_table(("process", "field", "unit", "for", "meaning"), instants),
-        "\n## What processes do\n\nAs kinds of operators, see [kernels.md](kernels.md); the term is that of budgets.\n",
+        "\n## What processes do\n\nAs kinds of operators, see [kernels.md](../explanation/kernels.md); "
+        "the term is that of budgets.\n",
         markdown_table(("process", "name", "kind", "levels", "term", "meaning"), acts),
         "\n## What weather they need\n\nBesides the state of the air at an instant, which their methods are given.\n",
         markdown_table(("process", "field", "unit", "needed"), weather),

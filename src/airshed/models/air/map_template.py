@@ -20,7 +20,7 @@ _HEAD: Final = """\
 # Species map of the mechanism {name}: what emission, the air outside, the ground and the sun are in its species.
 # Save it as {file} beside the mechanism, or name it in a case: [chemistry] species_map = "{file}".
 # Lines with #? wait for you. What is by intent nothing stands in the list at the head of its section; "others" in place
-# of the list means all that the section does not name. docs/species-maps.md tells more.
+# of the list means all that the section does not name. docs/how-to/species-maps.md tells more.
 {family}"""
 
 _FAMILY: Final = """\

@@ -176,7 +176,7 @@ _OF_RUNS: Final = ("model", "mechanism", "states", "output", "restart", "run")
 
 
 class _FixedConditions(RunCase):
-    """All that a box needs together with its mechanism; `docs/box.md` lists it."""
+    """All that a box needs together with its mechanism; `docs/how-to/box.md` lists it."""
 
     own_before = ""
     what = "the conditions"

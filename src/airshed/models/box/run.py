@@ -102,7 +102,7 @@ def box(
 ) -> xr.Dataset:
     """Integrate a mechanism in one box of air, or in many at once, and return the time series.
 
-    dc/dt = P(c) - L(c) c + E - D c, with what `docs/box.md` says.
+    dc/dt = P(c) - L(c) c + E - D c, with what `docs/how-to/box.md` says.
 
     mechanism   a shipped one by its name, a reaction file, or a network
     conditions  a conditions file, or nested dictionaries with the same keys

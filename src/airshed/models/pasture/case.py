@@ -1,6 +1,6 @@
 """The case of a pasture run: which inputs, which options of the processes, what is done on which days.
 
-It writes its page: ``python -m airshed.models.pasture.case > docs/pasture-case-file.md``.
+It writes its page: ``python -m airshed.models.pasture.case > docs/reference/pasture-case-file.md``.
 """
 
 import re
@@ -134,7 +134,7 @@ def processes_in(case: PastureCase) -> list[Process]:
 _INTRODUCTION = """\
 # The case file of the pasture model
 
-<!-- Made by `python -m airshed.models.pasture.case > docs/pasture-case-file.md`; do not edit. -->
+<!-- Made by `python -m airshed.models.pasture.case > docs/reference/pasture-case-file.md`; do not edit. -->
 
 A case is a folder with a `case.toml` whose first line is `model = "pasture"`:
 

@@ -1,6 +1,6 @@
 """A model of points: cells without neighbours, which processes of kind `update` change in steps of one length.
 
-A package brings the processes, the fields of the cells and their weather; see docs/declaring.md.
+A package brings the processes, the fields of the cells and their weather; see docs/reference/declaring.md.
 """
 
 import time

@@ -26,7 +26,7 @@ def _stations(data: "xr.Dataset", rows: TableRows) -> list[Station]:
     if missing or "x" not in data.dims:
         raise DataError(
             f"{rows.file.path} is not a netCDF file of stations: it lacks {', '.join(missing or ['x'])} "
-            "(docs/observations.md)"
+            "(docs/reference/observations.md)"
         )
     if data["time"].dtype.kind != "M":
         raise DataError(f"{rows.file.path}: its time needs units such as 'seconds since 2022-08-31'")

@@ -1,4 +1,4 @@
-"""Transport and chemistry on two groups of ranks, see docs/parallel.md."""
+"""Transport and chemistry on two groups of ranks, see docs/how-to/parallel.md."""
 
 from airshed.parallel.groups.exchange import Allgather, Exchange, Wanted, allgather_cuts
 from airshed.parallel.groups.groups import Groups, Planes, cut_planes, most_ranks

@@ -1,4 +1,4 @@
-"""Moves an array between two distributions on the same or on different groups of ranks; see docs/redistribution.md."""
+"""Redistribution of an array within a group of ranks or between groups; see docs/explanation/redistribution.md."""
 
 from airshed.core.errors import LinkError, RedistributionError
 from airshed.parallel.redistribution.costs import Choice, choose, measure

@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "emissions.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "how-to" / "emissions.md"
 
 
 def test_the_examples_of_the_document_run(capsys):

@@ -169,7 +169,7 @@ def test_a_species_that_is_not_there_is_refused() -> None:
 
 
 def test_the_page_of_fields_is_made_of_the_declarations() -> None:
-    page = Path(__file__).parents[4] / "docs" / "fields.md"
+    page = Path(__file__).parents[4] / "docs" / "reference" / "fields.md"
     assert fields_document() == page.read_text(encoding="utf-8")
     assert "| wet_deposition | `washed` | `loss` | all | washed |" in fields_document()
 

@@ -1,4 +1,4 @@
-"""The process of docs/adding-a-process.md, written into an empty folder and run as a user would.
+"""The process of docs/how-to/adding-a-process.md, written into an empty folder and run as a user would.
 
 With others it runs in test_users.py.
 """
@@ -46,7 +46,7 @@ MECHANISM = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n"
 
 
 def blocks(language: str) -> str:
-    text = (ROOT / "docs" / "adding-a-process.md").read_text()
+    text = (ROOT / "docs" / "how-to" / "adding-a-process.md").read_text()
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)[0]
 
 

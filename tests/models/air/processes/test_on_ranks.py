@@ -1,4 +1,4 @@
-"""Processes of users, of docs/adding-a-process.md and of the package have the same bits on any ranks, and on groups."""
+"""Processes of users, of docs/how-to/adding-a-process.md and of the package have the same bits on all ranks and groups."""
 
 import json
 import subprocess

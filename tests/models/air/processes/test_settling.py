@@ -107,7 +107,7 @@ def test_particles_broadcast_in_front_of_levels() -> None:
 
 
 def test_the_table_of_the_document_is_true() -> None:
-    text = (Path(__file__).parents[4] / "docs" / "processes.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "reference" / "processes.md").read_text(encoding="utf-8")
     row = next(line for line in text.splitlines() if line.startswith("| v [m/s]"))
     told = [float(value) for value in row.strip("| ").split("|")[1:]]
     for value, diameter in zip(told, (1e-7, 1e-6, 1e-5, 1e-4, 1e-3), strict=True):

@@ -133,7 +133,7 @@ def test_the_examples_do_what_their_equations_say(tmp_path: Path, integrator: st
 
 
 def test_the_documentation_shows_the_example() -> None:
-    page = (EXAMPLES.parents[1] / "docs" / "adding-a-process.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parents[1] / "docs" / "how-to" / "adding-a-process.md").read_text(encoding="utf-8")
     assert page.split("```python\n")[2].split("```")[0] == (EXAMPLES / "ozone_dose.py").read_text(encoding="utf-8")
 
 

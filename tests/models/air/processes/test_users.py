@@ -64,7 +64,7 @@ def test_each_process_does_what_its_equation_says(folder: Path, integrator: str)
         # an instant that acts in some layers only
         np.testing.assert_allclose(simulation["OW"].values[1:], 1e-9 * np.exp(-1e-4 * HOUR), rtol=1e-3)
         np.testing.assert_allclose(simulation["OW"].values[0], 1e-9, rtol=1e-12)
-        # rain, by the example of docs/adding-a-process.md and by the package
+        # rain, by the example of docs/how-to/adding-a-process.md and by the package
         for name in ("WA", "WE"):
             np.testing.assert_allclose(simulation[name].values, 1e-9 * np.exp(-WASHED * HOUR), rtol=2e-4)
             washed = float(budget["washed"].sel(species=name))

@@ -189,7 +189,7 @@ def test_the_table_speaks_of_substances_of_the_deposition_table() -> None:
 
 
 def test_the_table_of_the_document_is_true() -> None:
-    text = (Path(__file__).parents[4] / "docs" / "processes.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "reference" / "processes.md").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.count("|") == 7 and "e6" in line]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert len(rows) == 5

@@ -15,12 +15,14 @@ ROOT = Path(__file__).parents[4]
 USERS = Path(__file__).with_name("users")
 LAYERS, STACK, POINTS = (
     indent(text, "    ").strip()
-    for text in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "declaring.md").read_text("utf-8"), re.DOTALL)
+    for text in re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "reference" / "declaring.md").read_text("utf-8"), re.DOTALL
+    )
 )
-"""The examples of docs/declaring.md."""
+"""The examples of docs/reference/declaring.md."""
 
-WASHOUT = (ROOT / "docs" / "adding-a-process.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
-"""The process of docs/adding-a-process.md."""
+WASHOUT = (ROOT / "docs" / "how-to" / "adding-a-process.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
+"""The process of docs/how-to/adding-a-process.md."""
 
 RELEASE = STACK.replace("    return", "    return [] if not self.stack else").replace('"RN"', '"ST"')
 OWN = f"""

@@ -1,4 +1,4 @@
-"""``docs/meteorology.md``: its example runs, and it names every field that a Dataset or a file can give."""
+"""``docs/how-to/meteorology.md``: its example runs, and it names every field that a Dataset or a file can give."""
 
 import re
 from pathlib import Path
@@ -9,12 +9,12 @@ from airshed.io.era5_fields import FIELDS
 from airshed.models.air.weather.fields import FIELDS as WEATHER
 from airshed.models.air.weather.fields import era5_names, fields_table, of_use
 
-TEXT = (Path(__file__).parents[4] / "docs" / "meteorology.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[4] / "docs" / "how-to" / "meteorology.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL))
 def test_the_example_runs(example: str) -> None:
-    exec(compile(example, "docs/meteorology.md", "exec"), {})
+    exec(compile(example, "docs/how-to/meteorology.md", "exec"), {})
 
 
 def test_the_table_of_fields_is_that_of_the_code() -> None:

@@ -2,7 +2,7 @@
 
 q_s(p) = scale_s * sum over columns c of factor_sc * profile_c(p)
 
-``docs/boundaries.md`` has the sources and the format of the files.
+``docs/how-to/boundaries.md`` has the sources and the format of the files.
 """
 
 import csv

@@ -33,7 +33,8 @@ from airshed.program.stage import Program
 class _FixedCase(RunCase):
     """Everything that a run of the air-quality model needs to know.
 
-    Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds; `docs/case-file.md`
+    Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds;
+    `docs/reference/case-file.md`
     lists them. Two cases are equal when their settings are.
     """
 

@@ -1,6 +1,6 @@
-"""Writes docs/case-file.md from the settings registry.
+"""Writes docs/reference/case-file.md from the settings registry.
 
-python -m airshed.models.air.case.document > docs/case-file.md
+python -m airshed.models.air.case.document > docs/reference/case-file.md
 """
 
 from airshed.case.case import sections_document

@@ -85,7 +85,9 @@ class ObservedSection(Section):
     """Which observations are taken, and how exact they are."""
 
     stations: tuple[PathText, ...] = setting(
-        (), "Files of stations in any layout of docs/observations.md, relative to the case; `*` stands for any name."
+        (),
+        "Files of stations in any layout of docs/reference/observations.md, relative to the case; "
+        "`*` stands for any name.",
     )
     station_tables: tuple[PathText, ...] = setting(
         (), "Tables with the coordinates of stations, for files that have none, relative to the case."
@@ -142,7 +144,7 @@ class TwinSection(Section):
 
 
 class AssimilationSection(Section):
-    """Emission factors and initial states by which the run is nearest to observations; docs/assimilation.md."""
+    """Emission factors and initial states by which the run is nearest to observations; docs/how-to/assimilation.md."""
 
     scheme: Literal["none", "4dvar"] = setting("none", "`4dvar`, or `none` for a run without observations.")
     window: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Interval)] = setting(

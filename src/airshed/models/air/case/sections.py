@@ -83,7 +83,7 @@ class ChemistrySection(Section):
         "`imex`: transport, column and chemistry in one implicit-explicit step, by Gauss-Seidel sweeps; the others "
         "split chemistry from transport and column, by a Rosenbrock method with its own steps in every cell: `strang` "
         "in two halves around them, `lie` after them, `symmetric` in both orders, `concurrent` from the same state, so "
-        "that two groups of ranks can work at once. docs/integrators.md shows their stages.",
+        "that two groups of ranks can work at once. docs/explanation/integrators.md shows their stages.",
     )
     sweeps: Whole = setting(
         2,
@@ -110,7 +110,7 @@ class TransportSection(Section):
         "with horizontal",
         "whether vertical transport, mixing, emission and deposition are one step with horizontal "
         "transport, or split from it, in halves next to those of chemistry; horizontal transport is then apart, level "
-        "by level. docs/parallel.md tells what it costs.",
+        "by level. docs/how-to/parallel.md tells what it costs.",
         only_for=SPLITTINGS,
     )
 
@@ -284,7 +284,7 @@ class OutputSection(general.OutputSection):
 
 
 class GroupsSection(Section):
-    """Transport and chemistry on groups of ranks of their own, for all integrators but `imex`; see docs/parallel.md."""
+    """Transport and chemistry on separate groups of ranks, for all integrators but `imex`; see docs/how-to/parallel.md."""
 
     transport: Annotated[Whole | Literal["same"], OrWords(("same",), Ranks)] = setting(
         0, "Ranks that run transport; `same` for all, which then run chemistry too; 0 for no groups.", unit="1"

@@ -19,7 +19,7 @@ MEMO_ITEMS: Final = ("N_Natural", "O_AviCruise", "P_IntShipping", "z_Memo")
 class InventorySettings:
     """Which inventory to read, and what to change in it.
 
-    folder        holds the tables, the map and the methane grid (docs/emissions.md lists them)
+    folder        holds the tables, the map and the methane grid (docs/how-to/emissions.md lists them)
     year          of the national totals
     pollutants    to emit, as named in the table of totals; those that the species map makes nothing of are left out
     scale         factors for what-if runs by pollutant, sector, country (ISO 3166 two letters), or several of them

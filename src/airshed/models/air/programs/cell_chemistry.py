@@ -32,7 +32,7 @@ from airshed.parallel.balance import Balance, Columns
 LONGEST_FIRST: Final = 0.25
 """Longest first step of a cell as a share of the interval, in a stage that follows emission and transport: these have
 disturbed it, so that it is not to be stepped over in one go, as the cell's last steps suggest; see
-docs/chemistry-performance.md."""
+docs/explanation/chemistry-performance.md."""
 
 _FIRST_RETRY: Final = 1e-6
 """The same where a cell has failed."""

@@ -169,7 +169,7 @@ class DepositionMap:
 
 @dataclass(frozen=True)
 class SpeciesMap:
-    """All that a case needs to run with a mechanism, see ``docs/species-maps.md``.
+    """All that a case needs to run with a mechanism, see ``docs/how-to/species-maps.md``.
 
     source      the file, for messages; empty for the map that says nothing
     mechanisms  names of mechanisms that it is for, besides the name of its file

@@ -1,7 +1,7 @@
 """The table of weather fields: what each is, in which data it is, and what becomes of it where data lacks it.
 
 A row of :data:`FIELDS` is all that a further field needs: from the table follow the state of the air, the variables
-that are read and their ranges, what processes may request, the fields of output, and docs/meteorology.md.
+that are read and their ranges, what processes may request, the fields of output, and docs/how-to/meteorology.md.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -235,7 +235,7 @@ class WeatherNeeds:
 
 
 def fields_table() -> str:
-    """Return the table of docs/meteorology.md."""
+    """Return the table of docs/how-to/meteorology.md."""
     places = {"layer_faces": "layer faces", "east_faces": "west and east faces", "north_faces": "south and north faces"}
     held = {"state": "always", "optional": "on request", "derived": "output", "input": "diagnosis"}
     rows = []
