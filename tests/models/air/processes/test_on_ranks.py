@@ -1,4 +1,4 @@
-"""Processes of users, of docs/how-to/adding-a-process.md and of the package have the same bits on all ranks and groups."""
+"""Processes of users, of docs/how-to/adding-a-process.md and of the package have the same bits on all ranks."""
 
 import json
 import subprocess

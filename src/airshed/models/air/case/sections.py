@@ -284,7 +284,7 @@ class OutputSection(general.OutputSection):
 
 
 class GroupsSection(Section):
-    """Transport and chemistry on separate groups of ranks, for all integrators but `imex`; see docs/how-to/parallel.md."""
+    """Separate groups of ranks for transport and chemistry, not with `imex`; see docs/how-to/parallel.md."""
 
     transport: Annotated[Whole | Literal["same"], OrWords(("same",), Ranks)] = setting(
         0, "Ranks that run transport; `same` for all, which then run chemistry too; 0 for no groups.", unit="1"
