@@ -41,7 +41,7 @@ SECTIONS = {
     "grid": {"area": {"lon": [-34, -20], "lat": [38, 44]}, "layers": ["100 m", "500 m", "2000 m"]},
     "time": {"start": "2022-06-21T11:00:00Z", "length": LENGTH, "step": "150 s"},
     "meteorology": {"eastward": "14 m/s", "northward": "-9 m/s", "rotation": "24 h", "diffusivity": "10 m2/s",
-                    "daily_mixing": "50 m2/s"},
+                    "daytime_diffusivity": "50 m2/s"},
 }  # fmt: skip
 AT = {"species": "HNO3", "lon": [-28, -25], "lat": [39, 42], "time": LENGTH}
 REAL = (
@@ -177,7 +177,7 @@ def fields_verified(make, runs):
 def functions(make, runs):
     """Return hashes of the fields of a run as a function of changed inputs, and of the adjoints of all inputs."""
     found = {}
-    factors = {"all": {"species": ["NO"], "per": "cell"}}
+    factors = {"all": {"species": ["NO"], "resolution": "cell"}}
     inputs = {"factors": factors, "initial": ["O3"], "boundary": ["O3"], "rates": FASTER}
     for size, tiles, threads, stored in runs:
         ranks = first_ranks(size)

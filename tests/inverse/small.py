@@ -30,7 +30,7 @@ def small(folder: Path, **sections: Any) -> airshed.Case:
         "title": "A few columns",
         "grid": {"area": {"lon": [7, 8.2], "lat": [50, 51]}, "spacing": "0.2 deg",
                  "layers": ["30 m", "150 m", "500 m"]},
-        "time": {"start": "2022-06-01T10:00:00Z", "length": "1 h", "longest": "150 s", "step": "auto"},
+        "time": {"start": "2022-06-01T10:00:00Z", "length": "1 h", "maximum_step": "150 s", "step": "auto"},
         "meteorology": {"eastward": "5 m/s", "northward": "2 m/s", "rotation": "24 h", "diffusivity": "8 m2/s"},
         "initial": {"values": {}},
         "emissions": {"point": [SOURCE, {**SOURCE, "species": "VOC", "lon": 7.05, "height": "80 m", "rate": "3 mol/s"}],

@@ -51,8 +51,8 @@ def test_countries_apart_emit_the_same_in_all(whole: Inventory) -> None:
 
 
 def test_factors_of_regions_and_sectors_are_those_of_a_scaled_inventory(whole: Inventory) -> None:
-    regions = control(name="regions", per="region", regions=["DE", "BE"])
-    road = control(name="road", species=["NO", "NO2", "CO"], per="domain", sectors=[ROAD], regions=["BE", "FR"])
+    regions = control(name="regions", resolution="region", regions=["DE", "BE"])
+    road = control(name="road", species=["NO", "NO2", "CO"], resolution="domain", sectors=[ROAD], regions=["BE", "FR"])
     source = scaled(whole, [regions, road], {"regions": [[0.7, 1.5]], "road": [2.0]})
     scale = {"NOx/DE": 0.7, "NOx/BE": 1.5, f"BE/{ROAD}": 2.0, f"FR/{ROAD}": 2.0}
     expected = inventory(scale)
@@ -73,7 +73,10 @@ def test_a_factor_acts_in_its_part_of_the_day_and_its_cell(whole: Inventory) -> 
 
 def test_the_gradient_is_that_of_the_rate(whole: Inventory) -> None:
     """The rate is linear in each factor: a difference of any length is exact."""
-    cells, regions = control(name="cells"), control(name="regions", per="region", regions=["DE", "BE"], parts_of_day=2)
+    cells, regions = (
+        control(name="cells"),
+        control(name="regions", resolution="region", regions=["DE", "BE"], parts_of_day=2),
+    )
     random = np.random.default_rng(1)
     values = {"cells": random.uniform(0.5, 2.0, (1, 3, 4)), "regions": random.uniform(0.5, 2.0, (2, 2))}
     source, late = scaled(whole, [cells, regions], values), 50000.0

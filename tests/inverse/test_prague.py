@@ -43,6 +43,6 @@ def test_the_case_asks_for_ozone_in_prague_and_for_the_tenth_layer_18_hours_befo
     receptor = Receptor.of(case.receptor.to_mapping(), case.time.length.value)
     assert (receptor.title, receptor.times) == ("O3 in Prague", (36 * 3600.0,))
     assert receptor.weights(case.make_grid()).sum() == pytest.approx(1.0)
-    assert (case.receptor.layer, case.receptor.fields) == (9, ("NO2", "O3"))
+    assert (case.receptor.map_layer, case.receptor.fields) == (9, ("NO2", "O3"))
     assert (receptor.times[0] - 18 * 3600.0) % case.receptor.every.value == 0.0
     assert "semi-synthetic" in f"{case.title} {case.description}"

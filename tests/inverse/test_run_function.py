@@ -21,7 +21,7 @@ pytestmark = pytest.mark.compiles
 SPECIES = ["O3", "NO", "NO2", "VOC", "RO2", "HNO3"]
 OUTPUTS = {"O3": ["30 min", "1 h"], "NO": "1 h"}
 INPUTS: dict[str, Any] = {
-    "factors": {"NO": ["NO"], "cells": {"species": ["NO2", "NO"], "per": "cell", "parts_of_day": 24}},
+    "factors": {"NO": ["NO"], "cells": {"species": ["NO2", "NO"], "resolution": "cell", "parts_of_day": 24}},
     "initial": SPECIES, "boundary": ["O3", "NO2"], "top": "O3", "rates": FASTER,
 }  # fmt: skip
 
@@ -144,7 +144,7 @@ def test_factors_act_on_what_they_name_alone(function: RunFunction) -> None:
         (OUTPUTS, {"factor": {}}, "inputs: 'factor' is no kind of them; did you mean factors"),
         (OUTPUTS, {"factors": ["NO"]}, "give a table of factors by their names"),
         (OUTPUTS, {"factors": {"a": {"specie": ["NO"]}}}, "'specie' is not a setting; did you mean species"),
-        (OUTPUTS, {"factors": {"a": {"species": ["NO"], "per": "county"}}}, "inputs factors a"),
+        (OUTPUTS, {"factors": {"a": {"species": ["NO"], "resolution": "county"}}}, "inputs factors a"),
         (OUTPUTS, {"factors": {"a": ["O3"]}}, "the control a acts on O3, which nothing emits"),
         (OUTPUTS, {"factors": {"a": {"species": ["NO"], "regions": ["DE"]}}}, "'DE' of its regions emits nothing here"),
         (OUTPUTS, {"initial": ["O3", "O3"]}, "give names, each once"),

@@ -147,7 +147,7 @@ def test_what_a_tonne_is_worth_is_in_ppb(found: xr.Dataset) -> None:
 def test_hours_are_those_of_utc_and_a_tonne_is_released_all_the_time(
     tmp_path: Path, start: str, length: str, hours: int
 ) -> None:
-    time = {"start": f"2022-06-01T{start}:00Z", "length": length, "longest": "150 s"}
+    time = {"start": f"2022-06-01T{start}:00Z", "length": length, "maximum_step": "150 s"}
 
     def value(rate: float) -> float:
         emissions = _with({"species": "VOC", "rate": f"{2.0 + rate!r} mol/s"})

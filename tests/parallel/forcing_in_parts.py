@@ -46,7 +46,7 @@ KINDS = {  # name: ranks, further settings
 def case_of(cases, settings):
     if settings is not None:
         return Case.load(cases / "west-europe", [*CUT, *settings])
-    mixing = {"mixed_layer": "1 km", "daily_mixing": "50 m2/s"}
+    mixing = {"mixed_layer": "1 km", "daytime_diffusivity": "50 m2/s"}
     point = {"species": "TRACER2", "lon": 6.7, "lat": 51.4, "height": "100 m", "rate": "2 mol/s"}
     return west_europe.real_case(
         "12 h", meteorology={"kind": "uniform", "files": [], "eastward": "7 m/s", **mixing},

@@ -47,7 +47,7 @@ def settings(dice, integrator):
         "time": {"start": "2022-06-21T11:00:00Z", "length": f"{LENGTH} s", "step": dice.choice(["auto", "150 s"]),
                  "courant": dice.uniform(0.1, 0.4)},
         "meteorology": {"kind": "uniform", "eastward": wind[0], "northward": wind[1], "rotation": "24 h",
-                        "diffusivity": "10 m2/s", "daily_mixing": "50 m2/s"},
+                        "diffusivity": "10 m2/s", "daytime_diffusivity": "50 m2/s"},
         "chemistry": {"mechanism": "soak.eqn", "integrator": integrator},
         "deposition": {"velocities": {"B": "1 cm/s"}, "scheme": "none"},
         "boundary": {"values": {"A": "10 ppb"}},

@@ -25,7 +25,7 @@ def tracers(layers, deposition):
 
 @pytest.mark.compiles
 @pytest.mark.parametrize(
-    ("time", "expected"), [({}, 300.0), ({"longest": "200 s"}, 200.0), ({"step": "10 min"}, 600.0)]
+    ("time", "expected"), [({}, 300.0), ({"maximum_step": "200 s"}, 200.0), ({"step": "10 min"}, 600.0)]
 )
 def test_chemistry_limits_the_step_in_still_air(tmp_path, time, expected):
     case = open_rates(tmp_path, pair="1e-14", integrator="imex", time={**TIME, **time})

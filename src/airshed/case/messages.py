@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from airshed.case.renamed import present_key
 from airshed.core.settings import KEY, OrWords, Section, section_inside, settings_of
 from airshed.core.text import nearest, printable, quoted, shortened
 
@@ -133,7 +134,9 @@ def _message(detail: ErrorDetails, path: tuple[int | str, ...], section: type[Se
 
 
 def _unknown(path: tuple[int | str, ...], section: type[Section]) -> str:
-    """Return the message for an unknown key: the nearest one beside it, or the same name in another section."""
+    """Return the message for an unknown key: its present name, the nearest sibling, or a key of another section."""
+    if (present := present_key(path, _section_of(path, section).model_fields)) is not None:
+        return f"{dotted(path)} was renamed to {dotted(present)}"
     meant = _meant(path, section)
     elsewhere = sorted(s.key for s in settings_of(section) if s.key.rsplit(".", 1)[-1] == str(path[-1]))
     if meant or elsewhere:

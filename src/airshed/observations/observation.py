@@ -152,15 +152,15 @@ class Observations:
 class ErrorModel:
     """Errors of observations whose files give none, relative to the value; both parts are independent.
 
-        sigma^2 = instrument^2 + representativeness^2,    each a share of max(|value|, least)
+        sigma^2 = instrument^2 + representativeness^2,    each a share of max(|value|, floor)
 
-    least  lower limit, as a share of the mean of that species and unit: small values have errors as well
+    floor  lower limit, as a share of the mean of that species and unit: small values have errors as well
     """
 
     instrument: float = 0.1
     representativeness: float = 0.2
-    least: float = 0.2
+    floor: float = 0.2
 
     def scale(self, values: Array) -> Array:
-        """Return max(|value|, least), by which the shares are multiplied, for one species and unit."""
-        return np.maximum(np.abs(values), self.least * float(np.mean(np.abs(values))))
+        """Return max(|value|, floor), by which the shares are multiplied, for one species and unit."""
+        return np.maximum(np.abs(values), self.floor * float(np.mean(np.abs(values))))

@@ -91,7 +91,7 @@ class Clock:
         if not (until - now) / longest < MOST_STEPS:  # also where it is no number
             raise CaseError(
                 f"from {now:g} s to {until:g} s the case takes steps of {longest:.3g} s, more than {MOST_STEPS}; "
-                "raise time.step, time.longest or time.courant, or take larger cells (grid.spacing) or weaker winds"
+                "raise time.step, time.maximum_step or time.courant, or take larger cells (grid.spacing) or weaker wind"
             )
         count = max(1, ceil((until - now) / longest - _ROUND_OFF))
         step = (until - now) / count

@@ -11,9 +11,16 @@ from airshed.observations.observation import Observation, Observations
 
 CONTROLS: list[dict[str, Any]] = [
     {"name": "cells", "species": ["NO"], "length": "200 km"},
-    {"name": "hours", "species": ["NO", "NO2"], "per": "domain", "parts_of_day": 24, "time": "2 h"},
-    {"name": "ozone", "of": "initial", "species": ["O3"], "length": "100 km", "height": "200 m", "sigma": 0.2},
-    {"name": "more", "of": "initial", "species": ["O3"], "kind": "gaussian", "per": "domain", "deviation": "3 ppb"},
+    {"name": "hours", "species": ["NO", "NO2"], "resolution": "domain", "parts_of_day": 24, "time": "2 h"},
+    {"name": "ozone", "target": "initial", "species": ["O3"], "length": "100 km", "height": "200 m", "sigma": 0.2},
+    {
+        "name": "more",
+        "target": "initial",
+        "species": ["O3"],
+        "kind": "gaussian",
+        "resolution": "domain",
+        "deviation": "3 ppb",
+    },
 ]
 
 
@@ -25,7 +32,7 @@ def case(folder: Path, **sections: Any) -> Case:
     sea, overturning = small.to_dict()["process"]
     chosen = {
         "grid": {"area": {"lon": [0, 5], "lat": [45, 48]}, "spacing": "1 deg", "layers": ["50 m", "200 m", "600 m"]},
-        "time": {"start": "2022-08-31T10:20Z", "length": "2 h", "longest": "10 min"},
+        "time": {"start": "2022-08-31T10:20Z", "length": "2 h", "maximum_step": "10 min"},
         "chemistry": {"sweeps": 3},
         "meteorology": {"kind": "uniform", "eastward": "6 m/s", "northward": "2 m/s", "diffusivity": "5 m2/s"},
         "deposition": {"scheme": "none", "velocities": {"O3": "0.5 cm/s", "NO2": "0.2 cm/s"}},

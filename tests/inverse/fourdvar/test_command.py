@@ -21,8 +21,8 @@ SECTION: dict[str, Any] = {
     "observations": {"stations": ["seen.csv"], "withheld": ["kept.csv"], "species": ["NO2"]},
     "twin": {"stations": 12, "withheld": 4, "noise": 0.03, "seed": 4},
     "control": [
-        {"name": "area", "species": ["NO"], "per": "domain", "parts_of_day": 2},
-        {"name": "start", "of": "initial", "species": ["O3"], "per": "domain", "sigma": 0.2},
+        {"name": "area", "species": ["NO"], "resolution": "domain", "parts_of_day": 2},
+        {"name": "start", "target": "initial", "species": ["O3"], "resolution": "domain", "sigma": 0.2},
     ],
 }  # fmt: skip
 

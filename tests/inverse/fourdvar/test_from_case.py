@@ -29,10 +29,10 @@ def case(folder: Path | None = None, **section: Any) -> Case:
 
 
 def test_blocks_have_the_axes_of_what_they_act_on() -> None:
-    whole = {"name": "all", "species": ["NO"], "per": "domain", "parts_of_day": 2}
-    start = {"name": "start", "of": "initial", "species": ["NO2"]}
-    more = {"name": "more", "of": "initial", "species": ["O3"], "kind": "gaussian", "deviation": "5 ppb"}
-    one = {"name": "one", "of": "initial", "species": ["O3"], "per": "domain"}
+    whole = {"name": "all", "species": ["NO"], "resolution": "domain", "parts_of_day": 2}
+    start = {"name": "start", "target": "initial", "species": ["NO2"]}
+    more = {"name": "more", "target": "initial", "species": ["O3"], "kind": "gaussian", "deviation": "5 ppb"}
+    one = {"name": "one", "target": "initial", "species": ["O3"], "resolution": "domain"}
     given = case(control=[CONTROL, whole, start, more, one])
     control = control_vector(given, given.make_grid())
     shapes = {block.name: (block.dims, block.shape, block.kind) for block in control.blocks}
@@ -49,12 +49,19 @@ def test_blocks_have_the_axes_of_what_they_act_on() -> None:
 
 def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + line() + line(station="B", flag="7"), encoding="utf-8")
-    given = case(tmp_path, iterations=7, gradient=0.01)
+    given = case(tmp_path, iterations=7, gradient_tolerance=0.01)
     observations, rejected, _ = observations_of(given, given.make_grid())
     assert observations.value.tolist() == [21.0]
     assert [(row.place, row.station, row.reason) for row in rejected] == [("line 3", "B", "flag '7'")]
     assert (stop_rules(given).iterations, stop_rules(given).gradient) == (7, 0.01)
-    other = {**OBSERVED, "flags": ["7"], "outside": "skip", "averaging": "2 h", "representativeness": 0.0, "names": {}}
+    other = {
+        **OBSERVED,
+        "flags": ["7"],
+        "outside": "skip",
+        "averaging": "2 h",
+        "representativeness_error": 0.0,
+        "names": {},
+    }
     given = case(tmp_path, observations=other)
     (tmp_path / "b.csv").write_text(HEADER + line(flag="7", lon="30"), encoding="utf-8")
     (tmp_path / "c.csv").write_text(HEADER + line(flag="7", averaging="", error=""), encoding="utf-8")
@@ -85,7 +92,7 @@ def test_files_without_places_times_and_units_take_them_from_the_case(tmp_path: 
 
 def test_4dvar_of_a_case_runs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + line(unit="ppb"), encoding="utf-8")
-    given = case(tmp_path, control=[{"name": "f", "species": ["NO2"], "per": "domain"}])
+    given = case(tmp_path, control=[{"name": "f", "species": ["NO2"], "resolution": "domain"}])
     observations, *_ = observations_of(given, given.make_grid())
     found = fourdvar(given, Matrix(np.array([[10.0]])), observations, tmp_path / "state.npz")
     assert (found.check, found.background_share) == (5.0, 0.5)
@@ -107,16 +114,20 @@ def test_it_is_off_by_default_and_then_tells_what_does_nothing() -> None:
         ({"observations": {"stations": ["a.csv"]}}, "needs assimilation.observations.species, and files"),
         ({"observations": {"species": ["NO2"]}}, "needs assimilation.observations.species, and files"),
         ({"control": [{**CONTROL, "kind": "gaussian"}]}, "is for .*initial.* and one species"),
-        ({"control": [{**CONTROL, "of": "initial"}]}, "parts_of_day are for"),
+        ({"control": [{**CONTROL, "target": "initial"}]}, "parts_of_day are for"),
         ({"control": [{**CONTROL, "species": ["NO", "NO"]}]}, "names one twice"),
         (
-            {"control": [{"name": "a", "of": "initial", "species": ["NO"], "kind": "gaussian", "deviation": "0 ppb"}]},
+            {
+                "control": [
+                    {"name": "a", "target": "initial", "species": ["NO"], "kind": "gaussian", "deviation": "0 ppb"}
+                ]
+            },
             "lets nothing change",
         ),
         ({"control": [{**CONTROL, "sigma": 0.0}]}, "sigma"),
         ({"control": [{**CONTROL, "length": "-1 km"}]}, "length"),
         ({"window": "7 h"}, "assimilation.window = '7 h' is longer than time.length"),
-        ({"gradients": 1}, "did you mean assimilation.gradient"),
+        ({"gradient_tolerances": 1}, "did you mean assimilation.gradient_tolerance"),
     ],
 )
 def test_what_cannot_be_is_refused(section: dict[str, Any], message: str) -> None:

@@ -16,12 +16,12 @@ from airshed.models.air.case.inverse import ControlSection
 from .air_cases import case
 
 HEAD = "station,lon,lat,species,value,unit,time,error\n"
-OZONE = {"name": "ozone", "of": "initial", "species": ["O3"], "per": "domain", "sigma": 0.2}
+OZONE = {"name": "ozone", "target": "initial", "species": ["O3"], "resolution": "domain", "sigma": 0.2}
 
 
 def section(*controls: dict[str, Any], **more: Any) -> dict[str, Any]:
     observed = {"stations": ["start.csv"], "species": ["O3"], "averaging": "0 s",
-                "representativeness": 0.0, "check": 100.0}  # fmt: skip
+                "representativeness_error": 0.0, "background_check": 100.0}  # fmt: skip
     return {"scheme": "4dvar", "iterations": 4, "observations": observed, "control": list(controls), **more}
 
 
@@ -46,7 +46,7 @@ def test_an_instant_at_the_start_tells_of_the_initial_state(tmp_path: Path) -> N
 
 def test_emission_has_nothing_to_do_with_the_start(tmp_path: Path) -> None:
     write(tmp_path, 42.7)
-    emission = {"name": "e", "species": ["NO"], "per": "domain"}
+    emission = {"name": "e", "species": ["NO"], "resolution": "domain"}
     with pytest.raises(CaseError, match=r"start.csv, line 2: all observations are of the start"):
         StudyObservations.of_case(case(tmp_path, assimilation=section(emission)))
     StudyObservations.of_case(case(tmp_path, assimilation=section(emission, OZONE)))
@@ -55,7 +55,7 @@ def test_emission_has_nothing_to_do_with_the_start(tmp_path: Path) -> None:
 def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
     """The first step of the minimisation takes all away, and from there no gradient leads back."""
     write(tmp_path, -40.0, error=10.0)
-    increment = {"name": "less", "of": "initial", "species": ["O3"], "kind": "gaussian", "per": "domain",
+    increment = {"name": "less", "target": "initial", "species": ["O3"], "kind": "gaussian", "resolution": "domain",
                  "deviation": "300 ppb"}  # fmt: skip
     given = case(tmp_path, assimilation=section(increment, iterations=3))
     with opened(given, StudyObservations.of_case(given)) as study:
@@ -66,7 +66,7 @@ def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
 
 
 def test_the_share_that_is_clipped_is_that_of_the_cells_below_zero() -> None:
-    control = ControlSection(name="d", of="initial", species=("O3",), kind="gaussian")
+    control = ControlSection(name="d", target="initial", species=("O3",), kind="gaussian")
     initial = InitialControls(cast(Any, SimpleNamespace(network=SimpleNamespace(names=("NO", "O3")))), [control])
     assert initial.clipped({"d": np.zeros((2, 2, 2))}) == {}  # before there was a state
     state = np.full((2, 2, 2, 2), 4e-8)

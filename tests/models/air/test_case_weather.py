@@ -82,7 +82,7 @@ def suppliers() -> dict[str, tuple[Case, Any]]:
     return {
         "era5": (case(kind="era5", files=[ERA5]), None),
         "uniform": (case(**uniform), None),
-        "mixed by the sun": (case(**uniform, daily_mixing="50 m2/s"), None),
+        "mixed by the sun": (case(**uniform, daytime_diffusivity="50 m2/s"), None),
         "dataset": (here, times),
         "function": (here, cloudy),
         "a user's own": (here, OfAUser(here.make_grid())),

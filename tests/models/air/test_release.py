@@ -31,7 +31,7 @@ def simulation(path, wind="calm", velocity=None, folder=None, **more):
     times = START + np.arange(4) * np.timedelta64(3600, "s")
     case = airshed.Case.from_dict({
         "grid": {"area": {"lon": [0, 2], "lat": [-0.5, 0.5]}, "spacing": "0.1 deg", "layers": layers},
-        "time": {"start": "2022-01-01T00:00:00Z", "length": "3 h", "longest": "200 s"},
+        "time": {"start": "2022-01-01T00:00:00Z", "length": "3 h", "maximum_step": "200 s"},
         "chemistry": {"mechanism": "tracer", **more},
         "deposition": {"scheme": "constant", "velocities": {"TRACER": velocity}} if velocity else {"scheme": "none"},
         "transport": {"diffusion": bool(velocity)},

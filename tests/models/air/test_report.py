@@ -49,7 +49,9 @@ def test_below_the_limits_there_is_none() -> None:
 
 
 def test_a_drift_asks_for_sweeps_shorter_steps_or_a_spin_up() -> None:
-    said = "the iteration drifts by 0.7 % of the sulphur emitted; take chemistry.sweeps = 4, a shorter time.longest"
+    said = (
+        "the iteration drifts by 0.7 % of the sulphur emitted; take chemistry.sweeps = 4, a shorter time.maximum_step"
+    )
     assert advice(drift=(6.0, -7.0)) == said
     assert advice("time.spinup=0 h", drift=(6.0, -7.0)) == f"{said}, or a time.spinup"
     assert advice("time.step=60 s", drift=(6.0, -7.0)).endswith("a shorter time.step")
@@ -57,7 +59,7 @@ def test_a_drift_asks_for_sweeps_shorter_steps_or_a_spin_up() -> None:
 
 def test_clipping_asks_for_a_smaller_courant_number() -> None:
     said = "clipping of negative values made 0.2 % of the nitrogen there is; take a smaller time.courant, or a shorter"
-    assert advice(clipped=(0.2, 0.11)) == f"{said} time.longest"
+    assert advice(clipped=(0.2, 0.11)) == f"{said} time.maximum_step"
     assert advice("time.step=60 s", clipped=(0.2, 0.11)).endswith("there is; take a shorter time.step")
     assert advice(drift=(6.0, 0.0), clipped=(0.2, 0.0)).count("; take") == 2
 

@@ -127,7 +127,7 @@ def test_rain_of_a_column_of_a_file(make: Run, tmp_path: Path) -> None:
     """The unit stands in the head; 1 kg/m2/h is 1 mm/h, and half of the box lies above where it begins to rain."""
     (tmp_path / "rain.csv").write_text("time [h],P [kg/m2/h]\n0,1\n3,1\n", encoding="utf-8")
     series = make(
-        wet_deposition={"coefficients": {"RN": "1e-4 1/s"}, "origin": "400 m"},
+        wet_deposition={"coefficients": {"RN": "1e-4 1/s"}, "precipitation_top": "400 m"},
         weather={"precipitation": {"csv": "rain.csv", "column": "P"}},
     ).run()
     expected = np.exp(-1e-4 * 0.5**0.79 * series["time"].values)

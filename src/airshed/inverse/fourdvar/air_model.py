@@ -74,7 +74,7 @@ class InitialControls(Inputs):
                 own, bar[row] = bar[row] * field, bar[row] * values
             else:
                 own = bar[row] = np.where(field + values > 0.0, bar[row], 0.0)
-            found[control.name] += own if control.per == "cell" else own.sum()
+            found[control.name] += own if control.resolution == "cell" else own.sum()
         return found
 
 
@@ -97,7 +97,7 @@ class AirFieldModel:
         self._shape = (len(times), len(species), *model.whole.shape)
         of: dict[str, list[ControlSection]] = {"emission": [], "initial": []}
         for control in simulation.case.assimilation.control:
-            of[control.of].append(control)
+            of[control.target].append(control)
         self._initial = InitialControls(model, of["initial"])
         inputs = {"emission": EmissionFactors(model, of["emission"]), "initial": self._initial}
         self._runs = RepeatedRun(simulation, times, species, inputs, progress)

@@ -120,7 +120,7 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
     # The rejections of the background check.
     settings, background = study.case.assimilation.observations, analysis.background
     checked = check_background(
-        observed.observations, background, settings.check, settings.background * np.abs(background)
+        observed.observations, background, settings.background_check, settings.background_error * np.abs(background)
     )  # fmt: skip
     rejected = [checked.table()] if checked.rejected else []
     clipped = {
@@ -175,9 +175,9 @@ def _control(study: Study, outcome: Outcome, block: Block) -> Variables:
         values["truth"] = (truth(study.case, study.control)[name], "of the run that the twin is made of")
     found: Variables = {}
     for suffix, (array, about) in values.items():
-        text = f"{what} {section.of} of {', '.join(section.species)}, {about}"
+        text = f"{what} {section.target} of {', '.join(section.species)}, {about}"
         found[f"{name}_{suffix}"] = (dims, array, {"units": unit, "long_name": text})
-    if section.per == "region":
+    if section.resolution == "region":
         found[f"{name}_region"] = (f"{name}_region", list(section.regions))
     return found
 

@@ -38,7 +38,7 @@ from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation
 
 FIRST_AXIS: Final = {"emission": "part_of_day", "initial": "level"}
-"""The first axis of a control of the two sorts; those of the grid follow, unless `per` is another than "cell"."""
+"""First axis of a control by its target; the axes of the grid follow where `resolution` is "cell"."""
 
 
 def control_vector(case: Case, grid: Grid) -> ControlVector:
@@ -57,17 +57,17 @@ def control_vector(case: Case, grid: Grid) -> ControlVector:
 
 def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Array | None], tuple[int, ...]]:
     """Return the axes of a control, the roots of their correlations, and their lengths."""
-    emission, correlation = section.of == "emission", section.correlation
+    emission, correlation = section.target == "emission", section.correlation
     parts = section.parts_of_day
     if emission:
         hours = np.arange(parts) * SECONDS_PER_DAY / parts
         first: Array | None = axis_root(hours, section.time.value, correlation, period=SECONDS_PER_DAY)
     else:
         first = axis_root(grid.level, section.height.value, correlation)
-    dims = FIRST_AXIS[section.of], *grid.dims
-    if section.per == "domain":
+    dims = FIRST_AXIS[section.target], *grid.dims
+    if section.resolution == "domain":
         return (dims[:1], [first], (parts,)) if emission else (("domain",), [None], (1,))
-    if section.per == "region":
+    if section.resolution == "region":
         return (dims[0], "region"), [first, None], (parts, len(section.regions))
     length = section.length.value
     horizontal = grid.mapping.correlation_places(grid)
@@ -119,8 +119,8 @@ def window_of(case: Case) -> float:
 
 def _selection(case: Case, grid: Grid) -> ObservationSelection:
     observed = case.assimilation.observations
-    errors = ErrorModel(observed.instrument, observed.representativeness, observed.least)
-    choice = SelectionRules(observed.flags, observed.outside, observed.others, dict(observed.names), errors)
+    errors = ErrorModel(observed.instrument_error, observed.representativeness_error, observed.error_floor)
+    choice = SelectionRules(observed.flags, observed.outside, observed.other_species, dict(observed.names), errors)
     return ObservationSelection(grid, window_of(case), observed.species, choice)
 
 
@@ -129,22 +129,22 @@ def fourdvar(case: Case, model: Observed, observations: Observations, file: Path
     observed = case.assimilation.observations
     control = control_vector(case, case.make_grid())
     return FourDVar(
-        model, control, observations, stop=stop_rules(case), check=observed.check,
-        background_share=observed.background, file=file,
+        model, control, observations, stop=stop_rules(case), check=observed.background_check,
+        background_share=observed.background_error, file=file,
     )  # fmt: skip
 
 
 def stop_rules(case: Case) -> Stop:
     """Return when the minimisation of a case ends."""
     section = case.assimilation
-    return Stop(section.iterations, section.gradient, section.decrease)
+    return Stop(section.iterations, section.gradient_tolerance, section.cost_tolerance)
 
 
 STATE: Final = "state.npz"
 CASE: Final = "case.toml"
 INPUTS: Final = "inputs.json"
 
-_STOPS: Final = ("iterations", "gradient", "decrease", "probes")
+_STOPS: Final = ("iterations", "gradient_tolerance", "cost_tolerance", "probes")
 
 
 def prepared(folder: Path, case: Case, *, resume: bool) -> Path:
@@ -215,11 +215,11 @@ class StudyObservations:
         check_case(case)
         grid = case.make_grid()
         observations, rejected, files = observations_of(case, grid)
-        initial = any(control.of == "initial" for control in case.assimilation.control)
+        initial = any(control.target == "initial" for control in case.assimilation.control)
         if observations.end.max() == 0.0 and not initial and not case.time.spinup.value:
             raise CaseError(
                 f"{observations.where[0]}: all observations are of the start, and emission changes nothing there; give "
-                'later ones, or a control with of = "initial"'
+                'later ones, or a control with target = "initial"'
             )
         withheld, also, more = withheld_of(case, grid)
         return cls(observations, withheld, (*rejected, *also), case.time.length.value, (*files, *more))

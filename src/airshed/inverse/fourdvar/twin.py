@@ -31,7 +31,7 @@ _LEAST_OF_MEAN: Final = 0.2
 def truth(case: Case, control: ControlVector) -> Controls:
     """Return the controls of the true run: random factors by the seed of the case; increments are 0."""
     random, twin = np.random.default_rng([case.assimilation.twin.seed, 0]), case.assimilation.twin
-    low, high = np.log([twin.least, twin.most]).tolist()
+    low, high = np.log([twin.minimum_factor, twin.maximum_factor]).tolist()
     return {
         block.name: np.exp(random.uniform(low, high, block.shape))
         if block.kind == "log-normal"
@@ -100,7 +100,7 @@ def _factors(study: Study, outcome: Outcome, name: str, true: Array) -> list[lis
     spread = outcome.posterior.spread[name] if outcome.posterior else np.full(block.shape, np.nan)
     found: list[list[Any]] = []
     for at in np.ndindex(block.shape):
-        place = section.regions[at[1]] if section.per == "region" else " ".join(map(str, at[1:]))
+        place = section.regions[at[1]] if section.resolution == "region" else " ".join(map(str, at[1:]))
         numbers = [float(each[at]) for each in (true, before, after, block.covariance.sigma, spread)]
         found.append([name, at[0], place, *numbers])
     return found

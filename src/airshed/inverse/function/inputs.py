@@ -72,7 +72,7 @@ class Factors:
     def of(self, acting: ActiveControl, hour: int) -> Any:
         """Return a factor in an hour of the day: a number, or an array (lat, lon) of this rank's columns."""
         factor = self.controls[acting.control.name][acting.place(hour)]
-        return self.subdomain.window.of(factor) if acting.control.per == "cell" else factor
+        return self.subdomain.window.of(factor) if acting.control.resolution == "cell" else factor
 
 
 class FactoredSource:
@@ -114,7 +114,7 @@ class FactoredSource:
                         others = prod(self._factors.of(other, hour) for other in acting if other is not each)
                         found = self._factors.subdomain.whole(by_column * others)
                         into[each.control.name][each.place(hour)] += (
-                            found if each.control.per == "cell" else found.sum()
+                            found if each.control.resolution == "cell" else found.sum()
                         )
 
 
@@ -123,7 +123,7 @@ def factored(sources: Iterable[Source], controls: Sequence[ControlSection], fact
 
     raises  CaseError for a sector or region that emits nothing here, or a control on species without emission
     """
-    given, chosen = list(sources), [each for each in controls if each.of == "emission"]
+    given, chosen = list(sources), [each for each in controls if each.target == "emission"]
     _check(given, chosen)
     return [FactoredSource(source, _parts(source, chosen), factors) for source in given]
 
@@ -155,7 +155,9 @@ def _parts(source: Source, controls: Sequence[ControlSection]) -> list[Part]:
         for regions, several in countries.items():
             acts = zip(mine, of_sectors, regions, strict=True)
             acting = [
-                ActiveControl(c, region if c.per == "region" else None) for c, on, region in acts if on and region >= 0
+                ActiveControl(c, region if c.resolution == "region" else None)
+                for c, on, region in acts
+                if on and region >= 0
             ]
             found.append(_part(source.selected(some, several), acting))
     return found
@@ -246,7 +248,7 @@ class EmissionFactors(Inputs):
 
 def _shape(control: ControlSection, columns: tuple[int, ...]) -> tuple[int, ...]:
     behind = {"domain": (), "region": (len(control.regions),), "cell": columns}
-    return (control.parts_of_day, *behind[control.per])
+    return (control.parts_of_day, *behind[control.resolution])
 
 
 class MixingRatios(Inputs):

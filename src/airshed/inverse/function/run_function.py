@@ -12,9 +12,9 @@
     }
 
 A factor multiplies the emission of `species`, by default of all sources, or that of an inventory's `sectors` and
-`regions`. There is one for the domain, () by default; one for each region with `per = "region"`, (region,); one for
-each column with `per = "cell"`, (lat, lon). With `parts_of_day` = n there are n, of equal parts of the day (UTC), in
-front. A list of species alone stands for a table with nothing else.
+`regions`. There is one for the domain, () by default; one for each region with `resolution = "region"`, (region,); one
+for each column with `resolution = "cell"`, (lat, lon). With `parts_of_day` = n there are n, of equal parts of the day
+(UTC), in front. A list of species alone stands for a table with nothing else.
 """
 
 import threading
@@ -31,6 +31,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from airshed.case.messages import explain
+from airshed.case.renamed import present_key
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
@@ -49,7 +50,7 @@ Outputs = dict[str, tuple[float, ...]]
 """Times [s] since the start of the case, by species."""
 
 KINDS: Final = ("factors", "initial", "boundary", "top", "rates")
-_OF_FACTORS: Final = ("species", "sectors", "regions", "per", "parts_of_day")
+_OF_FACTORS: Final = ("species", "sectors", "regions", "resolution", "parts_of_day")
 
 
 def requested_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
@@ -104,9 +105,11 @@ def _factor(name: str, given: Any) -> ControlSection:
     settings = {"species": given} if not isinstance(given, Mapping) else dict(given)
     for key in settings:
         if key not in _OF_FACTORS:
+            if present := present_key((key,), _OF_FACTORS):
+                raise CaseError(f"{where}: {key} was renamed to {present[-1]}")
             raise CaseError(f"{where}: {key!r} is not a setting; {suggestion(key, _OF_FACTORS)}")
     settings = {key: list(value) if isinstance(value, tuple) else value for key, value in settings.items()}
-    data = {"name": name, "of": "emission", "per": "domain", **settings}
+    data = {"name": name, "target": "emission", "resolution": "domain", **settings}
     try:
         return ControlSection.model_validate(data)
     except ValidationError as error:

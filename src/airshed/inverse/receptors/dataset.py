@@ -143,7 +143,7 @@ def sensitivity_dataset(
         "receptor_lon": list(receptor.place.lon), "receptor_lat": list(receptor.place.lat),
         "receptor_time": [float(receptor.times[0]), float(receptor.times[-1])], "receptor_measure": receptor.measure,
         "receptor_title": receptor.title, "case_title": model.case.title,
-        "drawn_level": min(model.case.receptor.layer, len(grid.level) - 1),
+        "drawn_level": min(model.case.receptor.map_layer, len(grid.level) - 1),
         "start": str(start), "steps": found.steps, **model.parts.attributes,
     }  # fmt: skip
     coordinates: dict[str, Any] = {

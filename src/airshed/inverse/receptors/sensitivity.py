@@ -59,7 +59,7 @@ def sensitivity(
         other: xr.Dataset = own.sensitivity(loaded, receptor, options=options, progress=progress, **given)
         return other
     if receptor is not None:
-        of_case = {name: getattr(loaded.receptor, name) for name in ("fields", "every", "layer")}
+        of_case = {name: getattr(loaded.receptor, name) for name in ("fields", "every", "map_layer")}
         section = receptor_section(ReceptorSection, {**of_case, **receptor})
         loaded = loaded.model_copy(update={"receptor": section})
     asked = Receptor.of(loaded.receptor, loaded.time.length.value)

@@ -175,7 +175,7 @@ def _advice(model: "AirModel", budget: BudgetTable) -> str:
     amounts = model.amounts()
     held = {FAMILIES[element]: float(amounts @ atom_counts(network, element)) for element in model.families}
     held |= {name: 0.5 * budget["throughput"][name] for name in network.names}
-    shorter = "a shorter time.longest" if time.step == "auto" else "a shorter time.step"
+    shorter = "a shorter time.maximum_step" if time.step == "auto" else "a shorter time.step"
     advice = []
     emitted = {FAMILIES[element]: budget["emitted"][FAMILIES[element]] for element in model.families}
     if drifting := _largest_share(budget, "drift", emitted, _MUCH_DRIFT):

@@ -82,17 +82,17 @@ def test_years_hold_from_their_first_to_their_last_day() -> None:
 
 def test_months_of_another_year_are_refused_with_the_setting_that_takes_them() -> None:
     data = fields(MONTHS[:-1] + 14 * DAY)
-    with pytest.raises(DataError, match=r"needed at 2024-02-29T12:00:00; emissions.any_year = true"):
+    with pytest.raises(DataError, match=r"needed at 2024-02-29T12:00:00; emissions.climatology = true"):
         emitted(data, "2024-02-29T12:00")
-    assert emitted(data, "2024-02-29T12:00", any_year=True) == 2.0
-    source = GriddedEmissions(data, GRID, np.datetime64("2031-12-31T23:00"), any_year=True)
+    assert emitted(data, "2024-02-29T12:00", climatology=True) == 2.0
+    source = GriddedEmissions(data, GRID, np.datetime64("2031-12-31T23:00"), climatology=True)
     assert (source.rate(0.0).sum(), source.rate(3600.0).sum()) == pytest.approx((12.0, 1.0))
     assert 3600.0 in source.changes
     from_july = fields(np.arange("2021-07", "2022-07", dtype="M8[M]"))
-    assert emitted(from_july, "1999-07-04", any_year=True) == pytest.approx(1.0)
-    with pytest.raises(CaseError, match=r"emissions.any_year = true needs the twelve months of a year"):
-        emitted(fields(MONTHS[:5]), "2022-02-01", any_year=True)
-    assert emitted(fields(MONTHS[:1]), "2024-02-29", any_year=True) == 1.0  # one field holds always
+    assert emitted(from_july, "1999-07-04", climatology=True) == pytest.approx(1.0)
+    with pytest.raises(CaseError, match=r"emissions.climatology = true needs the twelve months of a year"):
+        emitted(fields(MONTHS[:5]), "2022-02-01", climatology=True)
+    assert emitted(fields(MONTHS[:1]), "2024-02-29", climatology=True) == 1.0  # one field holds always
     (note,) = GriddedEmissions(fields(MONTHS[:1]), GRID, np.datetime64("2024-02-29")).notes()
     assert note.endswith("its fields hold for all times: there is one, 2022-01-01")
 

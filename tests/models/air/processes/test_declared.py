@@ -77,8 +77,8 @@ def test_all_of_them_together_close_their_budgets(integrator: str) -> None:
 @pytest.mark.compiles
 def test_a_coefficient_is_the_rate_of_an_exponential() -> None:
     rain = {"precipitation": "1 mm/h"}
-    with airshed.Simulation(case(meteorology=rain, wet_deposition={"coefficients": {"TRACER": "1e-4 1/s"},
-                                                                    "origin": "30 km"})) as simulation:  # fmt: skip
+    deposition = {"coefficients": {"TRACER": "1e-4 1/s"}, "precipitation_top": "30 km"}
+    with airshed.Simulation(case(meteorology=rain, wet_deposition=deposition)) as simulation:
         simulation.run()
         np.testing.assert_allclose(simulation["TRACER"].values, 1e-9 * np.exp(-0.36), rtol=3e-4)
         np.testing.assert_allclose(simulation["TRACER2"].values, 1e-9, rtol=1e-13)

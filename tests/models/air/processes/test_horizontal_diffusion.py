@@ -106,7 +106,7 @@ def test_smagorinsky_by_hand_and_its_bounds() -> None:
     assert found[0, 0, 0] == pytest.approx(16.1e3, rel=3e-3)
     assert diffusion.smagorinsky(GRID, np.zeros(GRID.shape)).max() == 10.0
     assert diffusion.smagorinsky(GRID, np.ones(GRID.shape)).min() == 1e5
-    assert diffusion.smagorinsky(GRID, np.zeros(GRID.shape), least=0.0).max() == 0.0
+    assert diffusion.smagorinsky(GRID, np.zeros(GRID.shape), minimum=0.0).max() == 0.0
 
 
 def test_winds_come_back_from_the_air_fluxes() -> None:

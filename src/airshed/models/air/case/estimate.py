@@ -61,7 +61,7 @@ def estimate(case: Case) -> dict[str, Cell]:
     cells, species = nz * nlat * nlon, len(network.species)
     step = step_estimate(case)
     if network.reactions and case.time.step == "auto":
-        longest = case.time.longest.value
+        longest = case.time.maximum_step.value
         step = longest if case.chemistry.integrator != "imex" else min(step, longest)
     steps = math.ceil(case.time.whole / step)
     state = cells * STATE_ARRAYS * species * (8 if case.chemistry.precision == "double" else 4)
@@ -117,8 +117,9 @@ def courant_step(case: Case) -> float:
 
 
 _OF_UNIFORM: Final = (
-    "eastward", "northward", "rotation", "temperature", "pressure", "water_vapour", "diffusivity", "daily_mixing",
-    "mixed_layer", "precipitation", "cloud_cover", "cloud_water", "cloud_base", "cloud_top", "updraught",
+    "eastward", "northward", "rotation", "temperature", "pressure", "water_vapour", "diffusivity",
+    "daytime_diffusivity", "mixed_layer", "precipitation", "cloud_cover", "cloud_water", "cloud_base", "cloud_top",
+    "updraught",
 )  # fmt: skip
 
 _OF_STRANG: Final = ("solver", "relative_tolerance", "absolute_tolerance")

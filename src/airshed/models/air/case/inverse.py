@@ -20,7 +20,7 @@ class ControlSection(Section):
     """What 4D-Var may change: one factor or increment for all species and sectors that are named together."""
 
     name: FileName = setting(..., "What it is called in reports and files.")
-    of: Literal["emission", "initial"] = setting("emission", "Whether it acts on emission or on the initial state.")
+    target: Literal["emission", "initial"] = setting("emission", "Whether it acts on emission or on the initial state.")
     species: tuple[Text, ...] = setting(..., "Species on which it acts.", min_length=1)
     sectors: tuple[Text, ...] = setting(
         (), "For `emission`: sectors of the inventory on which it acts; by default all, and what is in no inventory."
@@ -31,7 +31,7 @@ class ControlSection(Section):
     kind: Literal["log-normal", "gaussian"] = setting(
         "log-normal", "`log-normal` for a factor; `gaussian`, for `initial` of one species, for an increment."
     )
-    per: Literal["cell", "region", "domain"] = setting(
+    resolution: Literal["cell", "region", "domain"] = setting(
         "cell", "Whether each cell has its own, each of `regions`, or the domain has one."
     )
     parts_of_day: Whole = setting(
@@ -49,14 +49,14 @@ class ControlSection(Section):
 
     @model_validator(mode="after")
     def _kinds(self) -> Self:
-        if self.kind == "gaussian" and (self.of != "initial" or len(self.species) > 1):
-            raise refuse(f'{KEY}.kind = "gaussian" is for {KEY}.of = "initial" and one species; take "log-normal"')
+        if self.kind == "gaussian" and (self.target != "initial" or len(self.species) > 1):
+            raise refuse(f'{KEY}.kind = "gaussian" is for {KEY}.target = "initial" and one species; take "log-normal"')
         if self.kind == "gaussian" and self.deviation.value == 0.0:
             raise refuse(f"{KEY}.deviation = {self.deviation.text!r} lets nothing change; give more than 0")
-        if self.of == "initial" and (self.sectors or self.regions or self.parts_of_day > 1):
-            raise refuse(f'{KEY}.sectors, {KEY}.regions and {KEY}.parts_of_day are for {KEY}.of = "emission"')
-        if self.per == "region" and not self.regions:
-            raise refuse(f'{KEY}.per = "region" needs {KEY}.regions, such as ["DE", "FR"]')
+        if self.target == "initial" and (self.sectors or self.regions or self.parts_of_day > 1):
+            raise refuse(f'{KEY}.sectors, {KEY}.regions and {KEY}.parts_of_day are for {KEY}.target = "emission"')
+        if self.resolution == "region" and not self.regions:
+            raise refuse(f'{KEY}.resolution = "region" needs {KEY}.regions, such as ["DE", "FR"]')
         for name in ("species", "sectors", "regions"):
             if len(set(getattr(self, name))) < len(getattr(self, name)):
                 raise refuse(f"{KEY}.{name} = {list(getattr(self, name))} names one twice")
@@ -105,23 +105,23 @@ class ObservedSection(Section):
     )
     flags: tuple[str, ...] = setting(("", "0", "valid"), "Valid flags; rows with other flags are rejected.")
     outside: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows outside the area or the window.")
-    others: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows of other species.")
+    other_species: Literal["refuse", "skip"] = setting("refuse", "What becomes of rows of other species.")
     volume: Literal["standard", "ambient"] = setting(
         "standard", "What a volume means, as in ug/m3: air of 293 K and 101.3 kPa, as in Europe, or that of the place."
     )
-    instrument: Share = setting(0.1, "Error relative to the value, for rows that give none.", unit="1")
-    representativeness: Share = setting(
+    instrument_error: Share = setting(0.1, "Error relative to the value, for rows that give none.", unit="1")
+    representativeness_error: Share = setting(
         0.2, "Representativeness error relative to the value, for rows that give none.", unit="1"
     )
-    least: Share = setting(
+    error_floor: Share = setting(
         0.2, "Least value of which errors are shares, as a share of the mean of all values of the species.", unit="1"
     )
-    check: Number = setting(
+    background_check: Number = setting(
         5.0, "Observations that are so many standard deviations from the background are rejected.", unit="1",
         gt=0.0, le=1e9,
     )  # fmt: skip
-    background: Share = setting(
-        0.5, "For `check`: error of what the background simulates, as a share of it; the assimilation is to mend it.",
+    background_error: Share = setting(
+        0.5, "For `background_check`: relative error of the simulated background, which the analysis reduces.",
         unit="1",
     )  # fmt: skip
 
@@ -130,16 +130,21 @@ class TwinSection(Section):
     """Observations that `airshed assimilate --make-twin` makes of a run with known factors, to see them found again."""
 
     seed: Whole = setting(0, "Of the true factors, the places of stations and the noise.", unit="1", ge=0, le=1_000_000)
-    least: Number = setting(0.6, "Least true factor of log-normal controls.", gt=0.0, le=100.0, unit="1")
-    most: Number = setting(1.6, "Greatest one; they are even in the logarithm between.", gt=0.0, le=100.0, unit="1")
+    minimum_factor: Number = setting(0.6, "Least true factor of log-normal controls.", gt=0.0, le=100.0, unit="1")
+    maximum_factor: Number = setting(
+        1.6, "Greatest one; they are even in the logarithm between.", gt=0.0, le=100.0, unit="1"
+    )
     stations: Whole = setting(0, "Stations that are made; 0 where the case is no twin.", unit="1", ge=0, le=100_000)
     withheld: Whole = setting(0, "Further ones that are withheld.", unit="1", ge=0, le=100_000)
     noise: Share = setting(0.05, "Standard deviation of the noise, as a share of each value.", unit="1")
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
-        if self.least > self.most:
-            raise refuse(f"{KEY}.least = {self.least:g} is more than {KEY}.most = {self.most:g}")
+        if self.minimum_factor > self.maximum_factor:
+            raise refuse(
+                f"{KEY}.minimum_factor = {self.minimum_factor:g} is more than "
+                f"{KEY}.maximum_factor = {self.maximum_factor:g}"
+            )
         return self
 
 
@@ -151,8 +156,10 @@ class AssimilationSection(Section):
         "auto", "Time from `time.start` in which observations count; `auto` takes `time.length`."
     )
     iterations: Whole = setting(30, "Most iterations of the minimisation.", unit="1", ge=0, le=10_000)
-    gradient: Number = setting(1e-3, "Reduction of the gradient's norm that is enough.", unit="1", ge=0.0, lt=1.0)
-    decrease: Number = setting(
+    gradient_tolerance: Number = setting(
+        1e-3, "Reduction of the gradient's norm that is enough.", unit="1", ge=0.0, lt=1.0
+    )
+    cost_tolerance: Number = setting(
         1e-5, "Relative decrease of the cost in an iteration below which it ends.", unit="1", ge=0.0, lt=1.0
     )
     probes: Whole = setting(
@@ -204,7 +211,7 @@ class ReceptorSection(Section):
     )
     fields: tuple[Text, ...] = setting((), "Species whose adjoint fields in time are written.")
     every: Interval = setting("3 h", "Time between these fields.", validate_default=True)
-    layer: Layer = setting(0, "Layer of these fields that is drawn; 0 is the one at the ground.")
+    map_layer: Layer = setting(0, "Layer of these fields that is drawn; 0 is the one at the ground.")
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:

@@ -142,7 +142,7 @@ class MeteorologySection(Section):
     pressure: Pressure = setting("1013.25 hPa", "pressure at the ground.", only_for="uniform")
     water_vapour: Vapour = setting("0 mol/mol", "water vapour in the air.", only_for="uniform")
     diffusivity: Diffusivity = setting("0 m2/s", "vertical turbulent diffusivity.", only_for="uniform")
-    daily_mixing: Diffusivity = setting(
+    daytime_diffusivity: Diffusivity = setting(
         "0 m2/s",
         "largest diffusivity that the sun adds in a layer over the ground, when it stands overhead; "
         "both go with the cosine of its zenith angle.",
@@ -220,7 +220,7 @@ class EmissionsSection(Section):
         unit="1",
     )
     gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
-    any_year: Switch = setting(False, "Whether the twelve months of each gridded file hold for every year.")
+    climatology: Switch = setting(False, "Whether the twelve months of each gridded file hold for every year.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
     area: tuple[AreaSource, ...] = setting((), "Area sources; where they overlap they add up.")
 
@@ -424,9 +424,9 @@ class TimeSection(general.TimeSection):
 
     step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Step)] = setting(
         "auto",
-        "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `longest` allow.",
+        "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `maximum_step` allow.",
     )
-    longest: Step = setting(
+    maximum_step: Step = setting(
         "5 min",
         'Longest step for `step = "auto"` with chemistry or deposition, however weak the wind.',
         validate_default=True,

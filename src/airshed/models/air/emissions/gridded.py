@@ -43,11 +43,11 @@ class GriddedEmissions(MappedEmissions):
 
     def __init__(
         self, data: "xr.Dataset | str | Path", grid: Grid, start: np.datetime64, species: Iterable[str] | None = None,
-        *, any_year: bool = False, compounds: Collection[str] = (),
+        *, climatology: bool = False, compounds: Collection[str] = (),
     ) -> None:  # fmt: skip
         """Read and regrid; ``species`` are the known names, if the variables are to be checked against them.
 
-        any_year   whether twelve months hold for every year
+        climatology   whether twelve months hold for every year
         compounds  names of an inventory: a variable of such a name is left out where the mechanism has no such species
 
         Raises DataError for a file that cannot be read, an axis, unit or molar mass that is missing, for a value
@@ -69,7 +69,7 @@ class GriddedEmissions(MappedEmissions):
                     f"{self._place}: {name!r} is no species of the mechanism; {suggestion(name, known or ())}"
                 )
         periods = read_periods(dataset, start, self._place)
-        self._periods = periods.of_any_year(self._place) if any_year and periods.begin.size else periods
+        self._periods = periods.as_climatology(self._place) if climatology and periods.begin.size else periods
         self.changes = self._periods.changes
         self._notices: list[str] = [f"{self._place}: no species for {', '.join(without)}: left out"] if without else []
         self._notices += [f"{self._place}: {gap}" for gap in [self._periods.gap()] if gap]

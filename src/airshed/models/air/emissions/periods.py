@@ -60,14 +60,14 @@ class Periods:
         if index >= 0 and asked < self.end[index]:
             return int(self.number[index])
         first, last, moment = (_moment(self.start, each) for each in (self.begin[0], self.end[-1], asked))
-        hint = "; emissions.any_year = true lets its twelve months hold for every year" if self._is_a_year() else ""
+        hint = "; emissions.climatology = true lets its twelve months hold for every year" if self._is_a_year() else ""
         repeated = " (the spin-up repeats the first day)" if seconds < 0.0 else ""
         raise DataError(f"{where} covers {first} to {last} UTC, but emission is needed at {moment}{repeated}{hint}")
 
-    def of_any_year(self, where: str) -> "Periods":
+    def as_climatology(self, where: str) -> "Periods":
         """Return periods in which twelve months hold for every year; raises CaseError where there are not twelve."""
         if not self._is_a_year():
-            raise CaseError(f"emissions.any_year = true needs the twelve months of a year; {where} has other times")
+            raise CaseError(f"emissions.climatology = true needs the twelve months of a year; {where} has other times")
         middle = _date(self.start, 0.5 * (self.begin + self.end)).astype("datetime64[M]")
         number = np.empty(12, np.intp)
         number[middle.astype(int) % 12] = self.number

@@ -39,7 +39,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     inventory: Path | None
     biogenic: bool
     gridded: tuple[str, ...]
-    any_year: bool
+    climatology: bool
     point: tuple[Any, ...]
     area: tuple[Any, ...]
 
@@ -66,7 +66,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         if settings is not None and any(becomes.of(name) for name in compounds):
             yield build_inventory(settings, grid, start, species, becomes, apart=settings.countries_apart)
         for path in context.files(self.gridded, "emissions.gridded") if self.gridded else ():
-            source = GriddedEmissions(path, grid, start, species, any_year=self.any_year, compounds=compounds)
+            source = GriddedEmissions(path, grid, start, species, climatology=self.climatology, compounds=compounds)
             if source.species:
                 yield source
 

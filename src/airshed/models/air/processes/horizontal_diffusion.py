@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOOKS: Final = 2  # columns on each side that the deformation at a face looks at; the density alone looks at 1
 SMAGORINSKY: Final = 0.28  # c [1]; source: Smagorinsky 1963, Mon. Weather Rev. 91, 99-164
-LEAST, MOST = 10.0, 1e5
+MINIMUM, MAXIMUM = 10.0, 1e5
 """Bounds of K [m2/s]; source: as in LOTOS-EUROS, after Liu & Durran 1977."""
 
 _NO_FACE: Final = 1e-12
@@ -68,13 +68,13 @@ def deformation(grid: Grid, u: Array, v: Array) -> Array:
 
 
 def smagorinsky(
-    grid: Grid, rate: Array, constant: float = SMAGORINSKY, least: float = LEAST, most: float = MOST
+    grid: Grid, rate: Array, constant: float = SMAGORINSKY, minimum: float = MINIMUM, maximum: float = MAXIMUM
 ) -> Array:
-    """Return the diffusivity K = (c l)^2 |def| [m2/s] of cells, between ``least`` and ``most``.
+    """Return the diffusivity K = (c l)^2 |def| [m2/s] of cells, between ``minimum`` and ``maximum``.
 
     reads  rate |def| (nz, nlat, nlon) [1/s];  constant c [1]
     """
-    return np.asarray(np.minimum(np.maximum(constant**2 * grid.cell_area * rate, least), most))
+    return np.asarray(np.minimum(np.maximum(constant**2 * grid.cell_area * rate, minimum), maximum))
 
 
 def face_exchange(grid: Grid, density: Array, diffusivity: Array | float) -> tuple[Array, Array]:
@@ -130,8 +130,10 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
         "none", ("none", "smagorinsky"), "m2/s",
         "A diffusivity, everywhere the same; `smagorinsky` for that of the wind's deformation.", most="1e6 m2/s",
     )  # fmt: skip
-    least = quantity(f"{LEAST:g} m2/s", "m2/s", "Least diffusivity of `smagorinsky`.", most="1e6 m2/s")
-    most = quantity(f"{MOST:g} m2/s", "m2/s", "Greatest diffusivity of `smagorinsky`.", most="1e6 m2/s")
+    minimum_diffusivity = quantity(f"{MINIMUM:g} m2/s", "m2/s", "Least diffusivity of `smagorinsky`.", most="1e6 m2/s")
+    maximum_diffusivity = quantity(
+        f"{MAXIMUM:g} m2/s", "m2/s", "Greatest diffusivity of `smagorinsky`.", most="1e6 m2/s"
+    )
 
     def prepare(self) -> None:
         """Nothing is known of any instant."""
@@ -169,8 +171,8 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
             return float(self.diffusivity.value)
         grid = self.context.around
         winds = face_winds(grid, met.air_density, met.eastward_air_flux, met.northward_air_flux)
-        least, most = self.least.value, self.most.value
-        return smagorinsky(grid, deformation(grid, *winds), least=least, most=most)
+        minimum, maximum = self.minimum_diffusivity.value, self.maximum_diffusivity.value
+        return smagorinsky(grid, deformation(grid, *winds), minimum=minimum, maximum=maximum)
 
     @acts_through_faces
     def mixed(west_air, south_air):

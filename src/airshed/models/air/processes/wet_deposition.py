@@ -255,7 +255,9 @@ class WetDeposition(Process, section="wet_deposition", order=40):
         most="1 1/s",
     )  # fmt: skip
     ph = number(5.0, "pH of the rain, for `henry`.", ge=0.0, le=14.0)
-    origin = quantity("3 km", "m", "Height where it begins to rain, where nothing tells of clouds.", most="30 km")
+    precipitation_top = quantity(
+        "3 km", "m", "Height where it begins to rain, where nothing tells of clouds.", most="30 km"
+    )
     substances = need(DepositionMap)
     cloud_water = weather("cloud_water", "kg kg-1", optional=True)
     precipitation = weather("precipitation", "kg m-2 s-1")
@@ -295,7 +297,7 @@ class WetDeposition(Process, section="wet_deposition", order=40):
     @at_instant("1/s", "cells", by_species=True)
     def rate(self, met: "MetState", seconds: float) -> Array:
         """Lambda of each species."""
-        faces, origin = self.context.grid.layer_faces, self.origin.value
+        faces, origin = self.context.grid.layer_faces, self.precipitation_top.value
         cloud = met.get("cloud_water")
         if cloud is None:
             below = rain_without_cloud(met.precipitation, faces, origin)

@@ -54,10 +54,10 @@ class AirContext:
         return [self.parts.network.index(name) for name in self.sources.species]
 
     def longest_useful_step(self, seconds: float, until: float) -> float:
-        """Return `time.longest` [s], or without sources, losses, updates and reactions an hour at most."""
+        """Return `time.maximum_step` [s], or without sources, losses, updates and reactions an hour at most."""
         parts = self.parts
         acts = bool(parts.network.reactions or parts.processes.terms or parts.updates)
-        return self.parts.case.time.longest.value if acts else min(until - seconds, SECONDS_PER_HOUR)
+        return self.parts.case.time.maximum_step.value if acts else min(until - seconds, SECONDS_PER_HOUR)
 
     def longest_split_step(self, seconds: float, until: float) -> float:
         """Return the step [s] of the case, or the longest useful one; transport divides it by its Courant number."""

@@ -44,7 +44,7 @@ class TwoStepRunner(StageRunner):
         self._euler_steps = 0  # number of further Euler steps
 
     def longest_step(self, seconds: float, until: float) -> float:
-        """Return the step [s] of the case, or the longest one for its Courant number and `time.longest`."""
+        """Return the step [s] of the case, or the longest one for its Courant number and `time.maximum_step`."""
         time = self._context.parts.case.time
         rate = self._context.forcing.outflow_rate(seconds)
         if time.step == "auto":

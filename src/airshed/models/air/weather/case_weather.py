@@ -215,21 +215,21 @@ def _of_window(
         return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
     if settings.kind == "uniform":
         steady = uniform_meteorology(settings, grid, start, land, window, needs.fields)
-        return _with_daily_mixing(case, grid if window is None else grid.part(window), steady)
+        return _with_daytime_diffusivity(case, grid if window is None else grid.part(window), steady)
     raise CaseError(
         "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
         'meteorology.kind to "era5" or "uniform"'
     )
 
 
-def _with_daily_mixing(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
+def _with_daytime_diffusivity(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
     """Steady air with the mixing by the sun that a case requests, as long as it lasts, a whole day with a spin-up."""
     settings = case.meteorology
-    if settings.daily_mixing.value == 0.0:
+    if settings.daytime_diffusivity.value == 0.0:
         return steady
     light = Light(grid.lon, grid.lat, case.time.start, clouds=False)
     last = max(case.time.length.value, SECONDS_PER_DAY if case.time.spinup.value > 0.0 else 0.0)
-    depth, largest = settings.mixed_layer.value, settings.daily_mixing.value
+    depth, largest = settings.mixed_layer.value, settings.daytime_diffusivity.value
     return DailyMixing(steady, grid, light, depth=depth, largest=largest, last=last)
 
 
