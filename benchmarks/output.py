@@ -83,7 +83,7 @@ def _spent(case: Case, folder: Path | None) -> Spent:
         simulation.run()
         if folder is None:
             simulation.summary().to_text()  # which a run with a folder leaves there
-        inside = simulation.wall["output and restarts"]
+        inside = simulation._wall["output and restarts"]
     done = time.perf_counter()
     return Spent(done - began, done - stepped, time.process_time() - processor, inside)
 

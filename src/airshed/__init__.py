@@ -1,18 +1,25 @@
-"""Airshed: a three-dimensional air-quality model; ``Case``, ``Simulation``, ``box``, ``open_run`` for its users."""
+"""Airshed: a parallel, differentiable and steerable model of air quality.
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+The public names are in ``airshed.__all__``; docs/library.md describes them. They are imported on first use, so that
+``import airshed`` takes a few hundredths of a second.
+"""
+
+import gc as _gc
+import sys as _sys
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from airshed.core.version import __version__ as __version__
-from airshed.runtime.registry import register
+from airshed.runtime.registry import register as _register
 
 if TYPE_CHECKING:
+    from airshed import bmi as bmi
     from airshed import evaluate as evaluate
     from airshed import inverse as inverse
     from airshed import mechanism as mechanism
+    from airshed import plot as plot
+    from airshed.core.errors import AirshedError as AirshedError
     from airshed.io.results import open_run as open_run
     from airshed.models.air.boundary.field import face_cells as face_cells
     from airshed.models.air.case import Case as Case
@@ -23,41 +30,41 @@ if TYPE_CHECKING:
     from airshed.runtime.simulation import Simulation as Simulation
     from airshed.serve.client import connect as connect
 
-register("air", "airshed.models.air.kind:KIND", default=True)
-register("box", "airshed.models.box.model:KIND")
-register("pasture", "airshed.models.pasture.model:KIND")
+__all__ = [
+    "AirshedError", "Case", "Simulation", "__version__", "bmi", "box", "connect", "evaluate", "face_cells", "inverse",
+    "load_case", "mechanism", "only_transports", "open_run", "plot", "transport_for_others",
+]  # fmt: skip
 
-_LAZY = {
-    "Case": "airshed.models.air.case", "Simulation": "airshed.runtime.simulation", "box": "airshed.models.box.run",
-    "face_cells": "airshed.models.air.boundary.field", "connect": "airshed.serve.client",
-    "open_run": "airshed.io.results", "load_case": "airshed.runtime.registry",
-    "only_transports": "airshed.models.air.kind", "transport_for_others": "airshed.models.air.kind",
+_register("air", "airshed.models.air.kind:KIND", default=True)
+_register("box", "airshed.models.box.model:KIND")
+_register("pasture", "airshed.models.pasture.model:KIND")
+
+if "xarray" in _sys.modules:  # its arrays get `.airshed`, see io/accessor.py
+    _import_module("airshed.io.accessor")
+
+_MODULES = {
+    "AirshedError": "core.errors", "Case": "models.air.case", "Simulation": "runtime.simulation",
+    "box": "models.box.run", "connect": "serve.client", "face_cells": "models.air.boundary.field",
+    "load_case": "runtime.registry", "only_transports": "models.air.kind", "open_run": "io.results",
+    "transport_for_others": "models.air.kind",
 }  # fmt: skip
-_PACKAGES = ("evaluate", "inverse", "mechanism")
+"""Module of each public class and function; the other public names are packages."""
 
 
-def __getattr__(name: str) -> Any:
-    """Import what users ask for when they first do, so that ``import airshed`` stays light."""
-    if name in _PACKAGES:
-        with _without_collection():
-            return import_module(f"airshed.{name}")
-    if name in _LAZY:
-        with _without_collection():
-            return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'airshed' has no attribute {name!r}")
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Look for no garbage meanwhile: imports make hundreds of thousands of objects, and nearly all of them stay."""
-    enabled = gc.isenabled()
-    gc.disable()
+def __getattr__(name: str) -> _Any:
+    """Import a public name on first use."""
+    if name not in __all__:
+        raise AttributeError(f"module 'airshed' has no attribute {name!r}")
+    # Imports create hundreds of thousands of objects, and nearly all of them live until exit.
+    enabled = _gc.isenabled()
+    _gc.disable()
     try:
-        yield
+        module = _import_module(f"airshed.{_MODULES.get(name, name)}")
+        return getattr(module, name) if name in _MODULES else module
     finally:
         if enabled:
-            gc.enable()
+            _gc.enable()
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY, *_PACKAGES])
+    return sorted(__all__)

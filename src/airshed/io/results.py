@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+import airshed.io.accessor  # noqa: F401  registers `.airshed` of arrays
 from airshed.core.atomic import write_whole
 from airshed.core.errors import DataError, OutputError
 from airshed.core.text import suggestion

@@ -106,7 +106,7 @@ class Simulation(SimulationView):
             use = None if output is None else FolderUse(Path(output), resume, overwrite, accept_changed_inputs)
             self._given = given, named
             self._prepare(given, named, use)
-            self.wall["preparation"] = time.perf_counter() - began
+            self._wall["preparation"] = time.perf_counter() - began
             if self._records is not None and self._model.steps == 0:
                 self._keep_records()
 
@@ -114,7 +114,7 @@ class Simulation(SimulationView):
         self._kind = model_kind(self.case.model)
         self._stack = ExitStack()
         self._records: RunRecords | None = None
-        self.wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
+        self._wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
 
         def check(ranks: Communicator) -> None:  # before anything costly is done
             if use is not None:
@@ -393,7 +393,7 @@ class Simulation(SimulationView):
             else:
                 self._advance(lambda: self._provisional.make(look))
         elapsed = time.perf_counter() - began
-        self.wall["forcing and steps"] += elapsed
+        self._wall["forcing and steps"] += elapsed
         self._sums += self._waited_for_sums() - waited
         self._keep_records()
         if not ends:
@@ -454,4 +454,4 @@ class Simulation(SimulationView):
         if self._records is not None:
             began = time.perf_counter()
             work(self._records)
-            self.wall["output and restarts"] += time.perf_counter() - began
+            self._wall["output and restarts"] += time.perf_counter() - began

@@ -54,7 +54,7 @@ def test_it_is_used_from_python_and_its_case_is_checked(run, kind, tmp_path: Pat
         simulation.run("1 s")
         assert simulation["x"].dims == ()
         assert float(simulation["x"]) == float(simulation.model.state[0])
-        with pytest.raises(CaseError, match="keeps no budget"):
+        with pytest.raises(CaseError, match="computes no budget"):
             simulation.budget()
         simulation["x"] = 5.0
         assert float(simulation["x"]) == 5.0
