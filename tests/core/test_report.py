@@ -40,3 +40,24 @@ def test_a_row_of_another_length_is_a_defect() -> None:
 def test_a_table_in_markdown_puts_numbers_to_the_right() -> None:
     assert markdown_table(("name", "n"), [("a", 1)]) == "| name | n |\n|---|---|\n| a | 1 |"
     assert markdown_table(("name", "n"), [], 1) == "| name | n |\n|---|---:|"
+
+
+def test_text_is_less_than_100_columns_wide() -> None:
+    """Long words are wrapped in their column, and a table with many columns continues below its first part."""
+    words = " ".join(["citation"] * 60)
+    wide = Table("Wide", ("species", *(f"process {i}" for i in range(20))), [("O3", *(1.5 * i for i in range(20)))])
+    report = Report("r", [Table("Input", ("part", "origin"), [("air", words)], words), wide], {"advice": words})
+    lines = report.to_text().splitlines()
+    assert max(map(len, lines)) < 100
+    assert sum(line.split().count("citation") for line in lines) == 180
+    heads = [index for index, line in enumerate(lines) if line.startswith("species")]
+    assert [lines[index + 2][:2] for index in heads] == ["O3"] * 3
+    shown = [cell for index in range(len(lines)) for cell in lines[index].split() if lines[index].startswith("O3")]
+    assert [float(cell) for cell in shown if cell != "O3"] == [1.5 * i for i in range(20)]
+
+
+def test_a_wrapped_cell_stays_in_its_column() -> None:
+    table = Table("t", ("name", "text"), [("a", "word " * 30), ("b", "short")])
+    lines = table.to_text().splitlines()
+    assert [line[:4].strip() for line in lines[3:]] == ["a", "", "b"]
+    assert all(line[6:].startswith(("word", "short")) for line in lines[3:])

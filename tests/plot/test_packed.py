@@ -8,9 +8,9 @@ import xarray as xr
 from PIL import Image
 
 from airshed.plot import plot_run
-from airshed.plot.maps import draw_maps, map_scale, place_in_words
+from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.page import hour_of, period
-from airshed.plot.results import Results
+from airshed.plot.results import Results, place_in_words
 from airshed.plot.run import spread_days
 
 DAYS = 366

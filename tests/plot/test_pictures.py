@@ -16,9 +16,9 @@ from airshed.io.folder import drawn
 from airshed.plot import plot_run
 from airshed.plot.animation import LARGEST, draw_animation
 from airshed.plot.curtain import row_of
-from airshed.plot.maps import area_mean, draw_maps, map_panels, map_scale, place_in_words
+from airshed.plot.maps import area_mean, draw_maps, map_panels, map_scale
 from airshed.plot.panel import shape_of
-from airshed.plot.results import Results
+from airshed.plot.results import Results, place_in_words
 from airshed.plot.run import times_of
 from airshed.plot.series import places_of
 from airshed.plot.style import DPI, colours, look

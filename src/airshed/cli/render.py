@@ -7,6 +7,7 @@ a terminal becomes an escape, see :func:`airshed.core.text.printable`.
 import json
 import os
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Literal
 
 from airshed.core.report import Report, Table, shown
@@ -45,7 +46,9 @@ def show(report: Report, *, as_json: bool = False) -> None:
     console.print(_plain(report.title), style="bold")
     width = max((len(name) for name in report.facts), default=0)
     for name, value in report.facts.items():
-        console.print(_plain(f"  {name:<{width}}  {shown(value)}"))
+        lines = textwrap.wrap(printable(shown(value)), max(console.width - width - 4, 20), break_on_hyphens=False)
+        for number, line in enumerate(lines or [""]):
+            console.print(_plain(f"  {name if number == 0 else '':<{width}}  {line}".rstrip()))
     for table in report.tables:
         console.print()
         _print(console, drawn(table))

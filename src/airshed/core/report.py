@@ -1,14 +1,21 @@
 """What a command has to say: tables as data, for the terminal, for JSON and for tests alike."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, Final
 
 from airshed.core.text import printable
 
 Cell = str | int | float | bool | None
 """What a table holds; None is an empty cell."""
+
+WIDTH: Final = 99
+"""Columns of a report as plain text."""
+_NARROW: Final = 24
+_GAP: Final = 2
 
 
 def shown(value: Cell) -> str:
@@ -35,6 +42,48 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]], wor
     return "\n".join([lines[0], f"|{rule}", *lines[1:]])
 
 
+def wrapped(text: str, indent: int = 0) -> list[str]:
+    """Return a text as lines of at most `WIDTH` columns; all but the first are indented."""
+    if len(text) <= WIDTH:
+        return [text]
+    head, rest = text[:indent], text[indent:]
+    lines = textwrap.wrap(rest, max(WIDTH - indent, _NARROW), break_on_hyphens=False)
+    return [f"{' ' * indent if number else head}{line}" for number, line in enumerate(lines)]
+
+
+def _parts(widths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the columns of each part of a table that fits `WIDTH`; each part begins with the first column."""
+    chosen = [0]
+    for index in range(1, len(widths)):
+        if sum(widths[i] + _GAP for i in chosen) + widths[index] > WIDTH and len(chosen) > 1:
+            yield chosen
+            chosen = [0]
+        chosen.append(index)
+    yield chosen
+
+
+def _fitted(widths: Sequence[int], least: Sequence[int]) -> list[int]:
+    """Return widths of columns that fit `WIDTH` together, narrowing the widest first."""
+    fitting = list(widths)
+    while (excess := sum(fitting) + _GAP * (len(fitting) - 1) - WIDTH) > 0:
+        spare = [width - low for width, low in zip(fitting, least, strict=True)]
+        widest = max(range(len(fitting)), key=lambda i: fitting[i] if spare[i] > 0 else 0)
+        if spare[widest] <= 0:
+            break
+        fitting[widest] -= min(excess, spare[widest])
+    return fitting
+
+
+def _aligned(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    """Return a row of a table, of several lines where a cell is wrapped."""
+    cells = [textwrap.wrap(t, w) if len(t) > w else [t] for t, w in zip(texts, widths, strict=True)]
+    lines = []
+    for parts in zip_longest(*cells, fillvalue=""):
+        aligned = zip(parts, widths, right, strict=True)
+        lines.append((" " * _GAP).join(t.rjust(w) if r else t.ljust(w) for t, w, r in aligned).rstrip())
+    return "\n".join(lines)
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows under named columns; a column's unit is part of its name, as in "emitted [mol]"."""
@@ -52,19 +101,25 @@ class Table:
                 )
 
     def to_text(self) -> str:
-        """Return the table as plain text: words to the left, numbers to the right."""
+        """Return the table as plain text of at most `WIDTH` columns: words to the left, numbers to the right.
+
+        Long words are wrapped within their column. A table with too many columns continues below, first column first.
+        """
         cells = [[shown(value) for value in row] for row in self.rows]
         columns = [printable(name) for name in self.columns]
+        numeric = [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(columns))]
         widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-        numeric = [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(widths))]
+        least = [w if right else min(w, _NARROW) for w, right in zip(widths, numeric, strict=True)]
 
-        def line(texts: Sequence[str]) -> str:
-            aligned = zip(texts, widths, numeric, strict=True)
-            return "  ".join(t.rjust(w) if right else t.ljust(w) for t, w, right in aligned).rstrip()
-
-        rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-        note = [printable(self.note)] if self.note else []
-        return "\n".join([printable(self.title), line(columns), rule, *map(line, cells), *note])
+        parts = []
+        for chosen in _parts(least):
+            fitting = _fitted([widths[i] for i in chosen], [least[i] for i in chosen])
+            right = [numeric[i] for i in chosen]
+            rule = "-" * (sum(fitting) + _GAP * (len(fitting) - 1))
+            lines = [_aligned([row[i] for i in chosen], fitting, right) for row in (columns, *cells)]
+            parts.append("\n".join([lines[0], rule, *lines[1:]]))
+        note = wrapped(printable(self.note)) if self.note else []
+        return "\n".join([*wrapped(printable(self.title)), "\n\n".join(parts), *note])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a JSON object with one object for each row."""
@@ -92,7 +147,9 @@ class Report:
         """Return the report as plain text."""
         named = {printable(name): value for name, value in self.facts.items()}
         width = max(map(len, named), default=0)
-        facts = [f"{name:<{width}}  {shown(value)}" for name, value in named.items()]
+        facts = [
+            line for name, value in named.items() for line in wrapped(f"{name:<{width}}  {shown(value)}", width + 2)
+        ]
         parts = ["\n".join([printable(self.title), *facts]), *(table.to_text() for table in self.tables)]
         return "\n\n".join(parts) + "\n"
 

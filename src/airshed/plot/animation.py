@@ -16,11 +16,12 @@ from airshed.io.folder import SOFTWARE
 from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, scale_of
-from airshed.plot.maps import map_panels, place_in_words
-from airshed.plot.page import Panels, colour_bar, daily, footer, headline, in_unit, norm_of
+from airshed.plot.maps import map_panels
+from airshed.plot.page import Panels, colour_bar, footer, headline, in_unit, norm_of
 from airshed.plot.panel import MapPanel, shape_of
-from airshed.plot.results import Results
+from airshed.plot.results import Results, place_in_words
 from airshed.plot.style import COAST, NO_VALUE, colours, text_at
+from airshed.plot.units import daily
 
 Pixels = NDArray[np.uint8]
 Place = tuple[slice, slice]

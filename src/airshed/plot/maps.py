@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from airshed.core.arrays import Array
-from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT
 from airshed.plot.limits import Scale, format_number, scale_of
 from airshed.plot.page import BOTTOM, RIGHT, TOP, Panels, colour_bar, footer, headline, hour_of, in_unit, period
 from airshed.plot.panel import MapPanel, shape_of
-from airshed.plot.results import Results
+from airshed.plot.results import Results, place_in_words
 from airshed.plot.style import DPI, GREY, SIZE
 
 _WIDEST, _HIGHEST = 12.6, 9.6
@@ -62,14 +61,6 @@ def map_panels(count: int, shape: float, widest: float = _WIDEST, highest: float
     up = (highest - TOP - BOTTOM - (rows - 1) * empty.gap_up) / rows / shape
     width = min(across, up)
     return Panels(count, columns, width, width * shape)
-
-
-def place_in_words(results: Results, field: str) -> str:
-    """Return where the lowest level is: "at the ground", or its height when that is far from it; or "on land"."""
-    if results.is_land:
-        return "on land"
-    lowest = results.lowest_height(field)
-    return "at the ground" if lowest is None or lowest < 150 else f"at {units.height(lowest)}"
 
 
 def area_mean(values: Array, latitude: Array) -> float:

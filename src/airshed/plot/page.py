@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from airshed.plot import units
 from airshed.plot.limits import Scale, format_number
 from airshed.plot.style import GREY, INK, axes_at, colours, new_figure, text_at
+from airshed.plot.units import daily
 
 TOP, BOTTOM, RIGHT = 1.0, 0.95, 0.3
 """Margins [inches] that hold the headline, the colour bar, and half a tick label."""
@@ -105,11 +106,6 @@ def period(moments: NDArray[np.datetime64]) -> str:
     if ends_at_midnight and not daily(moments):
         last = units.date(moments[-1] - np.timedelta64(1, "s"))
     return first if first == last else f"{first} to {last}"
-
-
-def daily(times: NDArray[np.datetime64]) -> bool:
-    """Tell whether a run was written once a day or less often, so that hours and nights say nothing."""
-    return times.size > 1 and bool(np.diff(times).min() >= np.timedelta64(1, "D"))
 
 
 def hour_of(times: NDArray[np.datetime64], index: int) -> str:

@@ -15,13 +15,23 @@ from airshed.core.errors import DataError
 from airshed.grid.packing import Packing, Raster
 from airshed.grid.places import check_places
 from airshed.models.pasture.drought import DROUGHT, with_drought
+from airshed.plot import units
 from airshed.plot.geography import Area
-from airshed.plot.units import COMMON, MIXING_RATIO_UNITS, Unit, mass_concentration, mass_unit, mixing_ratio_unit
+from airshed.plot.units import (
+    COMMON,
+    MIXING_RATIO_UNITS,
+    Unit,
+    mass_concentration,
+    mass_unit,
+    mixing_ratio_unit,
+    written,
+)
 
 PREFERRED = ("O3", "NO2", "standing_dry_matter", DROUGHT, "growth", "soil_water_index")
 """The fields that are drawn when none is asked for, if they are there."""
 
 _LISTED = 30
+_IN_MEMORY = 2**22
 _AIR = ("air_pressure", "air_temperature")
 
 
@@ -33,6 +43,16 @@ class Quantity:
     title: str
     short: str
     unit: str
+
+
+@dataclass(frozen=True)
+class Greatest:
+    """The maximum of a field at the ground, in the unit of `quantity`, with the indices of its time and cell."""
+
+    value: float
+    time: int
+    row: int
+    column: int
 
 
 class Results:
@@ -59,6 +79,7 @@ class Results:
         self._data = dataset if np.all(np.diff(dataset["lat"].values) > 0) else dataset.sortby("lat")
         self._units: dict[str, Unit] = {}
         self._ground: dict[str, Array] = {}
+        self._maxima: dict[str, tuple[float, int, int, int]] = {}
 
     @property
     def fields(self) -> list[str]:
@@ -165,6 +186,11 @@ class Results:
             self._ground[name] = self._lowest(name) * self._unit(name).factor
         return self._ground[name]
 
+    def greatest(self, name: str) -> Greatest:
+        """Return the maximum of a field at the ground; a part of the times is in memory."""
+        value, time, row, column = self._maximum(name)
+        return Greatest(value * self._unit(name).factor, time, row, column)
+
     def section(self, name: str, row: int, times: Sequence[int]) -> Array:
         """Return a field along one row of cells, (time, level, lon), in the unit of `quantity`."""
         return self._si(name, {"time": list(times), "lat": row}) * self._unit(name).factor
@@ -202,12 +228,26 @@ class Results:
         """Return the unit to show a field in, chosen by its largest value at the ground."""
         if name not in self._units:
             if self._molar_mass(name) is not None:
-                self._units[name] = mass_unit(_largest(self._lowest(name)))
+                self._units[name] = mass_unit(self._maximum(name)[0])
             elif self._is_ratio(name):
-                self._units[name] = mixing_ratio_unit(_largest(self._lowest(name)))
+                self._units[name] = mixing_ratio_unit(self._maximum(name)[0])
             else:
-                self._units[name] = Unit(str(self._data[name].attrs.get("units", "")), 1.0)
+                self._units[name] = Unit(written(str(self._data[name].attrs.get("units", ""))), 1.0)
         return self._units[name]
+
+    def _maximum(self, name: str) -> tuple[float, int, int, int]:
+        """Return the maximum at the ground in SI units, 0 without values, and its time, row and column."""
+        if name not in self._maxima:
+            best, bottom = (-np.inf, 0, 0, 0), self._bottom(name)
+            count = max(1, _IN_MEMORY // (self.latitude.size * self.longitude.size))
+            for first in range(0, self.times.size, count):
+                times = list(range(first, min(first + count, self.times.size)))
+                values = np.nan_to_num(self._si(name, {"time": times, **bottom}), nan=-np.inf, posinf=-np.inf)
+                time, row, column = (int(i) for i in np.unravel_index(np.argmax(values), values.shape))
+                if (value := float(values[time, row, column])) > best[0]:
+                    best = (value, first + time, row, column)
+            self._maxima[name] = best if np.isfinite(best[0]) else (0.0, 0, 0, 0)
+        return self._maxima[name]
 
     def _bottom(self, name: str) -> dict[str, int]:
         return {"level": 0} if "level" in self._data[name].dims else {}
@@ -245,14 +285,17 @@ def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], Packing | Raster | N
     return tuple(map(str, cells)), kind(*(each.values for each in places))
 
 
+def place_in_words(results: Results, field: str) -> str:
+    """Return where the lowest level is: "at the ground", or its height when that is far from it; or "on land"."""
+    if results.is_land:
+        return "on land"
+    lowest = results.lowest_height(field)
+    return "at the ground" if lowest is None or lowest < 150 else f"at {units.height(lowest)}"
+
+
 def edges(centres: Array) -> Array:
     """Return the edges of cells from their centres: midway between, and as far beyond the first and last."""
     if centres.size == 1:
         return np.array([centres[0] - 0.5, centres[0] + 0.5])
     middle = 0.5 * (centres[1:] + centres[:-1])
     return np.concatenate([[1.5 * centres[0] - 0.5 * centres[1]], middle, [1.5 * centres[-1] - 0.5 * centres[-2]]])
-
-
-def _largest(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    return float(np.max(np.abs(finite))) if finite.size else 0.0

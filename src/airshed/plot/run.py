@@ -15,10 +15,10 @@ from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain, row_of
 from airshed.plot.maps import draw_maps, map_scale
-from airshed.plot.page import daily
 from airshed.plot.results import Results
 from airshed.plot.series import MOST_CURVES, draw_series
 from airshed.plot.style import look
+from airshed.plot.units import daily
 
 HOURS = (3, 9, 15, 21)
 """Hours of the day [UTC] that are mapped when none are asked for."""

@@ -1,15 +1,20 @@
 """Units of air quality with the molar masses of common species; dates, hours, degrees and heights in words."""
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
 
 MIXING_RATIO_UNITS = frozenset({"mol mol-1", "mol/mol", "mole mole-1"})
 """How CF files spell a mixing ratio."""
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def mass_concentration(mixing_ratio: Array, molar_mass: float, pressure: Array, temperature: Array) -> Array:
@@ -26,6 +31,11 @@ class Unit:
 
     label: str
     factor: float
+
+
+def written(unit: str) -> str:
+    """Return a unit of a CF file as it is printed: "kg ha-1" as "kg ha⁻¹"."""
+    return re.sub(r"(?<=[A-Za-zµ%])(-?\d+)\b", lambda power: power[1].translate(_RAISED), unit)
 
 
 def mass_unit(largest: float) -> Unit:
@@ -102,6 +112,11 @@ def short_date(time: np.datetime64) -> str:
 def clock(time: np.datetime64) -> str:
     """Return an hour such as "15:00"."""
     return str(time.astype("datetime64[m]")).split("T")[1]
+
+
+def daily(times: NDArray[np.datetime64]) -> bool:
+    """Return whether a run was written once a day or less often, so that hours and nights mean nothing."""
+    return times.size > 1 and bool(np.diff(times).min() >= np.timedelta64(1, "D"))
 
 
 def longitude(value: float) -> str:

@@ -308,7 +308,7 @@ class SimulationView:
         Parameters
         ----------
         brief
-            Whether the report fits on a screen.
+            Return a few facts without tables.
 
         Returns
         -------
@@ -323,7 +323,10 @@ class SimulationView:
         report = self._model.summary(brief=brief)
         if self._records is not None:
             self._written = self._records.written()
-        return replace(report, tables=[*report.tables, wall_time(self._model, self._wall, self._sums, self._written)])
+        times = wall_time(self._model, self._wall, self._sums, self._written)
+        if brief:
+            return replace(report, facts={**report.facts, "wall time": _in_a_line(times)})
+        return replace(report, tables=[*report.tables, times])
 
     def _check_open(self) -> None:
         if self._closed or self._in_step:
@@ -358,6 +361,14 @@ def wall_time(model: Model, spent: Mapping[str, float], sums: float, written: st
     notes += timings.notes
     note = "; ".join([*notes, written] if written else notes)
     return Table("Wall time", ("process", "time [s]", "share [%]"), [*cells, ("total", total, 100.0)], note)
+
+
+def _in_a_line(times: Table) -> str:
+    """Return the total of a table of wall times, and the processes that take the most."""
+    *parts, (_, total, _) = times.rows
+    largest = sorted(parts, key=lambda row: -float(row[2] or 0))[:3]
+    shares = ", ".join(f"{name} {share:.0f} %" for name, _, share in largest)
+    return f"{float(total or 0):.3g} s: {shares}"
 
 
 def _imbalance(domain: Domain, timings: Timings, mean: npt.NDArray[np.float64], rows: Mapping[str, float]) -> str:

@@ -2,6 +2,7 @@
 
 import gc
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -51,9 +52,10 @@ def run(
         bool, typer.Option("--force", help="Replace a run in the folder, finished or not, and its pictures.")
     ] = False,
     allow_code: AllowCode = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Tell each simulated hour, and show the whole summary at the end.")
+        bool,
+        typer.Option("--verbose", "-v", help="Print a line for each simulated hour, and the whole summary."),
     ] = False,
 ) -> None:
     """Simulate a case and write its results.
@@ -146,9 +148,30 @@ def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool
     for fact in summary.warnings if speaks else ():
         say(f"airshed: {fact}: {summary.facts[fact]}", err=True)
     if not quiet:
-        show(summary)
-        pictures = f"   Pictures: airshed plot {folder}" if has_map else ""
-        say(f"Results: {folder}   Whole summary: {folder / 'summary.txt'}{pictures}")
+        last = _maximum(folder) if has_map and not verbose else {}
+        show(replace(summary, facts={**summary.facts, **last, **_results(folder, has_map=has_map)}))
+
+
+def _maximum(folder: Path) -> dict[str, str]:
+    """Return the maximum of the run's main field as a fact; nothing where its output has no map of it."""
+    from airshed.core.errors import AirshedError
+    from airshed.plot.maximum import maximum_in_words
+
+    try:
+        return {"maximum": maximum_in_words(folder)}
+    except AirshedError:
+        return {}
+
+
+def _results(folder: Path, *, has_map: bool) -> dict[str, str]:
+    """Return as facts the files of a run, and the command that draws them."""
+    from airshed.io.folder import SUMMARIES
+    from airshed.io.run_state import read_state, results
+
+    state = read_state(folder)
+    outputs = [path.name for name in (state.outputs if state is not None else ()) for path in results(folder, name)]
+    files = {"results": f"{folder}: {', '.join([*outputs, SUMMARIES[0]])}"}
+    return files | ({"next": f"airshed plot {folder}"} if has_map else {})
 
 
 def show(

@@ -30,7 +30,8 @@ _PPB: Final = 1e9
 _EXTREMES: Final = "Extremes at the end [ppb]"
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-4
-_ORIGINS: Final = ("read", "given", "diagnosed", "held", "none given", "not in the files")
+_SMALL_DRIFT: Final = 1e-3  # % of emissions
+_CLOSED: Final = {"double": 1e-9, "single": 1e-4}  # relative error of a budget that is round-off
 BudgetTable = dict[str, dict[str, float]]  # term -> species or family -> its amount [mol]
 
 
@@ -81,19 +82,13 @@ def _weights(model: "AirModel") -> NDArray[np.float64]:
 
 
 def summary(model: "AirModel", *, brief: bool = False) -> Report:
-    """Return budgets, extremes, emission and input: in full, or what fits a screen or two."""
+    """Return the facts of a run, and unless it is brief the tables of budgets, extremes, emission and input."""
     budget, parts = budget_table(model), model.parts
     begin = min(model.baseline.seconds, model.seconds)  # in the spin-up, its beginning
     emitted = emission_rows(parts.sources, parts.network, begin, model.seconds, parts.start)
-    if brief:
-        names = _species_of_output(model)
-        tables = [
-            _brief_budgets(model, budget, names), _extremes(model, names), sector_matrix(emitted), _brief_input(model),
-        ]  # fmt: skip
-    else:
-        tables = _all_tables(model, budget, emitted)
+    tables = [_extremes(model, list(parts.network.names))] if brief else _all_tables(model, budget, emitted)
     facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
-    shown = [table for table in tables if table.rows]
+    shown = [] if brief else [table for table in tables if table.rows]
     return Report(parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
 
 
@@ -104,11 +99,13 @@ def _all_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[Sector
     of_families = (*processes, "imbalance", "drift", clipped, "change", "residual")
     note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
     return [
+        _main_budgets(model, budget, _species_of_output(model)),
         Table("Budgets of species [mol]", ("species", *columns), _rows(budget, names, columns)),
         Table(
             "Budgets of families [mol of atoms]", ("family", *of_families), _rows(budget, families, of_families), note
         ),
         _extremes(model, names),
+        sector_matrix(emitted),
         sector_table(emitted),
         country_table(model.parts.sources),
         _input(model),
@@ -131,23 +128,32 @@ def _facts(model: "AirModel") -> dict[str, Cell]:
 
 
 def _closing_facts(model: "AirModel", budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
-    """How well the budgets close, in a line each; of species so rare that they are round-off themselves not."""
+    """Return in a line each how well the budgets close; species so rare that they are round-off do not count."""
     labels = [*_species_of_output(model), *(FAMILIES[element] for element in model.families)]
     labels = labels or list(model.parts.network.names)  # of a run that writes the weather alone
     relative = np.abs(_relative_residual(budget, labels))
-    worst = int(relative.argmax())
+    worst, chemistry = int(relative.argmax()), model.parts.case.chemistry
+    closed = "closed" if relative[worst] < _CLOSED[chemistry.precision] else "NOT closed"
     facts: dict[str, Cell] = {
-        "budgets close to": f"{relative[worst]:.0e} of all that was there and moved ({labels[worst]})",
+        "budgets": f"{closed}: largest relative error {relative[worst]:.0e} ({labels[worst]})",
         **_against_sources(model.parts.network.names, budget, sources),
     }
+    sweeps = f"Gauss-Seidel, {chemistry.sweeps} sweep{'s' * (chemistry.sweeps != 1)}"
+    cause = f"{sweeps}; raise chemistry.sweeps to reduce it" if model.cell_counts is None else "round-off"
     for element in model.families:
         family = FAMILIES[element]
-        drift, emitted = budget["drift"][family], budget["emitted"][family]
-        part = f", {abs(drift) / emitted:.1e} of the emitted" if emitted > 0.0 else ""
-        cause = "the unconverged iteration" if model.cell_counts is None else "round-off"
-        facts[f"drift of {family}"] = f"{drift:.3g} mol by {cause}{part}"
+        facts[family] = _conservation(budget["drift"][family], budget["emitted"][family], cause)
     advice = _advice(model, budget)
     return facts | ({"advice": advice} if advice else {})
+
+
+def _conservation(drift: float, emitted: float, cause: str) -> str:
+    """Return in words how well chemistry conserves the atoms of a family [mol]."""
+    if drift == 0.0:
+        return "conserved"
+    share = 100.0 * abs(drift) / emitted if emitted > 0.0 else 0.0
+    size = f"to {share:.2g} % of emissions" if emitted > 0.0 else f"to {abs(drift):.2g} mol"
+    return f"conserved {size} ({cause})" if emitted <= 0.0 or share >= _SMALL_DRIFT else f"conserved {size}"
 
 
 def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
@@ -162,7 +168,7 @@ def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequenc
         done, moles = budget["emitted"][name], integrals.get(name, 0.0)
         differences[name] = abs(done - moles) / max(abs(done), moles) if done != moles else 0.0
     worst = max(differences, key=lambda name: differences[name])
-    return {"emitted as the sources say to": f"{differences[worst]:.0e} ({worst})"}
+    return {"emission": f"agrees with the sources to {differences[worst]:.0e} ({worst})"}
 
 
 def _advice(model: "AirModel", budget: BudgetTable) -> str:
@@ -205,7 +211,7 @@ def _rows(budget: BudgetTable, labels: list[str], columns: Sequence[str]) -> lis
     return [(label, *(budget[column][label] for column in columns)) for label in labels]
 
 
-def _brief_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> Table:
+def _main_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> Table:
     families = [FAMILIES[element] for element in model.families]
     labels = [*names, *families]
     relative = _relative_residual(budget, labels)
@@ -214,7 +220,7 @@ def _brief_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> 
         (row[0], *(float(f"{1e-6 * float(value):.3g}") for value in row[1:]), float(f"{closing:.0e}"))
         for row, closing in zip(_rows(budget, labels, columns), relative, strict=True)
     ]
-    note = "since the start; residual: as part of all that was there and moved; all species: summary.txt"
+    note = "since the start; residual relative to the amounts present and moved"
     return Table("Budgets [million mol]", ("species", *columns, "residual"), rows, note)
 
 
@@ -255,16 +261,3 @@ def _input(model: "AirModel") -> Table:
     rows += [("emission", "", note) for note in emission_notes(parts.sources)]
     rows += [(name, "", text) for name, text in parts.attributes.items()]
     return Table("Input: read, given or diagnosed", ("part", "field", "origin"), rows)
-
-
-def _brief_input(model: "AirModel") -> Table:
-    parts = model.parts
-    groups: dict[str, list[str]] = {kind: [] for kind in _ORIGINS}  # or the origin itself where it is of no kind
-    for name, origin in parts.meteorology.provenance.items():
-        kind = next((kind for kind in _ORIGINS if origin.startswith(kind)), origin)
-        groups.setdefault(kind, []).append(name.replace("_", " "))
-    rows = [("meteorology", kind, ", ".join(names)) for kind, names in groups.items() if names]
-    for part, provenance in [("boundary", parts.boundary.provenance), *parts.processes.provenance.items()]:
-        kinds = [origin.partition(":")[0] if ":" in origin else "fixed" for origin in provenance.values()]
-        rows += [(part, kind, f"{kinds.count(kind)} species") for kind in dict.fromkeys(kinds)]
-    return Table("Input", ("part", "origin", "fields"), rows, "formulas, and the origin for each species: summary.txt")

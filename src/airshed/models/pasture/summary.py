@@ -72,6 +72,7 @@ DRY_MATTER: Final = Balance(
     },
 )  # fmt: skip
 
+_CLOSED: Final = 1e-4  # relative error of a balance that is round-off, in single precision
 _SHOWN: Final = ("standing_dry_matter", "green", "dead", "litter", "total_cover", "soil_water_index", "nitrogen_index")
 
 
@@ -81,16 +82,15 @@ def summary(model: "PastureModel", area: AnyArray, *, brief: bool = False) -> Re
     area  of this rank's cells, in any unit
     """
     means = _Means(model.domain, area)
+    facts: dict[str, Cell] = {"days": model.steps, "cells": model.domain.cells}
+    if brief:
+        return Report("Summary", (), facts | {b.text: _closing(b, model, means) for b in (WATER, DRY_MATTER)})
     tables = [_balance(balance, model, means) for balance in (WATER, DRY_MATTER)]
-    if not brief:
-        rows = [_row(model, means, name) for name in _SHOWN if name in model.fields]
-        tables.append(Table("The land at the end", ("field", "unit", "least", "mean", "most"), rows))
-    facts: dict[str, Cell] = {
-        "days": model.steps,
-        "cells": model.domain.cells,
-        "sources": "; ".join(model.domain.attributes.values()),
-    }
-    return Report("Summary", tables, {name: fact for name, fact in facts.items() if fact != ""})
+    rows = [_row(model, means, name) for name in _SHOWN if name in model.fields]
+    tables.append(Table("The land at the end", ("field", "unit", "least", "mean", "most"), rows))
+    if sources := "; ".join(model.domain.attributes.values()):
+        facts["sources"] = sources
+    return Report("Summary", tables, facts)
 
 
 class _Means:
@@ -105,6 +105,13 @@ class _Means:
 
     def greatest(self, field: AnyArray) -> float:
         return self._domain.greatest(float(field.max(initial=-np.inf)))
+
+
+def _closing(balance: Balance, model: "PastureModel", means: _Means) -> str:
+    """Return in words how well a balance closes in the worst cell."""
+    now = {name: model.view(name) for name in (*balance.stores, *balance.signs)}
+    worst = means.greatest(balance.relative_residual(now, model.start))
+    return f"balance {'closed' if worst < _CLOSED else 'NOT closed'}: largest relative error {worst:.0e}"
 
 
 def _balance(balance: Balance, model: "PastureModel", means: _Means) -> Table:
