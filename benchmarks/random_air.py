@@ -9,7 +9,7 @@ from airshed.inverse.reverse.derivatives import Derivatives
 from airshed.inverse.verify.recording import Recording
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.host import aligned_copy
-from airshed.kernels.step.data import Level, State, StepConstants, StepForcing
+from airshed.kernels.step.arguments import State, StepConstants, StepForcing, TimeLevel
 from airshed.kernels.step.trial import Trial, forcing, make_stepper, random_trial
 from airshed.mechanism import load_mechanism
 from airshed.models.air.programs.records import FormulaStep, MoveRecord, StepRecord
@@ -27,18 +27,18 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
     kernel = compile_mechanism(network, cells[0])
     trial = _as_in_runs(random_trial(kernel, cells[1:], two_step_weights(100.0, 100.0), sweeps=2, wind=0.01))
     stepper = make_stepper(kernel, trial)
-    layout, state, box = stepper.layout, stepper.state, trial.box
+    layout, state, setup = stepper.layout, stepper.state, trial.setup
     constants = StepConstants(
-        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
-        box.sweeps, box.oxygen, box.nitrogen,
+        setup.boundary.sides, setup.boundary.top, setup.density_factor, setup.vertical_weights, setup.thickness,
+        setup.emitted, setup.sweeps, setup.oxygen, setup.nitrogen,
     )  # fmt: skip
     step = StepForcing(trial.weights, *forcing(trial, layout))
     first = State(**{name: aligned_copy(np.asarray(array)) for name, array in vars(state).items()})
-    levels, records = [Level(first.q, first.air)], []
+    levels, records = [TimeLevel(first.q, first.air)], []
     program = integrator("imex")
     for number in range(steps):
         stepper.step(step.weights, step.transport, step.column)
-        levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
+        levels.append(TimeLevel(aligned_copy(state.q), aligned_copy(state.air)))
         begin, end = 100.0 * number, 100.0 * (number + 1)
         stage = MoveRecord((FormulaStep(begin, end, step, ((0.0, 1.0),)),))
         records.append(StepRecord(begin, end, program, (stage,)))

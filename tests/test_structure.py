@@ -16,7 +16,7 @@ SHORT = {
     "core/arrays.py": "the types of arrays, for annotations everywhere",
     "core/every.py": "files and the runtime ask it when something is due",
     "core/version.py": "the build reads it",
-    "formula/steady.py": "one transformation of formulas, as its neighbours are",
+    "formula/invariant.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",
     "kernels/backend.py": "the seam: names of a backend, for all that use one",
     "verify/figure.py": "every check returns it",

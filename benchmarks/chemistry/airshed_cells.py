@@ -16,7 +16,7 @@ from airshed.kernels.cells import (
     stack_inputs,
     unpack_cells,
 )
-from airshed.kernels.cells.data import Concentrations
+from airshed.kernels.cells.arguments import Concentrations
 from benchmarks.chemistry.contender import CALL, Array
 from benchmarks.chemistry.problem import Problem
 

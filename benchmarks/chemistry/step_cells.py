@@ -8,7 +8,7 @@ import numpy.typing as npt
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.host import AnyArray
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step.data import ColumnForcing, StepConstants, TransportForcing
+from airshed.kernels.step.arguments import ColumnForcing, StepConstants, TransportForcing
 from airshed.program.weights import two_step_weights
 from benchmarks.chemistry.contender import CALL, Array
 from benchmarks.chemistry.problem import Problem

@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.kernels.step.data import REACH, SIDES
+from airshed.kernels.step.arguments import REACH, SIDES
 from airshed.parallel.decomposition import Decomposition
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import Neighbours, Side
+from airshed.kernels.step.arguments import Neighbours, Side
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.parallel.binding import bind

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
 from airshed.formula.functions import FUNCTIONS
-from airshed.formula.given import Given, evaluate_named, given
 from airshed.formula.parse import DEEPEST, parse
+from airshed.formula.quantity import FormulaQuantity, evaluate_named, formula_quantity
 
 T = np.array([0.0, 3600.0, 43200.0, 90000.0])
 
@@ -125,7 +125,7 @@ def test_unknown_and_circular_names() -> None:
     ],
 )
 def test_constants_with_a_unit(value: object, units: tuple[str, ...], expected: float, unit: str) -> None:
-    found = given(value, units, where="key")
+    found = formula_quantity(value, units, where="key")
     assert found.formula is None
     assert found.value == pytest.approx(expected, rel=1e-12)
     assert found.unit == unit
@@ -135,8 +135,8 @@ def test_constants_with_a_unit(value: object, units: tuple[str, ...], expected: 
     "text", ["2*sin(t)", "1/(t + 1)", "5 % t", "2.5e11/1.2e5", "t", "1 < t", ".5*t", "-t", "(50)*t", "2 + 0*t"]
 )
 def test_formulas_are_told_from_constants(text: str) -> None:
-    found = given(text, ("K",), where="key")
-    assert isinstance(found, Given)
+    found = formula_quantity(text, ("K",), where="key")
+    assert isinstance(found, FormulaQuantity)
     assert found.formula is not None
     assert math.isnan(found.value)
 
@@ -156,7 +156,7 @@ def test_formulas_are_told_from_constants(text: str) -> None:
 )
 def test_values_that_are_neither(value: object, message: str) -> None:
     with pytest.raises(CaseError) as caught:
-        given(value, ("K",), where="key")
+        formula_quantity(value, ("K",), where="key")
     assert message in str(caught.value)
 
 
@@ -165,7 +165,7 @@ def test_values_that_are_neither(value: object, message: str) -> None:
 )
 def test_no_text_is_more_than_computed_or_refused(text: str) -> None:
     try:
-        found = given(text, ("1/s",), where="key")
+        found = formula_quantity(text, ("1/s",), where="key")
     except CaseError:
         return
     if found.formula is not None:

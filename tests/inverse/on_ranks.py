@@ -30,7 +30,7 @@ from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
 from airshed.inverse.reverse.direction import Direction
 from airshed.models.air.case import Case
 from airshed.parallel.communicator import Alone
-from airshed.parallel.halo import EdgeSwap
+from airshed.parallel.halo import EdgeExchange
 from airshed.runtime import simulation
 from airshed.runtime.simulation import Simulation
 
@@ -197,18 +197,18 @@ def functions(make, runs):
 
 def with_wrong_edges(work):
     """Return what a function does on two ranks, of which one gets edges that are not its neighbour's."""
-    plain = EdgeSwap.__call__
+    plain = EdgeExchange.__call__
 
-    def swap(self, given, taken):
+    def halo_exchange(self, given, taken):
         plain(self, given, taken)
         for edge in taken.values():
             edge[...] = edge[::-1].copy()
 
-    EdgeSwap.__call__ = swap if MPI.COMM_WORLD.rank == 0 else plain
+    EdgeExchange.__call__ = halo_exchange if MPI.COMM_WORLD.rank == 0 else plain
     try:
         return work([(2, "[1, 2]", 1, ONCE)])
     finally:
-        EdgeSwap.__call__ = plain
+        EdgeExchange.__call__ = plain
 
 
 def sensitivities(case):

@@ -24,7 +24,7 @@ from airshed.formula.tree import Compare, Negate, ordered
 from airshed.inverse.fourdvar import lbfgs
 from airshed.inverse.receptors.point_gradient import PointChanges, point_gradient, point_tangent
 from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point_receptor, ratio_of_units
-from airshed.kernels.cells.formulas import Rows
+from airshed.kernels.cells.formulas import StepValues
 from airshed.kernels.cells.reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
 from airshed.models.pasture.point import PointCase, StationModel, as_declared
@@ -191,10 +191,10 @@ class Observed:
             if day % 7 == 6:
                 self.rows[day // 7] = rows["standing_dry_matter"][row]
 
-    def gradient(self, first: int, steps: int) -> Mapping[str, Rows]:
+    def gradient(self, first: int, steps: int) -> Mapping[str, StepValues]:
         days = np.arange(first, first + steps)
         values = np.concatenate([np.zeros((1, 40)), self._misfit / self._error])
-        return {"standing_dry_matter": Rows(values, np.where(days % 7 == 6, days // 7 + 1, 0))}
+        return {"standing_dry_matter": StepValues(values, np.where(days % 7 == 6, days // 7 + 1, 0))}
 
 
 @dataclass(frozen=True)

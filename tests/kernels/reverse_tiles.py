@@ -14,7 +14,7 @@ from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import Level, Side, StepConstants, StepForcing
+from airshed.kernels.step.arguments import Side, StepConstants, StepForcing, TimeLevel
 from airshed.kernels.step.trial import Trial, forcing, make_stepper
 from airshed.parallel.decomposition import OPPOSITE, Decomposition, Tile
 from airshed.program.weights import StageWeights
@@ -41,7 +41,7 @@ class Queues:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The neighbours of one tile; satisfies ``kernels.step.data.Swap``."""
+    """The neighbours of one tile; satisfies ``kernels.step.arguments.HaloExchange``."""
 
     queues: Queues
     tile: Tile
@@ -64,16 +64,16 @@ class Neighbours:
 class Passed:
     """Steps that were made of the whole: packed levels 0, 1, ..., tendencies before the first and after the last."""
 
-    levels: Sequence[Level]
+    levels: Sequence[TimeLevel]
     first: AnyArray
     last: AnyArray
 
 
 def constants_of(trial: Trial) -> StepConstants:
-    box = trial.box
+    setup = trial.setup
     return StepConstants(
-        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
-        box.sweeps, box.oxygen, box.nitrogen,
+        setup.boundary.sides, setup.boundary.top, setup.density_factor, setup.vertical_weights, setup.thickness,
+        setup.emitted, setup.sweeps, setup.oxygen, setup.nitrogen,
     )  # fmt: skip
 
 
@@ -97,24 +97,24 @@ def forcings(trial: Trial, layout: Layout, weights: Sequence[StageWeights]) -> l
 def run(kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights]) -> Passed:
     with closing(make_stepper(kernel, trial)) as stepper:
         state, first = stepper.state, stepper.state.tendency.copy()
-        levels = [Level(state.q_other.copy(), state.air_other.copy()), Level(state.q.copy(), state.air.copy())]
+        levels = [TimeLevel(state.q_other.copy(), state.air_other.copy()), TimeLevel(state.q.copy(), state.air.copy())]
         for each in forcings(trial, stepper.layout, weights):
             stepper.advance([each])
-            levels.append(Level(state.q.copy(), state.air.copy()))
+            levels.append(TimeLevel(state.q.copy(), state.air.copy()))
         return Passed(levels, first, state.tendency.copy())
 
 
 def taken_back(
     kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights], passed: Passed, seed: AnyArray,
-    threads: int, place: tuple[slice, slice], swap: Neighbours | None,
+    threads: int, place: tuple[slice, slice], halo_exchange: Neighbours | None,
 ) -> dict[str, AnyArray]:  # fmt: skip
     """Return all adjoints that steps leave behind of a place of the whole; `seed` is that of the last level."""
     _, rows, columns = trial.fields.air.shape
     layout = kernel.layout(rows, columns)
     steps = forcings(trial, layout, weights)
-    levels = [Level(aligned(each.q[place]), aligned(each.air[place])) for each in passed.levels]
+    levels = [TimeLevel(aligned(each.q[place]), aligned(each.air[place])) for each in passed.levels]
     sources = layout.zeros(len(trial.fields.q), kernel.shape.levels)
-    reverser = kernel.reverser(layout, constants_of(trial), threads=threads, read=True, swap=swap)
+    reverser = kernel.reverser(layout, constants_of(trial), threads=threads, read=True, halo_exchange=halo_exchange)
     with closing(reverser):
         reverser.start(aligned(passed.last[place]))
         reverser.x[...] = seed[place]

@@ -12,8 +12,8 @@ from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import members
-from airshed.kernels.step.data import Level, StepChanges, StepConstants, StepForcing
-from airshed.kernels.step.reference import Fields, Stepped
+from airshed.kernels.step.arguments import StepChanges, StepConstants, StepForcing, TimeLevel
+from airshed.kernels.step.reference import Fields, StepResult
 from airshed.kernels.step.trial import Trial, forcing, make_stepper, reference_step
 
 Arrays = Mapping[str, np.ndarray]
@@ -52,14 +52,14 @@ def random_direction(trial: Trial, *, seed: int = 0, parts: Collection[str] = PA
     def of_all(part: str, arrays: Arrays) -> Arrays:
         return {name: of(part, array) for name, array in arrays.items()}
 
-    box, (first, last) = trial.box, trial.columns
+    setup, (first, last) = trial.setup, trial.columns
     return Direction(
         of_all("state", {name: getattr(trial.fields, name) for name in ("q", "q_previous", "tendency")}),
-        of("sides", box.boundary.sides), of("top", box.boundary.top), of("emission", first.emission),
-        of("factors", np.ones(len(box.network.reactions))),
+        of("sides", setup.boundary.sides), of("top", setup.boundary.top), of("emission", first.emission),
+        of("factors", np.ones(len(setup.network.reactions))),
         (of_all("fields", first.fields), of_all("fields", last.fields)),
         (closed(of_all("explicit", trial.explicit[0])), closed(of_all("explicit", trial.explicit[1]))),
-        of_all("numbers", box.numbers),
+        of_all("numbers", setup.numbers),
         trial.boundary and (of("boundary", trial.boundary[0]), of("boundary", trial.boundary[1])),
     )  # fmt: skip
 
@@ -81,10 +81,10 @@ def complex_trial(trial: Trial, to: Direction) -> Trial:
             return {name: plus(values[name], changes[name]) for name in values}
         return values + 1j * SMALL * changes
 
-    box = trial.box
-    around = replace(box.boundary, sides=plus(box.boundary.sides, to.sides), top=plus(box.boundary.top, to.top))
-    box = replace(box, boundary=around, numbers=plus(box.numbers, to.numbers), factors=1.0 + 1j * SMALL * to.factors,
-                  families=())  # fmt: skip
+    setup = trial.setup
+    around = replace(setup.boundary, sides=plus(setup.boundary.sides, to.sides), top=plus(setup.boundary.top, to.top))
+    setup = replace(setup, boundary=around, numbers=plus(setup.numbers, to.numbers),
+                    factors=1.0 + 1j * SMALL * to.factors, families=())  # fmt: skip
     columns = [
         replace(column, fields=plus(column.fields, change), emission=plus(column.emission, to.emission))
         for column, change in zip(trial.columns, to.fields, strict=True)
@@ -92,20 +92,20 @@ def complex_trial(trial: Trial, to: Direction) -> Trial:
     first, last = (plus(*each) for each in zip(trial.explicit, to.explicit, strict=True))
     state = replace(trial.fields, **{name: plus(getattr(trial.fields, name), to.state[name]) for name in to.state})
     boundary = trial.boundary and tuple(plus(*each) for each in zip(trial.boundary, to.boundary, strict=True))
-    return replace(trial, box=box, columns=(columns[0], columns[1]), explicit=(first, last), fields=state,
+    return replace(trial, setup=setup, columns=(columns[0], columns[1]), explicit=(first, last), fields=state,
                    boundary=boundary)  # fmt: skip
 
 
-def twin_changes(stepped: Stepped) -> Arrays:
+def twin_changes(stepped: StepResult) -> Arrays:
     """Return the changes that a step in complex numbers made."""
     return {name: getattr(stepped.fields, name).imag / SMALL for name in ("q", "q_previous", "tendency")}
 
 
 def constants_of(trial: Trial) -> StepConstants:
-    box = trial.box
+    setup = trial.setup
     return StepConstants(
-        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
-        box.sweeps, box.oxygen, box.nitrogen,
+        setup.boundary.sides, setup.boundary.top, setup.density_factor, setup.vertical_weights, setup.thickness,
+        setup.emitted, setup.sweeps, setup.oxygen, setup.nitrogen,
     )  # fmt: skip
 
 
@@ -181,8 +181,8 @@ def adjoints(kernel: StepKernel, trial: Trial, costs: Arrays) -> Arrays:
     before = {name: layout.pack(array) for name, array in vars(trial.fields).items()}
     step = step_forcing(trial, layout)
     stepper.step(trial.weights, step.transport, step.column)
-    levels = [Level(before["q_previous"], before["air_previous"]), Level(before["q"], before["air"]),
-              Level(state.q, state.air)]  # fmt: skip
+    levels = [TimeLevel(before["q_previous"], before["air_previous"]), TimeLevel(before["q"], before["air"]),
+              TimeLevel(state.q, state.air)]  # fmt: skip
     reverser = kernel.reverser(layout, constants_of(trial))
     reverser.start(state.tendency)
     found = {"q": reverser.x, "q_previous": reverser.older, "tendency": reverser.older_tendency}
@@ -194,5 +194,5 @@ def adjoints(kernel: StepKernel, trial: Trial, costs: Arrays) -> Arrays:
     reverser.close()
     stepper.close()
     around = {"sides": reverser.boundary_profile, "top": reverser.top, "factors": reverser.reactions}
-    of_sources = layout.unpack(sources)[list(trial.box.emitted)]
+    of_sources = layout.unpack(sources)[list(trial.setup.emitted)]
     return {name: layout.unpack(array) for name, array in found.items()} | {"emission": of_sources} | around

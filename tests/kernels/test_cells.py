@@ -6,7 +6,7 @@ import pytest
 from airshed.core.errors import FormulaError, KernelError
 from airshed.formula import Traced, abs, cos, evaluate_all, exp, log, maximum, minimum, sin, sqrt, trace, where
 from airshed.formula.tree import Call, Symbol
-from airshed.kernels.cells.formulas import CellFormulas, Rows
+from airshed.kernels.cells.formulas import CellFormulas, StepValues
 
 pytestmark = pytest.mark.compiles
 
@@ -72,7 +72,7 @@ def test_a_result_may_go_where_an_argument_lies() -> None:
     for levels, width in ((5, 8), (5, 3)):  # a species of a packed state: in chunks of whole packs, and in others
         state = np.random.default_rng(5).normal(size=(3, 2, 4, levels, width))
         before, (first, second) = state.copy(), (state[:, :, 1], state[:, :, 3])
-        CellFormulas(trace(lambda a, b: (a + b, a - b)), steady="ab")({"a": first, "b": second}, [first, second])
+        CellFormulas(trace(lambda a, b: (a + b, a - b)), invariant="ab")({"a": first, "b": second}, [first, second])
         np.testing.assert_array_equal(first, before[:, :, 1] + before[:, :, 3])
         np.testing.assert_array_equal(second, before[:, :, 1] - before[:, :, 3])
         np.testing.assert_array_equal(state[:, :, ::2], before[:, :, ::2])
@@ -99,7 +99,7 @@ STEPS, NAMES = 12, ("water", "runoff")
 
 
 def days(rain, depth, warmth, water):
-    """Return water and runoff of a bucket of soil: rain on cells, warmth of all cells, and what is steady."""
+    """Return water and runoff of a bucket of soil: rain on cells, warmth of all cells, and what is invariant."""
     filled = water * exp(-0.1 * warmth * depth**1.3) + rain
     return minimum(filled, depth), maximum(filled - depth, 0.0)
 
@@ -108,7 +108,7 @@ DAYS = trace(days)
 
 
 def many(threads: int = 1, precision: str = "double") -> CellFormulas:
-    return CellFormulas(DAYS, precision, names=NAMES, steady={"depth"}, threads=threads)
+    return CellFormulas(DAYS, precision, names=NAMES, invariant={"depth"}, threads=threads)
 
 
 def weather_of(cells: int = CELLS) -> dict[str, np.ndarray]:
@@ -133,7 +133,7 @@ def test_many_steps_have_the_bits_of_one_call_for_each(precision: str) -> None:
     kernel, values = many(precision=precision), weather_of()
     expected = one_after_the_other(kernel, values)
     kept = {name: np.empty((STEPS, CELLS), kernel.dtype) for name in NAMES}
-    found = kernel.advance(values, STEPS, each=kept)
+    found = kernel.advance(values, STEPS, records=kept)
     assert [each.tobytes() for each in found] == [each.tobytes() for each in expected[-1]]
     for number, name in enumerate(NAMES):
         assert kept[name].tobytes() == b"".join(step[number].tobytes() for step in expected)
@@ -160,20 +160,23 @@ def test_neither_threads_nor_cuts_nor_where_steps_are_cut_change_a_bit() -> None
 def test_a_step_can_be_kept_in_the_other_precision() -> None:
     kernel, values = many(), weather_of()
     kept = {"runoff": np.empty((STEPS, CELLS), np.float32)}
-    _, runoff = kernel.advance(values, STEPS, each=kept)
+    _, runoff = kernel.advance(values, STEPS, records=kept)
     assert kept["runoff"][-1].tobytes() == runoff.astype(np.float32).tobytes()
 
 
 def test_steps_can_share_rows() -> None:
     kernel, values, weeks = many(), weather_of(), np.arange(STEPS) // 5
-    rain, warmth = Rows(values["rain"][:3], weeks), Rows(values["warmth"][:3], weeks[::-1])
+    rain, warmth = StepValues(values["rain"][:3], weeks), StepValues(values["warmth"][:3], weeks[::-1])
     found = kernel.advance(values | {"rain": rain, "warmth": warmth}, STEPS)
     dense = kernel.advance(values | {"rain": np.asarray(rain), "warmth": np.asarray(warmth)}, STEPS)
     assert [each.tobytes() for each in found] == [each.tobytes() for each in dense]
     for changed, message in (
-        ({"rain": Rows(values["rain"][:2], weeks)}, "rain has 2 rows, and a step asks for row 2"),
-        ({"rain": Rows(values["rain"], weeks[1:])}, "rain has the values of 11 steps, where 12 are made"),
-        ({"depth": Rows(values["rain"], weeks)}, "depth has values of steps, and all steps of a call have it alike"),
+        ({"rain": StepValues(values["rain"][:2], weeks)}, "rain has 2 rows, and a step reads row 2"),
+        ({"rain": StepValues(values["rain"], weeks[1:])}, "rain has the values of 11 steps, but the call makes 12"),
+        (
+            {"depth": StepValues(values["rain"], weeks)},
+            "depth has values per step, but it is the same in all steps of a call; pass one value",
+        ),
     ):
         with pytest.raises(KernelError, match=message):
             kernel.advance(values | changed, STEPS)
@@ -182,18 +185,18 @@ def test_steps_can_share_rows() -> None:
 def test_steps_that_do_not_fit_are_refused() -> None:
     kernel, values = many(), weather_of(3)
     for changed, message in (
-        ({"rain": values["rain"][1:]}, "rain has the values of 11 steps, where 12 are made"),
+        ({"rain": values["rain"][1:]}, "rain has the values of 11 steps, but the call makes 12"),
         ({"rain": values["rain"][:, 1:]}, r"depth has the shape \(3,\), where other values of cells have \(2,\)"),
     ):
         with pytest.raises(KernelError, match=message):
             kernel.advance(values | changed, STEPS)
     for each, message in (
-        ({"snow": np.empty((STEPS, 3))}, "snow is no result; there are water, runoff"),
-        ({"runoff": np.empty((3, STEPS))}, r"runoff of each step is to be \(12, 3\) floats, not \(3, 12\) float64"),
+        ({"snow": np.empty((STEPS, 3))}, "snow is not a result; the results are water, runoff"),
+        ({"runoff": np.empty((3, STEPS))}, r"the record of runoff must be \(12, 3\) floats, not \(3, 12\) float64"),
     ):
         with pytest.raises(KernelError, match=message):
-            kernel.advance(values, STEPS, each=each)
-    with pytest.raises(KernelError, match="0 steps are asked for; make one or more"):
+            kernel.advance(values, STEPS, records=each)
+    with pytest.raises(KernelError, match="cannot advance by 0 steps: the number of steps must be 1 or more"):
         kernel.advance(values, 0)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from airshed.kernels.abi import TERMS
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism, compile_tangent
-from airshed.kernels.step.data import Directions
-from airshed.kernels.step.reference import Fields, Stepped
+from airshed.kernels.step.arguments import Directions
+from airshed.kernels.step.reference import Fields, StepResult
 from airshed.kernels.step.trial import Trial, compiled_step, random_trial, reference_step
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import one_step_weights
@@ -42,7 +42,7 @@ def still(trial: Trial, **names: bool) -> Trial:
 
 def without(trial: Trial, *kinds: str) -> Trial:
     """The same trial where operators of some kinds have fields of zero."""
-    named = {field.name for each in trial.box.operators if each.kind in kinds for field in each.fields}
+    named = {field.name for each in trial.setup.operators if each.kind in kinds for field in each.fields}
 
     def zeroed(arrays: Any) -> Any:
         return {name: 0.0 * array if name in named else array for name, array in arrays.items()}
@@ -54,10 +54,10 @@ def without(trial: Trial, *kinds: str) -> Trial:
 def horizontal(trial: Trial) -> Trial:
     flat = without(still(trial, upward=True), "exchange", "loss", "source", "sinking", "column_matrix")
     columns = tuple(replace(each, emission=each.emission[:0]) for each in flat.columns)
-    return replace(flat, box=replace(flat.box, emitted=()), columns=columns)
+    return replace(flat, setup=replace(flat.setup, emitted=()), columns=columns)
 
 
-def same(one: Stepped, other: Stepped) -> bool:
+def same(one: StepResult, other: StepResult) -> bool:
     return all(np.array_equal(getattr(one.fields, f.name), getattr(other.fields, f.name)) for f in fields(Fields))
 
 
@@ -141,10 +141,11 @@ def of_levels(trial: Trial, levels: slice) -> Trial:
 
     one, two = (cut(each, *(field.name for field in fields(each))) for each in trial.air_fluxes)
     first, second = (cut(each, "temperature", "water") for each in trial.columns)
-    box = replace(
-        trial.box, density_factor=trial.box.density_factor[levels], vertical_weights=trial.box.vertical_weights[levels],
-        boundary=replace(trial.box.boundary, sides=trial.box.boundary.sides[:, levels]),
+    setup = replace(
+        trial.setup, density_factor=trial.setup.density_factor[levels],
+        vertical_weights=trial.setup.vertical_weights[levels],
+        boundary=replace(trial.setup.boundary, sides=trial.setup.boundary.sides[:, levels]),
     )  # fmt: skip
     before = cut(trial.fields, *(field.name for field in fields(Fields)))
-    return replace(trial, box=box, fields=before, air_fluxes=(one, two), columns=(first, second),
+    return replace(trial, setup=setup, fields=before, air_fluxes=(one, two), columns=(first, second),
                    explicit=(cut_fields(trial.explicit[0]), cut_fields(trial.explicit[1])))  # fmt: skip

@@ -10,13 +10,13 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.formula import log
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
-from airshed.kernels.column.reference import Reading, explicit_tendency
+from airshed.kernels.column.reference import OperatorInputs, explicit_tendency
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Operator, OperatorField, members, of_some_species
 from airshed.kernels.operators import check as check_declared
 from airshed.kernels.schedule import schedule
 from airshed.kernels.step.emit import emit
-from airshed.kernels.step.reference import Stepped
+from airshed.kernels.step.reference import StepResult
 from airshed.kernels.step.trial import (
     Trial,
     changed,
@@ -84,7 +84,7 @@ def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork],
 
 
 @pytest.fixture(scope="module", name="found")
-def found_fixture() -> tuple[Trial, Stepped]:
+def found_fixture() -> tuple[Trial, StepResult]:
     """A trial of all kinds, and what the kernel makes of it."""
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (4, 11), STEPS["longer step"], seed=2, sweeps=2)
@@ -92,13 +92,13 @@ def found_fixture() -> tuple[Trial, Stepped]:
 
 
 @pytest.mark.parametrize("name", [member.key for member in members(EVERY)])
-def test_a_change_of_any_field_or_number_is_noticed(found: tuple[Trial, Stepped], name: str) -> None:
+def test_a_change_of_any_field_or_number_is_noticed(found: tuple[Trial, StepResult], name: str) -> None:
     trial, step = found
     assert difference(step, reference_step(trial), trial.weights.g) < DOUBLE
     assert difference(step, reference_step(changed(trial, name, SLIGHTLY)), trial.weights.g) > 10.0 * DOUBLE
 
 
-def test_a_change_of_any_budget_is_noticed(found: tuple[Trial, Stepped]) -> None:
+def test_a_change_of_any_budget_is_noticed(found: tuple[Trial, StepResult]) -> None:
     trial, step = found
     twin = reference_step(trial)
     for number in range(len(toy_of_all_kinds().terms)):
@@ -122,7 +122,7 @@ def test_numbers_may_change_between_steps() -> None:
     transport, column = forcing(trial, stepper.layout)
     stepper.step(trial.weights, replace(transport, numbers={}), replace(column, numbers={}))
     q = stepper.layout.unpack(stepper.state.q)
-    as_declared = replace(trial, box=replace(trial.box, numbers=declared))
+    as_declared = replace(trial, setup=replace(trial.setup, numbers=declared))
     np.testing.assert_allclose(q, reference_step(as_declared).fields.q, rtol=1e-9, atol=1e-24)
     assert not np.allclose(q, reference_step(trial).fields.q, rtol=1e-6, atol=0.0)
 
@@ -140,7 +140,7 @@ def test_the_budget_of_a_step_closes(previous: float | None) -> None:
     given = {each.term for each in EVERY if each.kind == "source"}
     signs = {term: 1.0 if term in given else -1.0 for term in kernel.shape.own_terms}
     emitted = np.zeros(SPECIES)
-    emitted[list(trial.box.emitted)] = trial.columns[0].emission.sum(axis=(1, 2, 3))
+    emitted[list(trial.setup.emitted)] = trial.columns[0].emission.sum(axis=(1, 2, 3))
 
     def total(field: np.ndarray) -> np.ndarray:
         return np.sum(field, axis=(1, 2, 3))
@@ -198,11 +198,11 @@ def drift(kernel: StepKernel, wind: float, spoil: float = 1.0) -> float:
     uniform = np.full_like(trial.fields.q, 1.25e-9)
     uniform[0, 1, 2, 3] *= spoil
     around = BoundaryValues(
-        np.full_like(trial.box.boundary.sides, 1.25e-9), np.full_like(trial.box.boundary.top, 1.25e-9)
+        np.full_like(trial.setup.boundary.sides, 1.25e-9), np.full_like(trial.setup.boundary.top, 1.25e-9)
     )
     columns = [replace(each, emission=0.0 * each.emission) for each in trial.columns]
     trial = replace(trial, fields=replace(trial.fields, q=uniform, q_previous=uniform, tendency=0.0 * uniform),
-                    box=replace(trial.box, boundary=around), columns=(columns[0], columns[1]))  # fmt: skip
+                    setup=replace(trial.setup, boundary=around), columns=(columns[0], columns[1]))  # fmt: skip
     return float(np.abs(compiled_step(kernel, trial).fields.q / 1.25e-9 - 1.0).max())
 
 
@@ -226,8 +226,8 @@ def by_hand_fixture(network: Callable[[str], ReactionNetwork]) -> StepKernel:
 
 
 def with_numbers(trial: Trial, **numbers: float) -> Trial:
-    given = {name: np.full_like(trial.box.numbers[name], value) for name, value in numbers.items()}
-    return replace(trial, box=replace(trial.box, numbers={**trial.box.numbers, **given}))
+    given = {name: np.full_like(trial.setup.numbers[name], value) for name, value in numbers.items()}
+    return replace(trial, setup=replace(trial.setup, numbers={**trial.setup.numbers, **given}))
 
 
 @pytest.mark.compiles
@@ -262,7 +262,7 @@ def test_a_logarithm_that_is_none_is_told(by_hand: StepKernel, sign: float) -> N
 def test_plain_numbers_are_rates_in_the_reference_too() -> None:
     """Exchange of 2 mol/s through all faces, inside and at the edges, and matrices of ones, by hand."""
     q = np.arange(2.0 * 3.0 * 2.0 * 4.0).reshape(2, 3, 2, 4) ** 2
-    reading = Reading({}, {}, {})
+    reading = OperatorInputs({}, {}, {})
     both = Operator("both", "face_exchange", tuple(rate(lambda: 2.0)[0] for _ in range(2)))
     found = explicit_tendency((both,), reading, q)
     east, north = 2.0 * np.diff(q, axis=3), 2.0 * np.diff(q, axis=2)
@@ -314,12 +314,12 @@ def test_of_some_species_an_operator_is_the_same(network: Callable[[str], Reacti
 
     numbers = {member.key: np.array(member.values) for member in members(cut) if member.shape is None}
     whole_numbers = {member.key: np.array(member.values) for member in members(EVERY) if member.shape is None}
-    around = BoundaryValues(trial.box.boundary.sides[some], trial.box.boundary.top[some])
+    around = BoundaryValues(trial.setup.boundary.sides[some], trial.setup.boundary.top[some])
     bare = tuple(replace(each, emission=each.emission[:0]) for each in trial.columns)
-    trial = replace(trial, columns=bare, box=replace(trial.box, emitted=(), numbers=whole_numbers))
+    trial = replace(trial, columns=bare, setup=replace(trial.setup, emitted=(), numbers=whole_numbers))
     of_part = replace(
         trial, columns=tuple(replace(each, fields=fields(dict(each.fields))) for each in bare),
-        box=replace(trial.box, boundary=around, numbers=numbers),
+        setup=replace(trial.setup, boundary=around, numbers=numbers),
         fields=replace(trial.fields, **{name: getattr(trial.fields, name)[some]
                                         for name in ("q", "q_previous", "tendency")}),
     )  # fmt: skip

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.kernels.backends.cpu.work_sharing import cut
-from airshed.kernels.step.data import REACH
-from airshed.kernels.step.data import SIDES as ALL
+from airshed.kernels.step.arguments import REACH
+from airshed.kernels.step.arguments import SIDES as ALL
 
 SIDES = st.sets(st.sampled_from(ALL))
 

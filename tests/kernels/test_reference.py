@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from airshed.kernels.column.reference import (
     Column,
     Implicit,
-    Reading,
-    acting,
+    OperatorInputs,
+    column_rates,
     gauss_seidel,
     rate_constants,
     solve_columns,
@@ -100,7 +100,7 @@ def test_of_ones_transport_is_that_of_air() -> None:
 
 
 NONE = np.zeros((0, 1, 1, 1))
-NOTHING = acting((), (), Reading({}, {}, {}), (1, 1, 1))
+NOTHING = column_rates((), (), OperatorInputs({}, {}, {}), (1, 1, 1))
 """No operators."""
 
 

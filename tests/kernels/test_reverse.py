@@ -18,10 +18,10 @@ import pytest
 from airshed.kernels.backends.cpu import kernel as pipeline
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism, compile_reverse
 from airshed.kernels.boundary import BoundaryForcing
-from airshed.kernels.cpp import Written, header
+from airshed.kernels.cpp import GeneratedText, header
 from airshed.kernels.host import address
 from airshed.kernels.step import emit
-from airshed.kernels.step.data import Level, StepConstants, StepForcing
+from airshed.kernels.step.arguments import StepConstants, StepForcing, TimeLevel
 from airshed.kernels.step.emit import AdjointWriter, Source
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, random_trial, reference_step, with_boundary
 from airshed.kernels.transport import reference as transport
@@ -74,15 +74,15 @@ def adjoints(
     read: bool = True, reactions: bool = True,
 ) -> dict[str, Array]:  # fmt: skip
     """Return what the compiled adjoint makes of weights, by the input, of those that are asked for."""
-    fields, box = trial.fields, trial.box
+    fields, setup = trial.fields, trial.setup
     layout = kernel.layout(*fields.air.shape[1:])
     constants = StepConstants(
-        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
-        box.sweeps, box.oxygen, box.nitrogen,
+        setup.boundary.sides, setup.boundary.top, setup.density_factor, setup.vertical_weights, setup.thickness,
+        setup.emitted, setup.sweeps, setup.oxygen, setup.nitrogen,
     )  # fmt: skip
     after = compiled_step(kernel, trial).fields
     levels = [
-        Level(layout.pack(q), layout.pack(air))
+        TimeLevel(layout.pack(q), layout.pack(air))
         for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
@@ -103,7 +103,7 @@ def adjoints(
                 asked |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
         by_instant = reverser.boundary if trial.boundary is not None else {}
         boundary = {f"{end} boundary": by_instant[seconds] for seconds, end in enumerate(ENDS) if by_instant}
-        emitted = layout.unpack(sources)[list(box.emitted)][:, : trial.columns[0].emission.shape[1]]
+        emitted = layout.unpack(sources)[list(setup.emitted)][:, : trial.columns[0].emission.shape[1]]
         return {
             "q": layout.unpack(reverser.x), "q_previous": layout.unpack(reverser.older),
             "tendency": layout.unpack(reverser.older_tendency), "emission": emitted,
@@ -125,21 +125,21 @@ def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> 
         + change.get("q_previous", 0j), tendency=trial.fields.tendency + change.get("tendency", 0j),
     )  # fmt: skip
     around = replace(
-        trial.box.boundary, sides=trial.box.boundary.sides + change.get("boundary_profile", 0j),
-        top=trial.box.boundary.top + change.get("top", 0j),
+        trial.setup.boundary, sides=trial.setup.boundary.sides + change.get("boundary_profile", 0j),
+        top=trial.setup.boundary.top + change.get("top", 0j),
     )  # fmt: skip
-    numbers = {name: each + change.get(f"number {name}", 0j) for name, each in trial.box.numbers.items()}
+    numbers = {name: each + change.get(f"number {name}", 0j) for name, each in trial.setup.numbers.items()}
     ends = trial.boundary and tuple(
         sides + change.get("boundary_profile", np.zeros((1, 1)))[..., None] + change.get(f"{end} boundary", 0j)
         for end, sides in zip(ENDS, trial.boundary, strict=True)
     )
-    box = replace(trial.box, boundary=around, factors=1.0 + change.get("reactions", 0j), numbers=numbers)
+    setup = replace(trial.setup, boundary=around, factors=1.0 + change.get("reactions", 0j), numbers=numbers)
     columns: Any = tuple(
         replace(each, emission=each.emission + change.get("emission", 0j), fields=with_fields(each.fields, change, end))
         for end, each in zip(ENDS, trial.columns, strict=True)
     )
     explicit: Any = tuple(with_fields(each, change, end) for end, each in zip(ENDS, trial.explicit, strict=True))
-    given = replace(trial, fields=fields, box=box, columns=columns, explicit=explicit, boundary=ends)
+    given = replace(trial, fields=fields, setup=setup, columns=columns, explicit=explicit, boundary=ends)
     found = reference_step(given).fields
     parts = np.sum(weights.q * found.q.imag) + np.sum(weights.tendency * found.tendency.imag)
     return float(parts / TINY)
@@ -320,11 +320,11 @@ CAUSES = {
 """Where clipping is looked for, by its cause; code that can pass over it; and a step in which only that cause acts."""
 
 
-def with_causes_to_pass_over(name: str) -> Written:
+def with_causes_to_pass_over(name: str) -> GeneratedText:
     text = header(name)
     for right, (planted, _) in CAUSES.items():
         text = text.replace(right, planted)
-    return Written(DECLARATION + text if text != header(name) else text)
+    return GeneratedText(DECLARATION + text if text != header(name) else text)
 
 
 @pytest.mark.compiles

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from airshed.kernels.backends.cpu.kernel import WIDTH
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import SIDES, Side
+from airshed.kernels.step.arguments import SIDES, Side
 from airshed.kernels.step.trial import random_trial, with_boundary
 from airshed.parallel.decomposition import Decomposition
 from airshed.program.weights import two_step_weights

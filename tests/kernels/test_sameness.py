@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from airshed.kernels.backends.cpu.kernel import WIDTH, StepKernel, compile_mechanism
-from airshed.kernels.step.reference import Stepped
+from airshed.kernels.step.reference import StepResult
 from airshed.kernels.step.trial import Trial, compiled_step, forcing, make_stepper, random_trial
 from airshed.kernels.toolchain import build, declared, load
 from airshed.kernels.transport.reference import AirFluxes
@@ -41,7 +41,7 @@ def optimised_fixture(network: Callable[[str], ReactionNetwork], product_compile
     return optimised
 
 
-def same_bits(a: Stepped, b: Stepped) -> bool:
+def same_bits(a: StepResult, b: StepResult) -> bool:
     pairs = [(getattr(a.fields, field.name), getattr(b.fields, field.name)) for field in fields(a.fields)]
     pairs += [(a.sums, b.sums), (a.imbalance, b.imbalance)]
     return all(one.dtype == other.dtype and one.tobytes() == other.tobytes() for one, other in pairs)
@@ -112,9 +112,9 @@ def _of_columns(trial: Trial, chosen: np.ndarray) -> Trial:
 
     still = [AirFluxes(east, north, pick(flux.upward)) for flux in trial.air_fluxes]
     first, second = (each(column, pick) for column in trial.columns)
-    box = replace(trial.box, density_factor=pick(trial.box.density_factor))
+    setup = replace(trial.setup, density_factor=pick(trial.setup.density_factor))
     state = each(trial.fields, pick)
-    return replace(trial, box=box, fields=state, columns=(first, second), air_fluxes=(still[0], still[1]))
+    return replace(trial, setup=setup, fields=state, columns=(first, second), air_fluxes=(still[0], still[1]))
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])
@@ -142,9 +142,13 @@ def test_rows_do_not_know_their_place_either(optimised: Optimised) -> None:
 
     first, second = (each(column, repeat) for column in trial.columns)
     fluxes = [AirFluxes(repeat(f.eastward), np.zeros((7, 6, 9)), repeat(f.upward)) for f in trial.air_fluxes]
-    box = replace(trial.box, density_factor=np.repeat(trial.box.density_factor, 5, axis=1))
+    setup = replace(trial.setup, density_factor=np.repeat(trial.setup.density_factor, 5, axis=1))
     many = replace(
-        trial, box=box, fields=each(trial.fields, repeat), columns=(first, second), air_fluxes=(fluxes[0], fluxes[1])
+        trial,
+        setup=setup,
+        fields=each(trial.fields, repeat),
+        columns=(first, second),
+        air_fluxes=(fluxes[0], fluxes[1]),
     )
     found = compiled_step(kernel, many).fields.q
     for row in range(5):

@@ -11,9 +11,9 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.formula.tree import Number
 from airshed.kernels.backends.cpu.kernel import StepDerivative, StepKernel, compile_mechanism, compile_tangent
-from airshed.kernels.cpp import Written
+from airshed.kernels.cpp import GeneratedText
 from airshed.kernels.step import emit
-from airshed.kernels.step.data import StepChanges
+from airshed.kernels.step.arguments import StepChanges
 from airshed.kernels.step.trial import compiled_step, random_trial, reference_step, with_boundary
 from airshed.mechanism import ReactionNetwork
 from airshed.program.weights import StageWeights, two_step_weights
@@ -232,14 +232,14 @@ WRONG = {
 def test_a_wrong_rule_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     read = emit.header
 
-    def spoiled(*names: str) -> Written:
+    def spoiled(*names: str) -> GeneratedText:
         text = read(*names)
         if "step/tangent.hpp" not in names:
             return text
         for right, planted in WRONG.values():
             assert right in text
-            text = Written(text.replace(right, planted))
-        return Written(DECLARATION + text)
+            text = GeneratedText(text.replace(right, planted))
+        return GeneratedText(DECLARATION + text)
 
     monkeypatch.setattr(emit, "header", spoiled)
     kernel = compile_tangent(compiled("toy", 2))

@@ -55,7 +55,9 @@ def with_fields(trial: Trial, given: Arrays) -> Trial:
 def test_functions_change_as_in_complex_numbers(kernel: StepDerivative) -> None:
     trial = trial_of(kernel)
     to = random_direction(trial, parts={"fields"})
-    alone = replace(trial, box=replace(trial.box, operators=trial.box.operators[:2]))  # without what NumPy refuses
+    alone = replace(
+        trial, setup=replace(trial.setup, operators=trial.setup.operators[:2])
+    )  # without what NumPy refuses
     found, twin = tangent_step(kernel, trial, to)[1], twin_changes(reference_step(complex_trial(alone, to)))
     for species in (0, 1):
         one, other = ({"q": each["q"][species : species + 1]} for each in (found, twin))

@@ -25,8 +25,10 @@ CLIPPED = TERMS.index("clipped")
 def at_rest(kernel: StepKernel, rows: int, columns: int, *, seed: int = 0, boundary: float = 0.0) -> Trial:
     """A trial from rest with transport alone and the same mixing ratio all around; it awaits state and air fluxes."""
     trial = random_trial(kernel, (rows, columns), EULER, seed=seed, sources=False)
-    sides, top = np.full_like(trial.box.boundary.sides, boundary), np.full_like(trial.box.boundary.top, boundary)
-    return replace(trial, box=replace(trial.box, boundary=BoundaryValues(sides, top)), columns=(trial.columns[0],) * 2)
+    sides, top = np.full_like(trial.setup.boundary.sides, boundary), np.full_like(trial.setup.boundary.top, boundary)
+    return replace(
+        trial, setup=replace(trial.setup, boundary=BoundaryValues(sides, top)), columns=(trial.columns[0],) * 2
+    )
 
 
 def holding(trial: Trial, q: np.ndarray, air: np.ndarray) -> Trial:
@@ -134,7 +136,7 @@ def test_the_budget_of_a_step_closes(compiled: Compiled, name: str, levels: int,
     step, old = compiled_step(kernel, trial), trial.fields
     sums = dict(zip(kernel.terms, step.sums, strict=True))
     emitted = np.zeros(len(old.q))
-    emitted[list(trial.box.emitted)] = trial.columns[0].emission.sum(axis=(1, 2, 3))
+    emitted[list(trial.setup.emitted)] = trial.columns[0].emission.sum(axis=(1, 2, 3))
 
     def total(field: np.ndarray) -> np.ndarray:
         return np.sum(field, axis=(1, 2, 3))

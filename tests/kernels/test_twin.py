@@ -10,7 +10,7 @@ import pytest
 from airshed.formula.tree import Binary, Number
 from airshed.kernels.backends.cpu.kernel import StepKernel
 from airshed.kernels.boundary import FaceCells
-from airshed.kernels.step.data import SIDES, Side
+from airshed.kernels.step.arguments import SIDES, Side
 from airshed.kernels.step.reference import Fields
 from airshed.kernels.step.trial import (
     Trial,
@@ -157,21 +157,21 @@ def _flux(trial: Trial, name: str, at: tuple[int, ...]) -> Trial:
 
 
 def _with_boundary(trial: Trial, name: str) -> Trial:
-    changed = SLIGHTLY * getattr(trial.box.boundary, name)
-    return replace(trial, box=replace(trial.box, boundary=replace(trial.box.boundary, **{name: changed})))
+    changed = SLIGHTLY * getattr(trial.setup.boundary, name)
+    return replace(trial, setup=replace(trial.setup, boundary=replace(trial.setup.boundary, **{name: changed})))
 
 
-def _box(trial: Trial, name: str) -> Trial:
-    return replace(trial, box=replace(trial.box, **{name: SLIGHTLY * getattr(trial.box, name)}))
+def _setup(trial: Trial, name: str) -> Trial:
+    return replace(trial, setup=replace(trial.setup, **{name: SLIGHTLY * getattr(trial.setup, name)}))
 
 
 def _rate(trial: Trial, label: str) -> Trial:
-    mechanism = trial.box.network
+    mechanism = trial.setup.network
     reactions = tuple(
         replace(reaction, rate=Binary("*", Number(SLIGHTLY), reaction.rate)) if reaction.label == label else reaction
         for reaction in mechanism.reactions
     )
-    return replace(trial, box=replace(trial.box, network=replace(mechanism, reactions=reactions)))
+    return replace(trial, setup=replace(trial.setup, network=replace(mechanism, reactions=reactions)))
 
 
 CHANGES: dict[str, Callable[[Trial], Trial]] = {
@@ -186,11 +186,11 @@ CHANGES: dict[str, Callable[[Trial], Trial]] = {
     "upward flux": lambda trial: _flux(trial, "upward", (4, 1, 3)),
     "mixing ratios at the sides": lambda trial: _with_boundary(trial, "sides"),
     "mixing ratios above": lambda trial: _with_boundary(trial, "top"),
-    "parabola weights": lambda trial: _box(trial, "vertical_weights"),
-    "air density": lambda trial: _box(trial, "density_factor"),
-    "oxygen": lambda trial: _box(trial, "oxygen"),
-    "order of species": lambda trial: replace(trial, box=replace(trial.box, order=trial.box.order[::-1])),
-    "number of sweeps": lambda trial: replace(trial, box=replace(trial.box, sweeps=3)),
+    "parabola weights": lambda trial: _setup(trial, "vertical_weights"),
+    "air density": lambda trial: _setup(trial, "density_factor"),
+    "oxygen": lambda trial: _setup(trial, "oxygen"),
+    "order of species": lambda trial: replace(trial, setup=replace(trial.setup, order=trial.setup.order[::-1])),
+    "number of sweeps": lambda trial: replace(trial, setup=replace(trial.setup, sweeps=3)),
     "omega": lambda trial: replace(trial, weights=two_step_weights(100.0, 100.01)),
 }
 
@@ -220,7 +220,7 @@ def test_the_comparison_notices_the_boundary_of_a_face_cell(side: Side) -> None:
 def test_a_profile_has_the_bits_of_a_field_that_is_the_same_everywhere() -> None:
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)
-    field = np.repeat(trial.box.boundary.sides[..., None], FaceCells(3, 9).count, axis=-1)
+    field = np.repeat(trial.setup.boundary.sides[..., None], FaceCells(3, 9).count, axis=-1)
     one, other = compiled_step(kernel, trial), compiled_step(kernel, replace(trial, boundary=(field, field)))
     assert all(np.array_equal(getattr(one.fields, name), each) for name, each in vars(other.fields).items())
     assert np.array_equal(one.sums, other.sums)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import Side, StepForcing
+from airshed.kernels.step.arguments import Side, StepForcing
 from airshed.kernels.step.trial import Trial, forcing, make_stepper, random_trial
 from airshed.program.weights import StageWeights, two_step_weights
 

@@ -19,7 +19,7 @@ from airshed.kernels.boundary import FaceCells
 from airshed.kernels.column.reference import Column
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import REACH, SIDES, Side
+from airshed.kernels.step.arguments import REACH, SIDES, Side
 from airshed.kernels.step.trial import Trial, forcing, make_stepper
 from airshed.parallel.decomposition import Decomposition, Tile
 from airshed.parallel.domain import total
@@ -45,14 +45,14 @@ def part_of(trial: Trial, window: Window) -> Trial:
         return replace(cut(column), fields=cut_arrays(column.fields, {}))
 
     shapes = {"west faces": "x", "south faces": "y"}
-    own = {field.name: shapes.get(field.shape) for each in trial.box.operators for field in each.fields}
+    own = {field.name: shapes.get(field.shape) for each in trial.setup.operators for field in each.fields}
     faces = {name: way for name, way in own.items() if way is not None}
     around = FaceCells(*trial.fields.air.shape[1:])
     boundary = trial.boundary and tuple(around.part(each, window.rows, window.columns) for each in trial.boundary)
     fluxes = [cut(each, eastward="x", northward="y") for each in trial.air_fluxes]
     return replace(
         trial,
-        box=replace(trial.box, density_factor=np.ascontiguousarray(window.of(trial.box.density_factor))),
+        setup=replace(trial.setup, density_factor=np.ascontiguousarray(window.of(trial.setup.density_factor))),
         fields=cut(trial.fields),
         air_fluxes=(fluxes[0], fluxes[1]),
         columns=(cut_column(trial.columns[0]), cut_column(trial.columns[1])),

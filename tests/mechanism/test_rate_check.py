@@ -53,7 +53,7 @@ def test_shipped_mechanisms_need_no_look() -> None:
 def test_what_needs_a_look_is_looked_at() -> None:
     check = RateCheck(network("1e-12*exp(-500/TEMP)*M", "1e-2*(TEMP - 300)", "SUN - 0.5", "k_open"))
     assert check.doubtful == (1, 2, 3)
-    assert check.follows_the_sun
+    assert check.depends_on_sun
     air = {"TEMP": np.array([[310.0, 305.0]]), "M": 2e19, "SUN": 1.0, "k_open": 1.0}
     check(air)
     with pytest.raises(MechanismError, match=r"of <R1> is negative: -0\.5 at TEMP = 250, t = 60; write"):

@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from airshed.core.errors import CaseError
-from airshed.kernels.step.data import REACH, SIDES
+from airshed.kernels.step.arguments import REACH, SIDES
 from airshed.parallel.decomposition import OPPOSITE, Decomposition
 
 

@@ -15,7 +15,7 @@ from tests.started import python
 import airshed
 from airshed.core.errors import CaseError, ProgramError
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import State
+from airshed.kernels.step.arguments import State
 from airshed.models.air.case.estimate import describe
 from airshed.models.air.kind import make_groups, only_transports
 from airshed.models.air.model import AirModel

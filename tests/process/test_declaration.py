@@ -27,7 +27,7 @@ from airshed.process import (
     switch,
     weather,
 )  # fmt: skip
-from airshed.process.bound import Bound, read_reactions
+from airshed.process.bound_process import BoundProcess, read_reactions
 from airshed.process.context import ProcessContext
 from airshed.process.discovery import process_of_file, section_of
 from airshed.process.processes import Processes
@@ -84,8 +84,8 @@ def place(**weather_levels: int) -> ProcessContext:
                  np.datetime64("2022-08-31"), levels, grid, Window.whole(ROWS, COLUMNS))  # fmt: skip
 
 
-def made(process: type[Process], **settings: object) -> Bound:
-    return Bound(process(section_of(process).model_validate(settings), place()))
+def made(process: type[Process], **settings: object) -> BoundProcess:
+    return BoundProcess(process(section_of(process).model_validate(settings), place()))
 
 
 def sky(**fields: np.ndarray) -> MetState:

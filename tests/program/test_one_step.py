@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.kernels.step.data import TransportForcing
+from airshed.kernels.step.arguments import TransportForcing
 from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify.transport import driven
 from airshed.verify.transport.driven import Driven

@@ -21,7 +21,7 @@ def evenings() -> dict[str, np.ndarray]:
     points = model("as published")
     step = points.compiled()
     each = {spec.name: np.empty((CELLS.days, 60)) for spec in STATE if spec.name in points.outputs}
-    step.advance({**CELLS.parameters, **CELLS.weather, **CELLS.state}, CELLS.days, each=each)
+    step.advance({**CELLS.parameters, **CELLS.weather, **CELLS.state}, CELLS.days, records=each)
     return each
 
 

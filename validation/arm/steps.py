@@ -12,7 +12,7 @@ import numpy as np
 from airshed.kernels.backends.cpu.cells import CellSolver, compile_chemistry
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.cells import METHODS, Tolerances, stack_inputs
-from airshed.kernels.cells.data import integrate_cells
+from airshed.kernels.cells.arguments import integrate_cells
 from airshed.kernels.cells.reference import Cell, StepControl, integrate
 from airshed.kernels.schedule import noon
 from airshed.kernels.step.trial import compiled_step, difference, random_trial, reference_step

@@ -11,7 +11,7 @@ from validation.cuda.device import Launch, Memory, arguments, median_and_spread
 from validation.cuda.source import FOLDER, SHIM_END, macro, structure
 
 from airshed.kernels.cells import CellSteps, Tolerances, list_of_cells, pack_cells, stack_inputs
-from airshed.kernels.cells.data import Concentrations, initial
+from airshed.kernels.cells.arguments import Concentrations, initial
 from airshed.kernels.cells.emit import _Writer
 from airshed.kernels.cells.reference import Cell, StepControl, integrate, take
 from airshed.kernels.cells.sparsity import Elimination, eliminate, pattern_of

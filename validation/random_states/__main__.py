@@ -13,7 +13,7 @@ import numpy as np
 from airshed.core.atomic import write_whole
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.data import Integrated, integrate_cells
+from airshed.kernels.cells.arguments import CellResults, integrate_cells
 
 from .reference import solve
 from .states import States, random_states
@@ -26,7 +26,7 @@ MOST: Final = 10_000
 """Steps of a cell: one that takes more counts as stuck."""
 
 
-def integrated(kernel: CellKernel, states: States, method: Tableau) -> Integrated:
+def integrated(kernel: CellKernel, states: States, method: Tableau) -> CellResults:
     """Return what a method makes of all cells in an hour."""
     solver = CellSolver(kernel, method, TOLERANCES, most_steps=MOST)
     inputs = stack_inputs(kernel, states.values, (), states.y.shape[1])

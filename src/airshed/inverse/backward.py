@@ -22,9 +22,9 @@ from airshed.inverse.cost import Cost, add_gradient
 from airshed.inverse.reverse.area import Area
 from airshed.inverse.reverse.derivatives import Derivatives
 from airshed.inverse.reverse.runners import AdjointOptions
-from airshed.kernels.backend import SummedReads
+from airshed.kernels.backend import SummedInputAdjoints
 from airshed.kernels.host import AnyArray, aligned_copy
-from airshed.kernels.step.data import FieldAdjoint, Level, Pair, ReadAdjoints, StepForcing
+from airshed.kernels.step.arguments import FieldAdjoint, InputAdjoints, Pair, StepForcing, TimeLevel
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import FormulaStep, StepRecord
 from airshed.process.settable import field_derivatives
@@ -78,7 +78,7 @@ class FieldInstants:
         self._when[id(found)] = seconds
         return found
 
-    def parts(self, reads: Sequence[SummedReads]) -> dict[str, Part]:
+    def parts(self, reads: Sequence[SummedInputAdjoints]) -> dict[str, Part]:
         """Return the adjoints of fields so far, those of an instant together."""
         together: defaultdict[tuple[int, float], list[tuple[FieldAdjoint, int]]] = defaultdict(list)
         for which, each, last in _with_last(reads):
@@ -88,12 +88,12 @@ class FieldInstants:
             for number, fields in enumerate(together.values())
         }
 
-    def facts(self, reads: Sequence[SummedReads]) -> dict[str, Any]:
+    def facts(self, reads: Sequence[SummedInputAdjoints]) -> dict[str, Any]:
         """Return of fields which reads have them, names, instants [s] and last passes, in their order."""
         fields = [(which, each.name, self._when[id(each.field)], last) for which, each, last in _with_last(reads)]
         return {"read": fields, "passes": [read.passes for read in reads]}
 
-    def resume(self, reads: Sequence[SummedReads], commits: Commits) -> None:
+    def resume(self, reads: Sequence[SummedInputAdjoints], commits: Commits) -> None:
         """Restore the adjoints of fields of a commit."""
         assert commits.note is not None
         said = commits.note["read"]
@@ -107,7 +107,7 @@ class FieldInstants:
         for read, fields, passes in zip(reads, kept, commits.note["passes"], strict=True):
             read.restore(fields, passes)
 
-    def read(self, found: ReadAdjoints) -> ReadSensitivities:
+    def read(self, found: InputAdjoints) -> ReadSensitivities:
         """Return what was found by name and instant, and what follows for numbers."""
         fields: defaultdict[str, dict[float, Array]] = defaultdict(dict)
         relative: dict[str, Array] = {}
@@ -146,7 +146,7 @@ class FieldInstants:
         return float(self._area.total(columns[..., None])[0])
 
 
-def _with_last(reads: Sequence[SummedReads]) -> Iterator[tuple[int, FieldAdjoint, int]]:
+def _with_last(reads: Sequence[SummedInputAdjoints]) -> Iterator[tuple[int, FieldAdjoint, int]]:
     for which, read in enumerate(reads):
         for each, last in zip(read.fields, read.last_passes, strict=True):
             yield which, each, last
@@ -259,7 +259,7 @@ class Backward:
         self._instants.resume(reads, commits)
         self._executor.restore(commits.get("adjoints"), self._instants.unified(record) if reads else record)
 
-    def _jump(self, now: Level, seconds: float) -> Array:
+    def _jump(self, now: TimeLevel, seconds: float) -> Array:
         adjoint = self._executor.jump(now)
         self._add_cost(seconds, adjoint)
         return self._area.whole(adjoint)

@@ -14,13 +14,13 @@ from typing import cast
 from airshed.kernels.backends.cpu.backend import CpuBackend as Backend
 from airshed.kernels.backends.cpu.cells import CellKernel, CellReverser, CellSolver, CellTangent, compile_chemistry
 from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, WIDTH, ExactSums, StepKernel, compile_mechanism
-from airshed.kernels.backends.cpu.reverser import Reverser, SummedReads
+from airshed.kernels.backends.cpu.reverser import Reverser, SummedInputAdjoints
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.backends.cpu.tangent import TangentStepper
 
 __all__ = [
     "LARGEST_GROUP", "WIDTH", "Backend", "CellKernel", "CellReverser", "CellSolver", "CellTangent", "ExactSums",
-    "Reverser", "StepKernel", "Stepper", "SummedReads", "TangentStepper", "backend", "compile_chemistry",
+    "Reverser", "StepKernel", "Stepper", "SummedInputAdjoints", "TangentStepper", "backend", "compile_chemistry",
     "compile_mechanism",
 ]  # fmt: skip
 

@@ -17,7 +17,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import REACH, SIDES, Side, Swap
+from airshed.kernels.step.arguments import REACH, SIDES, HaloExchange, Side
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,9 @@ def _stacked(layout: Layout, side: Side, values: AnyArray, changes: AnyArray | N
     return both
 
 
-def sides_of(swap: Swap | None) -> tuple[Side, ...]:
+def sides_of(halo_exchange: HaloExchange | None) -> tuple[Side, ...]:
     """Return the sides on which a neighbour goes on."""
-    return () if swap is None else tuple(swap.sides)
+    return () if halo_exchange is None else tuple(halo_exchange.sides)
 
 
 def empty_edges(layout: Layout, middle: tuple[int, ...], sides: Collection[Side]) -> dict[Side, AnyArray]:
@@ -148,7 +148,7 @@ def empty_edges(layout: Layout, middle: tuple[int, ...], sides: Collection[Side]
     return {side: aligned_empty((*shapes[side], *lanes), layout.dtype) for side in sides}
 
 
-def fetch(swap: Swap | None, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:
+def fetch(halo_exchange: HaloExchange | None, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:
     """Fill the edges with those of neighbours, and send them the like of a packed field."""
     given: dict[Side, AnyArray] = {}
     for side, edge in edges.items():
@@ -156,20 +156,20 @@ def fetch(swap: Swap | None, field: AnyArray, edges: Mapping[Side, AnyArray]) ->
             given[side] = field[: len(edge)] if side == "south" else field[-len(edge) :]
         else:
             given[side] = field[:, 0] if side == "west" else field[:, -1]
-    if swap is not None and given:
-        swap(given, edges)
+    if halo_exchange is not None and given:
+        halo_exchange(given, edges)
 
 
-class WaitedFor:
-    """Neighbours whose edges are here when a step begins; satisfies ``kernels.step.data.Neighbours``."""
+class BlockingNeighbours:
+    """Neighbours whose edges are here when a step begins; satisfies ``kernels.step.arguments.Neighbours``."""
 
-    def __init__(self, layout: Layout, middle: tuple[int, int], swap: Swap) -> None:
-        self.sides, self._swap = sides_of(swap), swap
+    def __init__(self, layout: Layout, middle: tuple[int, int], halo_exchange: HaloExchange) -> None:
+        self.sides, self._halo_exchange = sides_of(halo_exchange), halo_exchange
         self._edges = empty_edges(layout, middle, self.sides)
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
         """Exchange the edges of the mixing ratios."""
-        fetch(self._swap, q, self._edges)
+        fetch(self._halo_exchange, q, self._edges)
         return self._edges
 
     def arrived(self) -> bool:

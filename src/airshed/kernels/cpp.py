@@ -40,7 +40,7 @@ RATES: Final = replace(DOUBLES, name="the rate of an operator", type="dvalue", c
 _LINE: Final = re.compile(r"[ -~]*")
 
 
-class Written(str):
+class GeneratedText(str):
     """Text of several lines that the generator wrote, or that lies in a header."""
 
     __slots__ = ()
@@ -56,22 +56,26 @@ def _frame(name: str) -> Template:
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, finalize=_checked
     )
-    environment.filters |= {"comment": comment, "written": Written}
+    environment.filters |= {"comment": comment, "written": GeneratedText}
     return environment.from_string(header(name))
 
 
 def _checked(value: Any) -> Any:
     """Return a value for the code; raise KernelError for one that could end a line, or is no number in C++."""
-    if isinstance(value, str) and not isinstance(value, Written) and (not _LINE.fullmatch(value) or value[-1:] == "\\"):
+    if (
+        isinstance(value, str)
+        and not isinstance(value, GeneratedText)
+        and (not _LINE.fullmatch(value) or value[-1:] == "\\")
+    ):
         raise KernelError(f"generated code would have the line {ascii(value)[:80]}, which is none")
     if isinstance(value, float) and not isfinite(value):
         raise KernelError("the mechanism has a number that is not finite, once its units are converted")
     return value
 
 
-def header(*names: str) -> Written:
+def header(*names: str) -> GeneratedText:
     """Return the text of headers, one after the other."""
-    return Written("\n".join((_FOLDER / name).read_text() for name in names))
+    return GeneratedText("\n".join((_FOLDER / name).read_text() for name in names))
 
 
 def comment(text: object) -> str:

@@ -167,7 +167,7 @@ def own_terms(operators: Sequence[Operator]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(operator.term for operator in operators if operator.term is not None))
 
 
-def acting(operators: Sequence[Operator], *, horizontal: bool, vertical: bool) -> tuple[Operator, ...]:
+def active_operators(operators: Sequence[Operator], *, horizontal: bool, vertical: bool) -> tuple[Operator, ...]:
     """Return the operators that act where a kernel goes: exchange through west and south faces is horizontal.
 
     Those that touch no species do nothing; their terms of budgets stay.

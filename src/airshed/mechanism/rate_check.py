@@ -158,7 +158,7 @@ class RateCheck:
         self._known = known
 
     @property
-    def follows_the_sun(self) -> bool:
+    def depends_on_sun(self) -> bool:
         """Whether the light decides about some rate."""
         return any("photolysis" in dependencies(self.network.rate_constants[number]) for number in self.doubtful)
 

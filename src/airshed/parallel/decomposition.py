@@ -12,7 +12,7 @@ from typing import Final, Self
 from airshed.core.errors import CaseError
 from airshed.core.text import counted, there_are
 from airshed.grid.window import Window
-from airshed.kernels.step.data import REACH, Side
+from airshed.kernels.step.arguments import REACH, Side
 
 ALONG_LATITUDE: Final[tuple[Side, ...]] = ("south", "north")
 OPPOSITE: Final[dict[Side, Side]] = {"west": "east", "east": "west", "south": "north", "north": "south"}

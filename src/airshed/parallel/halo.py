@@ -3,7 +3,7 @@
 Along latitude the halo is two rows of packs, which are contiguous in memory; along longitude two columns, which are two
 lanes of a pack. Corners are not needed, as the stencil of a face lies along its own direction.
 
-:class:`Halo` exchanges during the computation of a forward step; :class:`EdgeSwap` waits, for adjoint steps.
+:class:`Halo` exchanges during the computation of a forward step; :class:`EdgeExchange` waits, for adjoint steps.
 """
 
 import weakref
@@ -14,7 +14,7 @@ import numpy as np
 
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import REACH, SIDES, Side
+from airshed.kernels.step.arguments import REACH, SIDES, Side
 from airshed.parallel.communicator import MpiRanks, all_of
 from airshed.parallel.decomposition import ALONG_LATITUDE, OPPOSITE, Decomposition
 from airshed.parallel.domain import Subdomain
@@ -33,7 +33,7 @@ def neighbours(decomposition: Decomposition, rank: int) -> dict[Side, int]:
 
 
 class Halo:
-    """The halo beyond the open sides of one rank's tile; satisfies ``kernels.step.data.Neighbours``.
+    """The halo beyond the open sides of one rank's tile; satisfies ``kernels.step.arguments.Neighbours``.
 
     Persistent requests send rows from the state itself, and columns from buffers in which they are gathered.
 
@@ -110,8 +110,8 @@ def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:
     plans.clear()
 
 
-class EdgeSwap:
-    """Blocking exchange of edges with the neighbours of a tile; satisfies ``kernels.step.data.Swap``."""
+class EdgeExchange:
+    """Blocking exchange of edges with the neighbours of a tile; satisfies ``kernels.step.arguments.HaloExchange``."""
 
     def __init__(self, handle: "MPI.Intracomm", to: Mapping[Side, int]) -> None:
         self._handle, self._to, self.sides = handle, to, tuple(to)
@@ -129,9 +129,9 @@ class EdgeSwap:
         self._under_way = []
 
 
-def edge_swap(subdomain: Subdomain) -> EdgeSwap | None:
+def edge_exchange(subdomain: Subdomain) -> EdgeExchange | None:
     """Return the exchange with the ranks beside this one; None for one rank alone."""
     ranks = subdomain.ranks
     if not isinstance(ranks, MpiRanks):
         return None
-    return EdgeSwap(ranks.handle, neighbours(subdomain.decomposition, ranks.rank))
+    return EdgeExchange(ranks.handle, neighbours(subdomain.decomposition, ranks.rank))

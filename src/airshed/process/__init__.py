@@ -1,9 +1,10 @@
 """Process declarations, operator kinds, and the discovery of processes.
 
-A process's file uses ``declaration``, ``kinds`` and ``updates``; ``context`` is the part of the case that it receives;
-``discovery`` finds it. ``bound`` and ``processes`` convert declarations to operators and forcing inputs, ``points`` to
-the step of a model of points, ``cell_updates`` to a stage of cells of the air; ``settable`` lists numbers that can be
-set. ``vertical``: vertical air flux, Courant numbers, weights on unequal layers, turbulent exchange.
+The file of a process uses ``declaration``, ``kinds`` and ``updates``; ``context`` is the part of the case that it
+receives; ``discovery`` finds it. ``bound_process`` and ``processes`` convert declarations to operators and forcing
+inputs, ``points`` to the step of a point model, ``cell_updates`` to a stage of cells of the air-quality model.
+``settable`` lists numbers that can be changed during a run. ``vertical`` has vertical air fluxes, Courant numbers,
+weights on unequal layers, and turbulent exchange.
 """
 
 from airshed.process.declaration import Process
@@ -12,7 +13,6 @@ from airshed.process.kinds import (
     choice,
     choice_or_quantity,
     column_matrix,
-    declared,
     exchange,
     face_exchange,
     face_flux,
@@ -23,6 +23,7 @@ from airshed.process.kinds import (
     quantity,
     reactions,
     releases,
+    setting,
     sinking,
     source,
     switch,
@@ -31,7 +32,7 @@ from airshed.process.kinds import (
 from airshed.process.updates import flux, state, update
 
 __all__ = [
-    "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "declared", "exchange", "face_exchange",
-    "face_flux", "flux", "loss", "need", "number", "per_species", "quantity", "reactions", "releases", "sinking",
-    "source", "state", "switch", "update", "weather",
+    "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "exchange", "face_exchange",
+    "face_flux", "flux", "loss", "need", "number", "per_species", "quantity", "reactions", "releases", "setting",
+    "sinking", "source", "state", "switch", "update", "weather",
 ]  # fmt: skip

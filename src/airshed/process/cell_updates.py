@@ -16,7 +16,7 @@ from airshed.formula.evaluate import fold
 from airshed.formula.trace import Traced, trace
 from airshed.formula.tree import Expression, substitute, symbols
 from airshed.kernels.operators import AIR
-from airshed.process.bound import Bound
+from airshed.process.bound_process import BoundProcess
 from airshed.process.declaration import RESERVED_TERMS, SHARED_TERMS, Process
 from airshed.process.kinds import arguments
 from airshed.process.points import CellFields, Composition
@@ -51,7 +51,7 @@ _AIR: Final = _air_of_cells()
 
 
 @dataclass(frozen=True)
-class OwnField:
+class ProcessField:
     """A field that a process of the air adds to the model.
 
     section    of the process;  owner  its class name, for messages
@@ -77,16 +77,16 @@ class OwnField:
         )
 
 
-def own_fields(processes: Iterable[type[Process]]) -> tuple[OwnField, ...]:
+def own_fields(processes: Iterable[type[Process]]) -> tuple[ProcessField, ...]:
     """Return the fields that processes declare, in their order."""
-    found: list[OwnField] = []
+    found: list[ProcessField] = []
     for each in processes:
         own, names = each.declaration, (each.section, each.__name__)
         for name in (name for name, flux in own.fluxes.items() if flux.axis):
             raise CaseError(f"process {each.__name__}: {name} has an axis; in models of the air no field can have one")
-        found += [OwnField(name, *names, state) for name, state in own.states.items()]
+        found += [ProcessField(name, *names, state) for name, state in own.states.items()]
         found += [
-            OwnField(name, *names, CellField(flux.unit, flux.text, 0.0, flux.valid), is_flux=True)
+            ProcessField(name, *names, CellField(flux.unit, flux.text, 0.0, flux.valid), is_flux=True)
             for name, flux in own.fluxes.items()
         ]
     return tuple(found)
@@ -100,7 +100,7 @@ class CellUpdate:
     weather  field that they read at both ends of an interval, by its name in formulas -> its key in the forcing
     """
 
-    bound: Bound
+    bound: BoundProcess
     formulas: Traced
     outputs: tuple[str, ...]
     weather: Mapping[str, str]
@@ -113,7 +113,7 @@ class CellUpdate:
         return {f"{bound.process.section}_{name}": float(bound.numbers[name]) for name in settable}
 
 
-def cell_updates(processes: Processes, own: Sequence[OwnField]) -> tuple[CellUpdate, ...]:
+def cell_updates(processes: Processes, own: Sequence[ProcessField]) -> tuple[CellUpdate, ...]:
     """Return the updates of processes in their order; raises CaseError for what an update cannot have.
 
     own  fields that processes add
@@ -131,7 +131,7 @@ def cell_updates(processes: Processes, own: Sequence[OwnField]) -> tuple[CellUpd
     )
 
 
-def _update(bound: Bound, unfinished: Sequence[type[Process]], own: Sequence[OwnField]) -> CellUpdate:
+def _update(bound: BoundProcess, unfinished: Sequence[type[Process]], own: Sequence[ProcessField]) -> CellUpdate:
     """Return the updates of a process; unfinished: it and those behind it, whose fluxes are not yet made."""
     declared, me = bound.own, type(bound.process).__name__
     carried, still = set(bound.process.context.species), {each.__name__ for each in unfinished}
@@ -170,7 +170,7 @@ def _fields(names: Iterable[str]) -> list[FieldSpec]:
     return [FieldSpec(name, (), "1", name) for name in sorted(names)]
 
 
-def _faults(bound: Bound, carried: set[str], offered: Sequence[str]) -> Iterator[str]:
+def _faults(bound: BoundProcess, carried: set[str], offered: Sequence[str]) -> Iterator[str]:
     """Yield what the functions of a process cannot be given, and names that mean two things."""
     own = bound.own
     for name, update in own.updates.items():

@@ -34,21 +34,21 @@ from airshed.process.context import ProcessContext
 from airshed.process.kinds import (
     OFFERED,
     SIGNS,
-    Acts,
-    AtInstant,
     Declaration,
-    Declared,
+    InstantField,
     Need,
+    OperatorDeclaration,
     Reactions,
     Releases,
+    SettingDeclaration,
     Weather,
     arguments,
 )
 from airshed.process.updates import CellField, Flux, Update, check_updates
 
 _KINDS: Final = {
-    Declared: "settings", Weather: "weather", AtInstant: "instants", Acts: "acts", Reactions: "reactions",
-    Releases: "releases", Flux: "fluxes", CellField: "states", Update: "updates", Need: "needs",
+    SettingDeclaration: "settings", Weather: "weather", InstantField: "instants", OperatorDeclaration: "operators",
+    Reactions: "reactions", Releases: "releases", Flux: "fluxes", CellField: "states", Update: "updates", Need: "needs",
 }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ class Process:
         return {}
 
     @property
-    def follows_the_sun(self) -> bool:
+    def depends_on_sun(self) -> bool:
         """Whether its fields change with the time of the day in air that stays the same; forcing is then hourly."""
         asked = {name for each in self.declaration.instants.values() for name in arguments(each.function)}
         return bool(asked & {"sun_height", "seconds"})
@@ -161,7 +161,7 @@ _UNITS: Final = {
 
 _METHODS: Final = {
     "instants": ("self", "met", "seconds"),
-    "acts": (),
+    "operators": (),
     "reactions": ("self",),
     "releases": ("self", "weather"),
 }
@@ -182,7 +182,7 @@ def _faults(cls: "type[Process]") -> Iterator[str]:
                 yield f"{name}({', '.join(asked)}) cannot be called: {shown}"
 
     # Numbers that can be set where setting would have no effect.
-    functions = [each.function for part in (own.instants, own.acts, own.updates) for each in part.values()]
+    functions = [each.function for part in (own.instants, own.operators, own.updates) for each in part.values()]
     given = {name for function in functions for name in arguments(function)}
     for name, setting in own.settings.items():
         if setting.settable and name not in given:
@@ -199,7 +199,7 @@ def _faults(cls: "type[Process]") -> Iterator[str]:
         yield from _faults_of_arguments(own, name, instant.function, known - {name})
     for name, each in own.reactions.items():
         yield from _faults_of_arguments(own, name, each.function, steady)
-    for name, act in own.acts.items():
+    for name, act in own.operators.items():
         if act.term is not None:
             yield from _faults_of_act(name, act, act.term)
             tables = any(each.by_species for each in own.settings.values())
@@ -211,7 +211,7 @@ def _faults(cls: "type[Process]") -> Iterator[str]:
         yield from _faults_of_arguments(own, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
 
 
-def _faults_of_act(name: str, act: Acts, term: str) -> Iterator[str]:
+def _faults_of_act(name: str, act: OperatorDeclaration, term: str) -> Iterator[str]:
     refused = f"{name}() cannot have the term {term!r}"
     if not _TERM.fullmatch(term):
         yield f"{refused}: letters, digits, _ and spaces"

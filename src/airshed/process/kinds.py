@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from pydantic.fields import FieldInfo
 
 from airshed.core.errors import CaseError
-from airshed.core.settings import Bound, Number, OrWords, Switch, measured, setting
+from airshed.core.settings import Bound, Number, OrWords, Switch, measured
+from airshed.core.settings import setting as field_of_section
 from airshed.core.units import Quantity
 from airshed.kernels.operators import Kind, Shape
 from airshed.process.updates import CellField, Flux, Update
@@ -17,7 +18,7 @@ PER_SPECIES: Final = "per species"
 
 
 @dataclass(frozen=True)
-class Declared:
+class SettingDeclaration:
     """One setting of a process: the field of its section, and what formulas may do with it.
 
     unit      of the number that formulas see; None where the setting is no number
@@ -46,9 +47,9 @@ def per_species(
     missing  the number of a species that only another table names; None where that is an error
     """
     value = Number if unit == "1" else Annotated[Quantity, measured(unit, least=least, most=most)]
-    field = setting({}, text, unit=unit, keys="species")
+    field = field_of_section({}, text, unit=unit, keys="species")
     table: Any = Mapping
-    return Declared(table[str, value], field, unit, by_species=True, missing=missing, settable=settable)
+    return SettingDeclaration(table[str, value], field, unit, by_species=True, missing=missing, settable=settable)
 
 
 def quantity(
@@ -56,33 +57,37 @@ def quantity(
 ) -> Any:  # fmt: skip
     """Declare a quantity; None as its default where it must be given once the process is on."""
     value = Annotated[Quantity, measured(unit, least=least, most=most)]
-    return Declared(value | None if default is None else value, setting(default, text), unit, settable=settable)
+    return SettingDeclaration(
+        value | None if default is None else value, field_of_section(default, text), unit, settable=settable
+    )
 
 
 def number(default: float, text: str, *, settable: bool = False, **bounds: Any) -> Any:
     """Declare a plain number, with the bounds of pydantic: ge, gt, le, lt."""
-    return Declared(Number, setting(default, text, unit="1", **bounds), "1", settable=settable)
+    return SettingDeclaration(Number, field_of_section(default, text, unit="1", **bounds), "1", settable=settable)
 
 
 def switch(default: bool, text: str) -> Any:
     """Declare a setting that is true or false."""
-    return Declared(Switch, setting(default, text))
+    return SettingDeclaration(Switch, field_of_section(default, text))
 
 
 def choice(default: str, words: tuple[str, ...], text: str) -> Any:
     """Declare a setting that is one of some words."""
-    return Declared(Literal[words], setting(default, text))
+    return SettingDeclaration(Literal[words], field_of_section(default, text))
 
 
 def choice_or_quantity(default: str, words: tuple[str, ...], unit: str, text: str, *, most: Bound = 1e30) -> Any:
     """Declare a setting that is one of some words, or a quantity."""
     other = Annotated[Quantity, measured(unit, least=0.0, most=most)]
-    return Declared(Annotated[Quantity | Literal[words], OrWords(words, other)], setting(default, text))
+    return SettingDeclaration(
+        Annotated[Quantity | Literal[words], OrWords(words, other)], field_of_section(default, text)
+    )
 
 
-def declared(annotation: Any, default: Any, text: str, **constraints: Any) -> Any:
+def setting(annotation: Any, default: Any, text: str, **constraints: Any) -> Any:
     """Declare a setting of any type that a section may hold; formulas do not see it."""
-    return Declared(annotation, setting(default, text, **constraints))
+    return SettingDeclaration(annotation, field_of_section(default, text, **constraints))
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -144,7 +149,7 @@ def need(kind: type[T], *, optional: bool = False) -> T:
 
 
 @dataclass(frozen=True)
-class AtInstant:
+class InstantField:
     """A field of the process's own, computed once for each instant of the forcing and linear in between.
 
     shape       what it has a value for; None: that of what the function is given
@@ -160,14 +165,14 @@ class AtInstant:
 def at_instant(
     unit: str, shape: Shape | None = None, *, by_species: bool | None = None
 ) -> Callable[[F], Any]:  # fmt: skip
-    """Declare a field that is computed at each instant of the forcing, see :class:`AtInstant`."""
+    """Declare a field that is computed at each instant of the forcing, see :class:`InstantField`."""
     if not isinstance(unit, str):
         raise CaseError(f'{_name_of(unit)}: write @at_instant("unit"), such as @at_instant("1/s")')
-    return lambda function: AtInstant(function, unit, shape, by_species)
+    return lambda function: InstantField(function, unit, shape, by_species)
 
 
 @dataclass(frozen=True)
-class Acts:
+class OperatorDeclaration:
     """What a process does in a step, as a kind of operator, see :mod:`airshed.kernels.operators`.
 
     unit  of what the function returns;  term  of the budget, None for a kind that conserves
@@ -194,34 +199,34 @@ def _name_of(function: Any) -> str:
 def loss(*bare: Any, levels: Levels = "all", unit: str = "1/s", term: str = "") -> Callable[[F], Any]:
     """Declare a first-order loss [1/s], or in the lowest level a velocity [m/s] towards the ground."""
     _check_brackets("loss", bare, term)
-    return lambda function: Acts("loss", function, unit, levels, term)
+    return lambda function: OperatorDeclaration("loss", function, unit, levels, term)
 
 
 def source(*bare: Any, levels: Levels = "all", unit: str = "mol/mol/s", term: str = "") -> Callable[[F], Any]:
     """Declare a source: a change of the mixing ratio [mol/mol/s], of an amount [mol/m3/s] or a flux [mol/m2/s]."""
     _check_brackets("source", bare, term)
-    return lambda function: Acts("source", function, unit, levels, term)
+    return lambda function: OperatorDeclaration("source", function, unit, levels, term)
 
 
 def exchange(function: F) -> Any:
     """Declare air that is exchanged through upper faces of cells, both ways alike [mol/s], for all species."""
-    return Acts("exchange", function, "mol/s")
+    return OperatorDeclaration("exchange", function, "mol/s")
 
 
 def sinking(*bare: Any, unit: str = "m/s", term: str = "") -> Callable[[F], Any]:
     """Declare a speed downward through the air [m/s]; the term is what arrives at the ground."""
     _check_brackets("sinking", bare, term)
-    return lambda function: Acts("sinking", function, unit, term=term)
+    return lambda function: OperatorDeclaration("sinking", function, unit, term=term)
 
 
 def face_exchange(function: F) -> Any:
     """Declare air that is exchanged through west and south faces [mol/s], both ways alike; the function returns two."""
-    return Acts("face_exchange", function, "mol/s")
+    return OperatorDeclaration("face_exchange", function, "mol/s")
 
 
 def column_matrix(function: F) -> Any:
     """Declare what the air of each layer brings to each other one [mol/s], for all species."""
-    return Acts("column_matrix", function, "mol/s")
+    return OperatorDeclaration("column_matrix", function, "mol/s")
 
 
 def face_flux() -> Any:
@@ -231,7 +236,7 @@ def face_flux() -> Any:
         """All that the air carries through faces."""
         return ()
 
-    return Acts("face_flux", carried, "mol/s")
+    return OperatorDeclaration("face_flux", carried, "mol/s")
 
 
 @dataclass(frozen=True)
@@ -269,10 +274,10 @@ def releases(function: F) -> Any:
 class Declaration:
     """All that a class declares, by name, in its order."""
 
-    settings: dict[str, Declared] = field(default_factory=dict)
+    settings: dict[str, SettingDeclaration] = field(default_factory=dict)
     weather: dict[str, Weather] = field(default_factory=dict)
-    instants: dict[str, AtInstant] = field(default_factory=dict)
-    acts: dict[str, Acts] = field(default_factory=dict)
+    instants: dict[str, InstantField] = field(default_factory=dict)
+    operators: dict[str, OperatorDeclaration] = field(default_factory=dict)
     reactions: dict[str, Reactions] = field(default_factory=dict)
     releases: dict[str, Releases] = field(default_factory=dict)
     fluxes: dict[str, Flux] = field(default_factory=dict)
@@ -284,7 +289,7 @@ class Declaration:
     def of_the_air(self) -> list[str]:
         """The names of what models of the air alone know; models of points know updates and fluxes."""
         tables = [name for name, each in self.settings.items() if each.by_species]
-        return [*self.instants, *self.acts, *self.reactions, *self.releases, *self.states, *tables]
+        return [*self.instants, *self.operators, *self.reactions, *self.releases, *self.states, *tables]
 
 
 def arguments(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from airshed.formula.evaluate import fold
 from airshed.formula.trace import NoAxisError, Traced, TracedArray, Tracer
 from airshed.formula.tree import ZERO, Expression, Number, Symbol, symbols
 from airshed.kernels.cells.formulas import CellFormulas, Precision
-from airshed.process.bound import Bound
+from airshed.process.bound_process import BoundProcess
 from airshed.process.declaration import Process
 from airshed.process.kinds import arguments
 from airshed.process.processes import Processes
@@ -122,7 +122,7 @@ class Composition:
         self.values = {spec.name: Symbol(spec.name) for spec in (*flat.state, *flat.parameters)}
         self.values |= {part: ZERO for name in self.off for part in self.arrays.get(name, (name,))}
 
-    def add(self, bound: Bound) -> None:
+    def add(self, bound: BoundProcess) -> None:
         """Let the updates of a process act on what the ones before left; raises CaseError for what cannot be."""
         known = self._own(bound)
         for name, each in bound.own.updates.items():
@@ -141,7 +141,7 @@ class Composition:
         outputs = tuple(fold(self.values[name]) for name in names)
         return Traced(symbols(*outputs), outputs), names
 
-    def _own(self, bound: Bound) -> dict[str, Any]:
+    def _own(self, bound: BoundProcess) -> dict[str, Any]:
         """What functions of a process are given besides fields of the model: its settings and its weather."""
         own = {name: getattr(bound.process, name) for name, each in bound.own.settings.items() if each.unit is None}
         for name, number in bound.numbers.items():
@@ -158,7 +158,7 @@ class Composition:
                 )
         return own
 
-    def _weather(self, bound: Bound, name: str) -> Expression | TracedArray | None:
+    def _weather(self, bound: BoundProcess, name: str) -> Expression | TracedArray | None:
         asked, offered = bound.own.weather[name], {spec.name: spec for spec in self.fields.weather}
         where = f"process {type(bound.process).__name__}: {name}"
         if asked.field in offered:
@@ -210,7 +210,7 @@ class Composition:
             self.later.pop(name, None)
 
 
-def check_alone(process: Process) -> None:
+def check_point_process(process: Process) -> None:
     """Refuse a process that acts on the air, or does nothing, in a model of points."""
     own, name = process.declaration, type(process).__name__
     if own.of_the_air:
@@ -261,9 +261,9 @@ class Points:
     def __init__(self, processes: Iterable[Process], fields: CellFields) -> None:
         everyone = sorted(processes, key=lambda each: (each.order, type(each).__name__))
         for each in everyone:
-            check_alone(each)
+            check_point_process(each)
         acting = [each for each in everyone if each.is_on()]
-        bound = Processes(map(Bound, acting))
+        bound = Processes(map(BoundProcess, acting))
         self.processes = tuple(each.process.section for each in bound)
         self.fields, self.settable = fields.flat, Settable(bound)
         self.split = fields.split
@@ -296,8 +296,8 @@ class Points:
 
     def compiled(self, precision: Precision = "double", *, threads: int = 1) -> CellFormulas:
         """Return the step, and any number of them, as compiled code; raises KernelError where there is no compiler."""
-        steady = set(self.inputs).difference(self.outputs, (spec.name for spec in self.fields.weather))
-        return CellFormulas(self.formulas, precision, names=self.outputs, steady=steady, threads=threads)
+        invariant = set(self.inputs).difference(self.outputs, (spec.name for spec in self.fields.weather))
+        return CellFormulas(self.formulas, precision, names=self.outputs, invariant=invariant, threads=threads)
 
     def reference(self, values: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
         """Return what a step makes of values, by NumPy."""

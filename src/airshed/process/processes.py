@@ -10,18 +10,18 @@ from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
-from airshed.kernels.column.reference import Reading, operator_rates
+from airshed.kernels.column.reference import OperatorInputs, operator_rates
 from airshed.kernels.operators import EXPLICIT, Kind, Operator, OperatorField
 from airshed.mechanism.network import Reaction
-from airshed.process.bound import Around, Bound, State
+from airshed.process.bound_process import Around, BoundProcess, State
 from airshed.process.context import MARGIN, Source
 from airshed.process.kinds import SIGNS, Weather
 
 
-def check_rates(bound: Bound, fields: Mapping[str, Array], state: Any, seconds: float) -> None:
+def check_rates(bound: BoundProcess, fields: Mapping[str, Array], state: Any, seconds: float) -> None:
     """Raise DataError for a loss, source or speed that is below 0 or not finite in the air of an instant.
 
-    fields  of processes at the instant, see :meth:`Bound.at`;  seconds  since the start of the case
+    fields  of processes at the instant, see :meth:`BoundProcess.at`;  seconds  since the start of the case
     Light is that of a clear sky. Rates of the package hold by their tests, and are not looked at.
     """
     if type(bound.process).__module__.startswith("airshed."):
@@ -44,7 +44,7 @@ def check_rates(bound: Bound, fields: Mapping[str, Array], state: Any, seconds: 
     numbers |= {name: bound.numbers[name.removeprefix(f"{bound.key}_")].ravel() for name in numbers}
     for operator in operators:
         with np.errstate(all="ignore"):
-            found = [np.asarray(each) for each in operator_rates(operator, Reading(fields, numbers, air))]
+            found = [np.asarray(each) for each in operator_rates(operator, OperatorInputs(fields, numbers, air))]
         for rate in found:
             wrong = rate[~(rate >= 0.0) | ~np.isfinite(rate)]
             if wrong.size:
@@ -60,13 +60,13 @@ WEATHER: Final = ("temperature", "pressure", "water_vapour")
 """Names of the air of a cell that rates may read: its light, and its weather."""
 
 
-class Processes(Sequence[Bound]):
+class Processes(Sequence[BoundProcess]):
     """The processes that are on, in their order.
 
     changed  numbers of operators that are not as declared any more, see :class:`airshed.process.settable.Settable`
     """
 
-    def __init__(self, bound: Iterable[Bound]) -> None:
+    def __init__(self, bound: Iterable[BoundProcess]) -> None:
         self._bound = tuple(sorted(bound, key=lambda each: each.process.order))
         self.changed: dict[str, Array] = {}
 
@@ -111,7 +111,7 @@ class Processes(Sequence[Bound]):
         return operators | {bound.process.section: 1.0 for bound in self if bound.replaced}
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
-        """Return all fields at an instant, see :meth:`Bound.at`; the rates of a user's processes are looked at."""
+        """Return all fields at an instant, see :meth:`BoundProcess.at`; check the rates of processes of users."""
         found = {name: value for bound in self for name, value in bound.at(state, seconds, around).items()}
         for bound in self:
             check_rates(bound, found, state, seconds)
@@ -127,15 +127,15 @@ class Processes(Sequence[Bound]):
         """Columns around those held here whose weather some of them look at."""
         return MARGIN if any(bound.process.margin for bound in self) else 0
 
-    def ask_for(self, names: Collection[str]) -> bool:
+    def any_rate_reads(self, names: Collection[str]) -> bool:
         """Whether some operator's rate reads one of the names of the air of a cell."""
         asked = {name for each in self.operators for rate in each.rate for name in symbols(rate)}
         return not asked.isdisjoint(names)
 
     @property
-    def follow_the_sun(self) -> bool:
+    def depend_on_sun(self) -> bool:
         """Whether some of them change with the time of the day in air that stays the same."""
-        return any(bound.process.follows_the_sun for bound in self)
+        return any(bound.process.depends_on_sun for bound in self)
 
     @property
     def provenance(self) -> dict[str, Mapping[str, str]]:

@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.core.settings import KEY, Section, ends_of
 from airshed.core.units import Quantity
-from airshed.process.bound import Around, Bound, State
+from airshed.process.bound_process import Around, BoundProcess, State
 from airshed.process.processes import Processes
 
 _TINY: Final = 1e-30
@@ -22,9 +22,9 @@ _AGREEMENT: Final = 1e-5
 
 
 def field_derivatives(
-    bound: Bound, number: tuple[str, int], state: State, seconds: float, around: Around
+    bound: BoundProcess, number: tuple[str, int], state: State, seconds: float, around: Around
 ) -> dict[str, Array]:
-    """Return the derivative of each field that operators read by a number, as :meth:`Bound.at` returns the fields.
+    """Return the derivative of each field of operators by a number, in the shape of :meth:`BoundProcess.at`.
 
     The functions of instants are given a complex number (complex step: exact to round-off); where one has what knows
     no complex numbers, such as abs, by a central difference of 1e-6 of the number, which is exact for what is linear.
@@ -50,13 +50,15 @@ def field_derivatives(
     return {each.name: bound.shaped(each, found[each.name]) for each in bound.fields}
 
 
-def _fields(bound: Bound, name: str, place: int, change: complex, state: State, seconds: float) -> dict[str, Any]:
+def _fields(
+    bound: BoundProcess, name: str, place: int, change: complex, state: State, seconds: float
+) -> dict[str, Any]:
     with _changed(bound, name, place, change), np.errstate(all="ignore"):
         return bound.values_at(state, seconds)
 
 
 @contextmanager
-def _changed(bound: Bound, name: str, place: int, change: complex) -> Iterator[None]:
+def _changed(bound: BoundProcess, name: str, place: int, change: complex) -> Iterator[None]:
     before = bound.numbers[name]
     changed = before.astype(np.result_type(before, type(change)))
     changed.flat[place] += change
@@ -79,7 +81,7 @@ class Settable(Mapping[str, FieldSpec]):
         self._set: dict[str, float] = {}
         self._of_case: dict[str, float] = {}
         self._of_others: dict[str, float] = {}
-        self._places: dict[str, tuple[Bound, str, str | None]] = {}
+        self._places: dict[str, tuple[BoundProcess, str, str | None]] = {}
         for bound in processes:
             for name, setting in bound.own.settings.items():
                 if setting.settable:
@@ -118,7 +120,7 @@ class Settable(Mapping[str, FieldSpec]):
             self._put(name, plain)
         return changes
 
-    def place(self, name: str) -> tuple[Bound, str, int]:
+    def place(self, name: str) -> tuple[BoundProcess, str, int]:
         """Return the process that a number belongs to, its setting, and its place among the values of that."""
         bound, setting, species = self._places[name]
         return bound, setting, 0 if species is None else bound.species_of(setting).index(species)

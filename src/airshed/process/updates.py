@@ -40,7 +40,7 @@ from airshed.formula.trace import NoAxisError, TracedArray, Tracer, expression_o
 from airshed.formula.tree import Expression, Node, Symbol, substitute
 
 F = TypeVar("F", bound=Callable[..., Any])
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 """What a function is given by the names of its arguments: formulas, words, and None for weather that there is not."""
 
 _PLAIN: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -108,7 +108,7 @@ def update(*names: str) -> Callable[[F], Any]:
     return lambda function: Update(function, names)
 
 
-def formulas(where: str, each: Update, given: Given, sizes: Mapping[str, int] = {}) -> tuple[Expression, ...]:
+def formulas(where: str, each: Update, given: Arguments, sizes: Mapping[str, int] = {}) -> tuple[Expression, ...]:
     """Return what an update returns, as formulas of what it is given, arrays element by element.
 
     where  the process and the function, for messages;  sizes  elements of the arrays among what it returns

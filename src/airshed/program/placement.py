@@ -88,7 +88,7 @@ def check_devices(program: Program, offered: Collection[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _Move:
+class _PlannedRedistribution:
     """Redistribution, the number of the stage that follows it, and that of the stage that reads its result."""
 
     before: int
@@ -109,11 +109,11 @@ def _placement(stage: Stage, where: Mapping[str, str], home: str) -> str:
     return found[0]
 
 
-def _moves(stages: Sequence[Stage], home: str) -> list[_Move]:
+def _moves(stages: Sequence[Stage], home: str) -> list[_PlannedRedistribution]:
     """Return the redistributions between stages that have placements, in their order."""
     written = {STATE: (-1, home)}  # by value, the stage that wrote its newest version, and its placement
     held = {STATE: {home}}  # the placements that hold this version
-    found: list[_Move] = []
+    found: list[_PlannedRedistribution] = []
 
     def read(name: str, reader: int, target: str) -> None:
         if target in held[name]:
@@ -121,7 +121,7 @@ def _moves(stages: Sequence[Stage], home: str) -> list[_Move]:
         number, source = written[name]
         own = [earlier for earlier in range(reader) if stages[earlier].placement == target]
         stage = Stage("redistribute", (name,), name, placement=source + BETWEEN + target)
-        found.append(_Move(max(number, *own, -1) + 1, reader, stage))
+        found.append(_PlannedRedistribution(max(number, *own, -1) + 1, reader, stage))
         held[name].add(target)
 
     for number, stage in enumerate(stages):

@@ -20,8 +20,8 @@ from airshed.kernels.cells import METHODS, Tolerances
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import ADVECTION, Operator, OperatorField
-from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
-from airshed.kernels.step.reference import Box, Fields
+from airshed.kernels.step.arguments import ColumnForcing, Pair, StepForcing, TransportForcing
+from airshed.kernels.step.reference import Fields, StepSetup
 from airshed.kernels.transport.reference import BoundaryValues
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.models.air.programs.cell_chemistry import Integrated
@@ -67,7 +67,7 @@ _RATE: Final = 3e-19  # [cm3/s/K]
 class Problem:
     """A smooth problem of transport, columns and chemistry: its constants and its state at the start."""
 
-    box: Box
+    setup: StepSetup
     layout: Layout
     chemistry: ReferenceChemistry
     start: Fields
@@ -89,17 +89,17 @@ def make_problem() -> Problem:
     around = np.array([[20e-9], [6e-9]]) * np.array([[1.0, 0.9]])
     q = around[:, :, None, None] + slope[:, :, None, None] * np.arange(1.0, _COLUMNS + 1.0)
     air, none = np.full(shape, _AIR), np.zeros(shape)
-    box = Box(
+    setup = StepSetup(
         network, (0, 1), BoundaryValues(around, around[:, -1]), np.full(shape, 1.0 / _AIR),
         np.full((_LEVELS, 4), 0.25), np.full(_LEVELS, 100.0), (0,), (), 12, 0.21, 0.78, operators, ("deposited",), {},
     )  # fmt: skip
     chemistry = ReferenceChemistry(network, METHODS["rodas4"], Tolerances(1e-8, 0.1), [np.inf] * 8)
-    return Problem(box, Layout(1, _COLUMNS, 1, np.float64), chemistry, Fields(q, q, 0.0 * q, air, air, none))
+    return Problem(setup, Layout(1, _COLUMNS, 1, np.float64), chemistry, Fields(q, q, 0.0 * q, air, air, none))
 
 
 def run(program: Program, steps: int, problem: Problem) -> Array:
     """Return the mixing ratios after all of the time, in equal steps."""
-    executor = ReferenceExecutor(program, problem.box, problem.layout, problem.chemistry, problem.start)
+    executor = ReferenceExecutor(program, problem.setup, problem.layout, problem.chemistry, problem.start)
     ends, previous = np.linspace(0.0, LENGTH, steps + 1), None
     for begin, end in pairwise(ends.tolist()):
         stages = tuple(_record(stage, problem, stage.over(begin, end), previous) for stage in program.stages)

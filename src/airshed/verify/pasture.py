@@ -200,7 +200,7 @@ def check_properties(points: Points, cells: Cells, options: str, precision: Prec
     step = points.compiled(precision)
     names = [name for name in points.outputs if name in cells.state]
     each = {name: np.empty((cells.days, cells.state["litter"].size)) for name in names}
-    step.advance({**cells.parameters, **cells.weather, **points.numbers, **cells.state}, cells.days, each=each)
+    step.advance({**cells.parameters, **cells.weather, **points.numbers, **cells.state}, cells.days, records=each)
     step.close()
     return figures_of(each, cells, f"pasture {options}, {precision}", precision)
 

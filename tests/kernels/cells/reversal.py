@@ -18,7 +18,7 @@ from airshed.kernels.cells import (
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.cells.data import CellExtras, Concentrations, initial, series
+from airshed.kernels.cells.arguments import CellExtras, Concentrations, initial, series
 from airshed.kernels.cells.reference import Cell, take
 from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork

@@ -12,15 +12,15 @@ from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import (
     METHODS,
+    CellLayout,
     CellSteps,
-    Place,
     Sources,
     Tolerances,
     pack_cells,
     stack_inputs,
     unpack_cells,
 )
-from airshed.kernels.cells.data import CellExtras, Concentrations, Integrated, integrate_cells, series
+from airshed.kernels.cells.arguments import CellExtras, CellResults, Concentrations, integrate_cells, series
 from airshed.kernels.host import aligned_zeros
 from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork
@@ -42,7 +42,7 @@ def states(network: ReactionNetwork, cells: int, seed: int = 0) -> tuple[Array, 
     return y, values
 
 
-def solve(kernel: CellKernel, y: Array, values: dict[str, Array], threads: int = 1, **options: float) -> Integrated:
+def solve(kernel: CellKernel, y: Array, values: dict[str, Array], threads: int = 1, **options: float) -> CellResults:
     solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3), threads=threads)
     try:
         return integrate_cells(solver, y, stack_inputs(kernel, values, (), y.shape[1]), 0.0, LENGTH, **options)
@@ -50,7 +50,7 @@ def solve(kernel: CellKernel, y: Array, values: dict[str, Array], threads: int =
         solver.close()
 
 
-def assert_same_bits(one: Integrated, other: Integrated, cells: slice | Array = slice(None)) -> None:
+def assert_same_bits(one: CellResults, other: CellResults, cells: slice | Array = slice(None)) -> None:
     for name in ("y", "clipped", "reached", "step", "accepted", "rejected"):
         mine, others = getattr(one, name)[..., cells], getattr(other, name)
         np.testing.assert_array_equal(mine, others, err_msg=name)
@@ -131,7 +131,7 @@ def test_lanes_behind_the_last_cell_are_left_alone(chemistry: Chemistry, cells: 
     steps = CellSteps.zeros(packs, width)
     steps.reached[...] = -1.0
     solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
-    place = Place(1, packs, width - left, species * width, 0, width)
+    place = CellLayout(1, packs, width - left, species * width, 0, width)
     solver.advance(Concentrations(packed, packed, place), inputs, steps, 0.0, LENGTH)
     alone = solve(kernel, y, values)
     np.testing.assert_array_equal(unpack_cells(packed, cells), alone.y)
@@ -152,7 +152,7 @@ def test_cells_lie_in_levels_of_blocks_and_may_be_mixing_ratios(chemistry: Chemi
     result, clipped = aligned_zeros(state.shape, np.float64), aligned_zeros(state.shape, np.float64)
     inputs = stack_inputs(kernel, values, (), y.shape[1])
     steps = CellSteps.zeros(rows * blocks * levels, width)
-    place = Place(levels, blocks, last, species * levels * width, width, levels * width, mixing_ratios=True)
+    place = CellLayout(levels, blocks, last, species * levels * width, width, levels * width, mixing_ratios=True)
     solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
     before = state.copy()
     solver.advance(Concentrations(state, result, place), inputs, steps, 0.0, LENGTH, CellExtras(clipped))
@@ -179,7 +179,7 @@ def test_species_behind_the_state_begin_at_zero_and_come_out_apart(chemistry: Ch
     extra = aligned_zeros((len(packed), 2, width), np.float64)
     extra[...] = 7.0
     solver = CellSolver(kernel, RODAS3, Tolerances(1e-3, 1e3))
-    place = Place(1, len(packed), 3, stored * width, 0, width)
+    place = CellLayout(1, len(packed), 3, stored * width, 0, width)
     cells = Concentrations(packed, packed, place)
     solver.advance(cells, inputs, CellSteps.zeros(2, width), 0.0, LENGTH, CellExtras(extra=extra))
     np.testing.assert_array_equal(unpack_cells(packed, 11), whole.y[:stored])
@@ -340,7 +340,7 @@ def test_limits_that_let_nothing_happen_are_refused(chemistry: Chemistry, option
 def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry: Chemistry) -> None:
     kernel = chemistry("tracer")
     solver, width = CellSolver(kernel, RODAS3), kernel.shape.width
-    place, inputs = Place(1, 1, width, 2 * width, 0, width), stack_inputs(kernel, noon(kernel.network), (), width)
+    place, inputs = CellLayout(1, 1, width, 2 * width, 0, width), stack_inputs(kernel, noon(kernel.network), (), width)
     y, steps = pack_cells(np.ones((2, width)), width), CellSteps.zeros(1, width)
     shifted = aligned_zeros((2 * width + 1,), np.float64)[1:].reshape(1, 2, width)
     for wrong in (y.astype(np.float32), shifted, aligned_zeros((1, 2, 2 * width), np.float64)[..., ::2]):
@@ -354,7 +354,7 @@ def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry:
         solver.advance(cells, inputs, replace(steps, accepted=np.zeros((1, width), np.int64)), 0.0, 1.0)
 
 
-def advance_at(kernel: CellKernel, place: Place, *, extra: int | None = None, short: str = "") -> None:
+def advance_at(kernel: CellKernel, place: CellLayout, *, extra: int | None = None, short: str = "") -> None:
     """Advance six packs of two species, or of one and one beside the state."""
     width, packs = kernel.shape.width, 6
     inputs = stack_inputs(kernel, noon(kernel.network), (), packs * width)
@@ -377,7 +377,7 @@ GOOD = {"levels": 3, "blocks": 2, "last_lanes": 8, "block_stride": 48, "level_st
     {"level_stride": 16, "species_stride": 8}, {"block_stride": 24, "species_stride": 48},
 ], ids=str)  # fmt: skip
 def test_places_of_any_order_are_taken(chemistry: Chemistry, changes: dict[str, int]) -> None:
-    advance_at(chemistry("tracer", width=8), Place(**{**GOOD, **changes}))
+    advance_at(chemistry("tracer", width=8), CellLayout(**{**GOOD, **changes}))
 
 
 @pytest.mark.parametrize(("changes", "message"), [
@@ -391,19 +391,19 @@ def test_a_place_that_does_not_fit_the_arrays_is_refused(
     chemistry: Chemistry, changes: dict[str, int], message: str
 ) -> None:
     with pytest.raises(KernelError, match=message):
-        advance_at(chemistry("tracer", width=8), Place(**{**GOOD, **changes}))
+        advance_at(chemistry("tracer", width=8), CellLayout(**{**GOOD, **changes}))
 
 
 @pytest.mark.parametrize("short", ["y", "result", "clipped"])
 def test_each_array_must_hold_all_packs(chemistry: Chemistry, short: str) -> None:
     with pytest.raises(KernelError, match=f"{short} of cells has 95 numbers"):
-        advance_at(chemistry("tracer", width=8), Place(**GOOD), short=short)
+        advance_at(chemistry("tracer", width=8), CellLayout(**GOOD), short=short)
 
 
 def test_species_behind_the_state_must_fit_too(chemistry: Chemistry) -> None:
-    advance_at(chemistry("tracer", width=8), Place(**GOOD), extra=1)
+    advance_at(chemistry("tracer", width=8), CellLayout(**GOOD), extra=1)
     with pytest.raises(KernelError, match="extra of cells is"):
-        advance_at(chemistry("tracer", width=8), Place(**GOOD), extra=3)
+        advance_at(chemistry("tracer", width=8), CellLayout(**GOOD), extra=3)
 
 
 @pytest.mark.parametrize("tolerances", [Tolerances(0.0), Tolerances(1e-3, 0.0), Tolerances(1e-3, np.nan)], ids=str)

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
-from airshed.kernels.cells import METHODS, CellSteps, Place, Tableau, Tolerances, pack_cells, stack_inputs
-from airshed.kernels.cells.data import Concentrations, Integrated, integrate_cells, series
+from airshed.kernels.cells import METHODS, CellLayout, CellSteps, Tableau, Tolerances, pack_cells, stack_inputs
+from airshed.kernels.cells.arguments import CellResults, Concentrations, integrate_cells, series
 from airshed.kernels.cells.reference import Cell, StepControl, integrate
 from airshed.kernels.schedule import noon
 from airshed.mechanism import load_mechanism
@@ -29,7 +29,7 @@ def grown(folder: Path, products: str, precision: str, more: str = "") -> CellKe
     return compile_chemistry(load_mechanism(file), precision)
 
 
-def run(kernel: CellKernel, tableau: Tableau, relative: float, first: float) -> Integrated:
+def run(kernel: CellKernel, tableau: Tableau, relative: float, first: float) -> CellResults:
     y = np.zeros((len(kernel.network.species), len(AMOUNTS)))
     y[0] = AMOUNTS
     inputs = stack_inputs(kernel, noon(kernel.network), (), len(AMOUNTS))
@@ -125,7 +125,7 @@ def test_mixing_ratios_stay_where_only_the_density_changes(chemistry: Chemistry)
     )
     q = pack_cells(np.full((2, width), 4e-8), width)
     before = q.copy()
-    place = Place(1, 1, width, 2 * width, 0, width, mixing_ratios=True)
+    place = CellLayout(1, 1, width, 2 * width, 0, width, mixing_ratios=True)
     solver = CellSolver(kernel, METHODS["ros3"])
     solver.advance(Concentrations(q, q, place), inputs, CellSteps.zeros(1, width), 0.0, LENGTH)
     np.testing.assert_allclose(q, before, rtol=1e-15)

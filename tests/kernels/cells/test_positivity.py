@@ -9,7 +9,7 @@ import pytest
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, positivity, stack_inputs
 from airshed.kernels.cells import reference as rosenbrock
-from airshed.kernels.cells.data import Integrated, integrate_cells
+from airshed.kernels.cells.arguments import CellResults, integrate_cells
 from airshed.kernels.cells.positivity import overdrawn
 from airshed.kernels.cells.reference import Cell, Step, StepControl, integrate
 from airshed.kernels.schedule import noon
@@ -46,7 +46,7 @@ def by_reference(network: ReactionNetwork, tableau: Tableau, rate: float) -> lis
     return list(integrate(Cell.still(network, noon(network)), tableau, state(network, X=rate), 0.0, LENGTH, control))
 
 
-def compiled(kernel: CellKernel, tableau: Tableau, y: Array, most: int = MOST) -> Integrated:
+def compiled(kernel: CellKernel, tableau: Tableau, y: Array, most: int = MOST) -> CellResults:
     solver = CellSolver(kernel, tableau, Tolerances(1e-2, 1e4), most_steps=most)
     inputs = stack_inputs(kernel, noon(kernel.network), (), 1)
     return integrate_cells(solver, y[:, None], inputs, 0.0, LENGTH, first=1.0)

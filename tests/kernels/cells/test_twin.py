@@ -11,7 +11,7 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.cells import CellKernel, CellSolver
 from airshed.kernels.cells import METHODS, Sources, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.data import integrate_cells, series
+from airshed.kernels.cells.arguments import integrate_cells, series
 from airshed.kernels.cells.reference import Cell, Step, StepControl, integrate
 from airshed.kernels.schedule import noon
 from airshed.mechanism import ReactionNetwork

@@ -80,9 +80,9 @@ def test_instants_between_those_of_the_weather_leave_the_air_as_it_is() -> None:
 
 
 def test_only_velocities_of_a_scheme_follow_the_sun() -> None:
-    assert DepositionVelocities(["O3"], {"O3": "O3"}).follows_the_sun
-    assert not DepositionVelocities(["O3"], {}, given={"O3": 0.005}).follows_the_sun
-    assert not DepositionVelocities(["TRACER"], {}).follows_the_sun
+    assert DepositionVelocities(["O3"], {"O3": "O3"}).depends_on_sun
+    assert not DepositionVelocities(["O3"], {}, given={"O3": 0.005}).depends_on_sun
+    assert not DepositionVelocities(["TRACER"], {}).depends_on_sun
 
 
 def test_an_interval_older_than_those_kept_is_made_again() -> None:

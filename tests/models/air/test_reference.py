@@ -160,4 +160,4 @@ def test_a_stage_without_a_reference_is_refused(stage):
     problem = make_problem()
     chemistry = problem.chemistry if stage.name else None
     with pytest.raises(ProgramError, match=f"no code for the stage '{stage.key}' of 'other'"):
-        ReferenceExecutor(Program("other", 1, (stage,)), problem.box, problem.layout, chemistry, problem.start)
+        ReferenceExecutor(Program("other", 1, (stage,)), problem.setup, problem.layout, chemistry, problem.start)

@@ -44,7 +44,7 @@ from airshed.inverse.checkpoints.stores import (
 from airshed.inverse.reverse.derivatives import derivatives_of, observing
 from airshed.inverse.reverse.runners import ReverseStep
 from airshed.io.block_file import BlockFile
-from airshed.kernels.step.data import Level
+from airshed.kernels.step.arguments import TimeLevel
 from airshed.models.air.case.sections import AdjointSection
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import StepRecord
@@ -90,7 +90,7 @@ class Trajectory:
         self.left: int | None = None
         self.planned: list[float] = []
         self._records: dict[int, StepRecord] = {}
-        self._at_hand: dict[int, Level] = {}  # levels that the next reversed step reads, too
+        self._at_hand: dict[int, TimeLevel] = {}  # levels that the next reversed step reads, too
         self._done = 0  # actions of the forward run or the backward pass
 
     @property
@@ -237,12 +237,12 @@ class Trajectory:
         assert before is not None
         return ReverseStep(self._records[step], (before, now, newest), self._records[step - 1])
 
-    def _stored_level(self, number: int) -> Level | None:
+    def _stored_level(self, number: int) -> TimeLevel | None:
         """Return a level, which is read from its store once for the three steps that need it."""
         arrays = None if number in self._at_hand else self._get(_level(number))
         if arrays is not None:
             arrays = restored(arrays) if self._single else arrays
-            self._at_hand[number] = Level(aligned(arrays["q"]), aligned(arrays["air"]))
+            self._at_hand[number] = TimeLevel(aligned(arrays["q"]), aligned(arrays["air"]))
         return self._at_hand.get(number)
 
     def _restart(self, step: int) -> Arrays | None:
@@ -251,8 +251,8 @@ class Trajectory:
     def _get(self, key: str) -> Arrays | None:
         return next((store.get(key) for store in self._stores.values() if key in store.keys), None)
 
-    def _level(self, restart: Arrays, q: str, air: str) -> Level:
-        return Level(aligned(restart[_STATE + q]), aligned(restart[_STATE + air]))
+    def _level(self, restart: Arrays, q: str, air: str) -> TimeLevel:
+        return TimeLevel(aligned(restart[_STATE + q]), aligned(restart[_STATE + air]))
 
 
 def budget_of(section: AdjointSection, sizes: Sizes) -> Budget:

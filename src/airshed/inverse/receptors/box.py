@@ -22,7 +22,7 @@ from airshed.core.text import listed, suggestion
 from airshed.core.units import quantity
 from airshed.kernels.cells import pack_cells, unpack_cells
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step.data import Level
+from airshed.kernels.step.arguments import TimeLevel
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.forcing import UNNEEDED
@@ -187,7 +187,7 @@ class GaussSeidelAdjoint:
         self._layout, self._reverser = model.cells.layout, model.cells.reverser()
         self._nothing = self._layout.zeros(self._species, 1)
         self._newest = model.cells.mixing_ratios()
-        self._level: Level | None = None
+        self._level: TimeLevel | None = None
         self._reverser.start(self._nothing)
         weight = np.zeros((self._species, 1, 1, 1))
         weight[species] = REFERENCE_DENSITY * self._layout.unpack(model.cells.air())[0]

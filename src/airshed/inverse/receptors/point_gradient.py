@@ -16,7 +16,7 @@ import numpy.typing as npt
 from airshed.core.arrays import AnyArray
 from airshed.inverse.checkpoints.actions import Advance, DiscardLevels, DiscardRestart, Plan, Restore, Reverse, Sizes
 from airshed.inverse.checkpoints.plans import Budget, fewest_repetitions
-from airshed.kernels.cells.formulas import Rows
+from airshed.kernels.cells.formulas import StepValues
 from airshed.models.points.derivatives import (
     ADDS,
     ADJOINT,
@@ -54,7 +54,7 @@ class PointCost(Protocol):
         """Measure the fields after some steps (steps, cells), of which `first` is the number of the first one."""
         ...
 
-    def gradient(self, first: int, steps: int) -> Mapping[str, Rows]:
+    def gradient(self, first: int, steps: int) -> Mapping[str, StepValues]:
         """Return the derivative by the fields after some steps (steps, cells)."""
         ...
 
@@ -127,8 +127,8 @@ def point_tangent(model: PointModel, cost: PointCost, steps: int, changes: Point
         for name, value in model.changes_at(model.seconds).items():
             values[name][...], values[name + TANGENT][...] = value, 0.0
         ends = [step * model.step_length for step in range(first, first + count + 1)]
-        moving = {name: Rows(each, np.zeros(count, np.int64)) for name, each in zero.items()}
-        moving |= {name + TANGENT: Rows.each(each) for name, each in changes.weather(ends[:-1]).items()}
+        moving = {name: StepValues(each, np.zeros(count, np.int64)) for name, each in zero.items()}
+        moving |= {name + TANGENT: StepValues.unshared(each) for name, each in changes.weather(ends[:-1]).items()}
         records = {name + TANGENT: np.empty((count, *shape)) for name in cost.fields}
         given = {**model.parameters, **model.points.numbers, **shared, **model.weather(ends[:-1]), **moving}
         walk_forwards(
@@ -177,7 +177,7 @@ class _Backward:
         numbers = np.arange(first, first + steps)[::-1]
         given[ADDS] = ((numbers + 1) % self._period != 0).astype(np.float64)
         rows = np.where(numbers % self._period == 0, numbers // self._period, -1)  # where all of a period is summed
-        records = {name: Rows(sums, rows) for name, sums in self._sums.items()}
+        records = {name: StepValues(sums, rows) for name, sums in self._sums.items()}
         batch = Batch(steps, {**given, **model.parameters, **model.points.numbers}, records)
         walk_backwards(model.program, _runners(model, self._runner), self._adjoints, [batch])
         for name in model.changes_at(first * model.step_length):
@@ -282,7 +282,7 @@ class _Trajectory:
         """Return the levels before the steps of a batch, and their weather."""
         at = first - self._batches[0][0]
         begins = [self._model.step_length * step for step in range(first, first + steps)]
-        levels = {name: Rows(each, np.arange(at, at + steps)) for name, each in self._levels.items()}
+        levels = {name: StepValues(each, np.arange(at, at + steps)) for name, each in self._levels.items()}
         return {**self._model.weather(begins), **levels}
 
     def _saved(self) -> Snapshot:

@@ -26,7 +26,7 @@ from airshed.inverse.gradient import DEFAULT, Options, Progress
 from airshed.inverse.receptors.point_gradient import Fields, PointGradient, point_gradient
 from airshed.inverse.receptors.receptor import receptor_section
 from airshed.inverse.receptors.results import write_files
-from airshed.kernels.cells.formulas import Rows
+from airshed.kernels.cells.formulas import StepValues
 from airshed.models.points.model import PointModel
 from airshed.models.points.sections import ReceptorSection
 from airshed.parallel.communicator import world
@@ -99,10 +99,10 @@ class PointReceptorCost:
             if counts:
                 self._sum += float(self._domain.total(self._weights * row)[()])
 
-    def gradient(self, first: int, steps: int) -> Mapping[str, Rows]:
+    def gradient(self, first: int, steps: int) -> Mapping[str, StepValues]:
         """Return the weights of cells on the steps that count, else 0."""
         weights = self._weights * self._share
-        rows = Rows(np.stack([np.zeros_like(weights), weights]), self._counts(first, steps).astype(np.int64))
+        rows = StepValues(np.stack([np.zeros_like(weights), weights]), self._counts(first, steps).astype(np.int64))
         return {self._receptor.field: rows}
 
     def _counts(self, first: int, steps: int) -> npt.NDArray[np.bool_]:

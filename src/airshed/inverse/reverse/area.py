@@ -10,31 +10,32 @@ from airshed.core import exact_sum
 from airshed.core.arrays import Array
 from airshed.core.exact_sum import Sums
 from airshed.kernels.backend import StepKernel
-from airshed.kernels.boundary import FaceCells, PackedBoundary, WaitedFor, empty_sides
+from airshed.kernels.boundary import BlockingNeighbours, FaceCells, PackedBoundary, empty_sides
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout, Padding
-from airshed.kernels.step.data import Neighbours, Swap
+from airshed.kernels.step.arguments import HaloExchange, Neighbours
 from airshed.models.air.model import AirModel
 from airshed.parallel.domain import Subdomain
-from airshed.parallel.halo import edge_swap
+from airshed.parallel.halo import edge_exchange
 
 
 @dataclass(frozen=True)
 class Area:
     """The area of a model, all ranks of which call everything together.
 
-    layout  of the columns of this rank;  swap  of edges with the ranks beside this one, None for one rank alone
+    layout         of the columns of this rank
+    halo_exchange  of edges with neighbouring ranks, None for a single rank
     """
 
     layout: Layout
     subdomain: Subdomain
     sums: Sums
-    swap: Swap | None
+    halo_exchange: HaloExchange | None
 
     @classmethod
     def of(cls, model: AirModel) -> "Area":
         """Return the area of a model."""
-        return cls(model.layout, model.subdomain, model.kernel.sums, edge_swap(model.subdomain))
+        return cls(model.layout, model.subdomain, model.kernel.sums, edge_exchange(model.subdomain))
 
     @classmethod
     def alone(cls, layout: Layout) -> "Area":
@@ -91,9 +92,9 @@ class Area:
 
     def neighbours(self, kernel: StepKernel) -> Neighbours | None:
         """Return what a stepper of this area exchanges with other ranks."""
-        if self.swap is None or not kernel.shape.horizontal:
+        if self.halo_exchange is None or not kernel.shape.horizontal:
             return None
-        return WaitedFor(self.layout, (len(kernel.network.species), kernel.shape.levels), self.swap)
+        return BlockingNeighbours(self.layout, (len(kernel.network.species), kernel.shape.levels), self.halo_exchange)
 
     def total(self, by_column: npt.NDArray[Any]) -> Array:
         """Return the sums over [lat][block] of all ranks, the same bits for any number of them."""

@@ -26,7 +26,7 @@ from airshed.inverse.reverse.runners import (
 )
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.operators import Member, Operator, members
-from airshed.kernels.step.data import State, StateAndChanges, StepConstants
+from airshed.kernels.step.arguments import State, StateAndChanges, StepConstants
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
@@ -95,7 +95,7 @@ class Derivatives:
         for key, kernel in self.kernels.items():
             reverser = kernel.reverser(
                 area.layout, self.constants, frozen=options.frozen, threads=options.threads, read=options.read,
-                reactions=options.reactions, swap=area.swap if kernel.shape.horizontal else None,
+                reactions=options.reactions, halo_exchange=area.halo_exchange if kernel.shape.horizontal else None,
             )  # fmt: skip
             reverser.x = x
             formulas[key] = FormulaAdjoint(reverser, zero)
@@ -125,7 +125,7 @@ class Derivatives:
         for key, kernel in self.kernels.items():
             stepper = kernel.tangent_stepper(
                 area.layout, self.constants, threads=threads, states=states,
-                swap=area.swap if kernel.shape.horizontal else None,
+                halo_exchange=area.halo_exchange if kernel.shape.horizontal else None,
             )  # fmt: skip
             runners[key] = FormulaTangent(kernel, stepper)
         for key, make in self.chemistry.items():

@@ -13,7 +13,7 @@ from airshed.inverse.reverse.area import Area
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.operators import Member
-from airshed.kernels.step.data import Pair, StepChanges, StepConstants, StepForcing
+from airshed.kernels.step.arguments import Pair, StepChanges, StepConstants, StepForcing
 from airshed.models.air.programs.records import FormulaStep
 
 INITIAL, EMISSION, BOUNDARY, FACES, TOP, RATES = "initial", "emission", "boundary", "boundary faces", "top", "rates"

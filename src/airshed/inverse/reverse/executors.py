@@ -36,10 +36,10 @@ from airshed.inverse.reverse.runners import (
     ReverseStep,
     Totals,
 )
-from airshed.kernels.backend import Reverser, Stepper, SummedReads
+from airshed.kernels.backend import Reverser, Stepper, SummedInputAdjoints
 from airshed.kernels.host import AnyArray
 from airshed.kernels.operators import Member
-from airshed.kernels.step.data import FieldAdjoint, Level, ReadAdjoints, State, StateAndChanges
+from airshed.kernels.step.arguments import FieldAdjoint, InputAdjoints, State, StateAndChanges, TimeLevel
 from airshed.models.air.programs.cell_chemistry import CellChemistry
 from airshed.models.air.programs.forward import add_amounts
 from airshed.models.air.programs.records import FormulaStep, StepRecord
@@ -66,15 +66,15 @@ class StateValues:
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def copy(self) -> Level:
+    def copy(self) -> TimeLevel:
         """Return a copy of the newest level."""
-        return Level(self._state.q.copy(), self._state.air.copy())
+        return TimeLevel(self._state.q.copy(), self._state.air.copy())
 
-    def put(self, value: Level) -> None:
+    def put(self, value: TimeLevel) -> None:
         """Replace the newest level."""
         self._state.q[...], self._state.air[...] = value.q, value.air
 
-    def add_up(self, coefficients: Sequence[float], values: Sequence[Level]) -> SumShares:
+    def add_up(self, coefficients: Sequence[float], values: Sequence[TimeLevel]) -> SumShares:
         """Replace the newest level by a sum."""
         q = self._state.q
         shares = _add_up(self._state, coefficients, values)
@@ -83,8 +83,8 @@ class StateValues:
         return shares
 
 
-LevelAndChange = tuple[Level, AnyArray]
-"""Level, and the change of its mixing ratios."""
+LevelAndChange = tuple[TimeLevel, AnyArray]
+"""TimeLevel, and the change of its mixing ratios."""
 
 
 class TangentValues:
@@ -137,7 +137,7 @@ class AdjointValues:
         return [share * after for share in record.shares]
 
 
-def _add_up(state: State, coefficients: Sequence[float], values: Sequence[Level]) -> SumShares:
+def _add_up(state: State, coefficients: Sequence[float], values: Sequence[TimeLevel]) -> SumShares:
     add_amounts(state, coefficients, [(each.q, each.air) for each in values])
     is_positive = state.q >= 0.0
     np.maximum(state.q, 0.0, out=state.q)
@@ -160,7 +160,7 @@ class Recomputation:
             key: CellsRecomputation(each, density_factor, state) for key, each in chemistry.items()
         }
 
-    def run(self, first: Level, record: StepRecord) -> list[Any]:
+    def run(self, first: TimeLevel, record: StepRecord) -> list[Any]:
         """Repeat a step from a level."""
         self._values.put(first)
         return walk_forwards(record.program, self._runners, self._values, record.stages)
@@ -243,7 +243,7 @@ class TangentExecutor:
         """Repeat a step."""
         walk_forwards(record.program, self._runners, self._values, record.stages)
 
-    def put_level(self, level: Level) -> None:
+    def put_level(self, level: TimeLevel) -> None:
         """Replace the newest level; changes stay as they are."""
         self._states.state.q[...], self._states.state.air[...] = level.q, level.air
 
@@ -288,7 +288,7 @@ class AdjointExecutor:
         )  # fmt: skip
 
     @property
-    def reads(self) -> Sequence[SummedReads]:
+    def reads(self) -> Sequence[SummedInputAdjoints]:
         """The adjoints of the inputs of operators, for each kernel; empty if not computed."""
         return [each.read for each in self._reversers.values() if each.read is not None]
 
@@ -322,12 +322,12 @@ class AdjointExecutor:
             stages = [FormulaLevels([_only_step(step.record)], step.levels, before=before)]
         walk_backwards(step.record.program, {**self._formulas, **self._cells}, self._values, stages)
 
-    def finish(self, first: Level) -> None:
+    def finish(self, first: TimeLevel) -> None:
         """Complete the adjoint of the first level."""
         if self._history is not None:
             self._history.finish(first)
 
-    def jump(self, now: Level) -> AnyArray:
+    def jump(self, now: TimeLevel) -> AnyArray:
         """Return the adjoint of a jump of the mixing ratios just before the last reversed step, for its level n.
 
         With a history both levels jump.
@@ -358,9 +358,9 @@ class AdjointExecutor:
 
 
 class JoinedReads:
-    """Adjoints of the inputs of operators of several kernels; satisfies ``kernels.step.data.ReadAdjoints``."""
+    """Adjoints of the inputs of operators of several kernels; satisfies ``kernels.step.arguments.InputAdjoints``."""
 
-    def __init__(self, reads: Sequence[ReadAdjoints]) -> None:
+    def __init__(self, reads: Sequence[InputAdjoints]) -> None:
         self._reads, self.numbers = reads, dict[str, Array]()
         for name, values in ((name, values) for each in reads for name, values in each.numbers.items()):
             self.numbers[name] = self.numbers[name] + values if name in self.numbers else values
@@ -371,7 +371,7 @@ class JoinedReads:
         return [each for read in self._reads for each in read.fields]
 
 
-def _joined(reads: Sequence[ReadAdjoints]) -> ReadAdjoints | None:
+def _joined(reads: Sequence[InputAdjoints]) -> InputAdjoints | None:
     return JoinedReads(reads) if len(reads) > 1 else next(iter(reads), None)
 
 

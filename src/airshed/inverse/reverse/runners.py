@@ -24,7 +24,7 @@ from airshed.kernels.cells import AIR_INPUTS, AcceptedSteps
 from airshed.kernels.host import AnyArray, aligned_copy, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import members
-from airshed.kernels.step.data import Level, ReadAdjoints, State, StateAndChanges, StepForcing
+from airshed.kernels.step.arguments import InputAdjoints, State, StateAndChanges, StepForcing, TimeLevel
 from airshed.mechanism.expressions import Parameter
 from airshed.models.air.programs.cell_chemistry import Air, CellChemistry, integrate_again
 from airshed.models.air.programs.records import CellsRecord, FormulaStep, MoveRecord, StepRecord
@@ -59,7 +59,7 @@ class ReverseStep:
     """Step to reverse: its record, time levels n-1, n and n+1, and the step before it, or its tendency T(n-1)."""
 
     record: StepRecord
-    levels: tuple[Level, Level, Level]
+    levels: tuple[TimeLevel, TimeLevel, TimeLevel]
     before: StepRecord | AnyArray
 
 
@@ -71,7 +71,7 @@ class Totals:
     boundary_profile: Array
     top: Array
     reactions: Array
-    read: ReadAdjoints | None
+    read: InputAdjoints | None
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class FormulaLevels:
     """
 
     steps: Sequence[FormulaStep]
-    levels: Sequence[Level]
+    levels: Sequence[TimeLevel]
     tendency: AnyArray | None = None
     before: StepForcing | AnyArray | None = None
 
@@ -195,8 +195,8 @@ class FormulaAdjoint:
         self.reverser.close()
 
 
-def _copy_of(state: State) -> Level:
-    return Level(aligned_copy(state.q), aligned_copy(state.air))
+def _copy_of(state: State) -> TimeLevel:
+    return TimeLevel(aligned_copy(state.q), aligned_copy(state.air))
 
 
 _SIZE: Final = "size_of_rate_changes"

@@ -28,7 +28,7 @@ from airshed.inverse.reverse.direction import INITIAL, RATES, Changes, Direction
 from airshed.inverse.verify.recording import STEPS, CostOrMaker, Recording, random_cost, random_direction, recorded
 from airshed.inverse.verify.replay import Replay
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import Pair, StepConstants
+from airshed.kernels.step.arguments import Pair, StepConstants
 from airshed.kernels.transport.reference import ALPHA, BETA, BoundaryValues, with_sides
 from airshed.models.air.case import Case
 from airshed.models.air.programs.records import FormulaStep

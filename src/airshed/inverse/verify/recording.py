@@ -17,7 +17,7 @@ from airshed.inverse.reverse.derivatives import Derivatives, derivatives_of, obs
 from airshed.inverse.reverse.direction import Direction, given_fields, given_numbers
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.operators import Member
-from airshed.kernels.step.data import Level, State, StepConstants
+from airshed.kernels.step.arguments import State, StepConstants, TimeLevel
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
@@ -41,7 +41,7 @@ class Recording:
     derivatives: Derivatives
     first: State
     tendency: AnyArray
-    levels: tuple[Level, ...]
+    levels: tuple[TimeLevel, ...]
     steps: tuple[StepRecord, ...]
     begin: float
 
@@ -140,10 +140,10 @@ def record(simulation: Simulation, steps: int = STEPS, until: float | None = Non
     records: list[StepRecord] = []
     state, begin = model.stepper.state, model.seconds
     first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
-    levels = [Level(first.q, first.air)]
+    levels = [TimeLevel(first.q, first.air)]
     with observing(model, lambda record: records.append(record.detached()), lengths=True):
         for _ in step_ends(simulation, steps, until):
-            levels.append(Level(aligned_copy(state.q), aligned_copy(state.air)))
+            levels.append(TimeLevel(aligned_copy(state.q), aligned_copy(state.air)))
     tendency = aligned_copy(state.tendency)
     return Recording(derivatives, first, tendency, tuple(levels), tuple(records), begin)
 

@@ -18,7 +18,7 @@ from airshed.inverse.reverse.executors import AdjointExecutor, ReplayExecutor, T
 from airshed.inverse.reverse.runners import AdjointOptions, Observer, ReverseStep
 from airshed.inverse.verify.recording import STEPS, CostOrMaker, Recording, step_ends
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import Level
+from airshed.kernels.step.arguments import TimeLevel
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
@@ -120,7 +120,7 @@ class Replay:
 
     def _reverse_step(self, number: int) -> ReverseStep:
         recorded, first = self.recording, self.recording.first
-        earlier = recorded.levels[number - 1] if number else Level(first.q_other, first.air_other)
+        earlier = recorded.levels[number - 1] if number else TimeLevel(first.q_other, first.air_other)
         before = recorded.steps[number - 1] if number else first.tendency
         levels = earlier, recorded.levels[number], recorded.levels[number + 1]
         return ReverseStep(recorded.steps[number], levels, before)
@@ -219,7 +219,7 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
         executor.start(model.stepper.state, to, derivatives.members)
         see(model.seconds)
         for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
-            executor.put_level(Level(model.stepper.state.q, model.stepper.state.air))
+            executor.put_level(TimeLevel(model.stepper.state.q, model.stepper.state.air))
             see(end)
         derivative = (
             None if cost is None else sum(change_of_cost(cost, time, each, names) for time, each in found.items())

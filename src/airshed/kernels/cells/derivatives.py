@@ -28,7 +28,7 @@ from airshed.kernels.cells.emit import (
     signed_sum,
 )
 from airshed.kernels.cells.sparsity import Elimination
-from airshed.kernels.cpp import Coefficients, Written, described, header, inline, render
+from airshed.kernels.cpp import Coefficients, GeneratedText, described, header, inline, render
 from airshed.mechanism.network import ReactionNetwork
 
 Products = dict[int, list[Expression]]
@@ -56,7 +56,7 @@ def emit_reverse(network: ReactionNetwork, forward: ChemistrySource) -> Chemistr
     text = render(
         "cells/adjoint.cpp.jinja", functions=functions, unrolled=unrolled,
         coefficients=writer.coefficients, body=header("cells/adjoint.hpp"),
-        structures=Written(abi.declarations(abi.CELLS_ADJOINT)),
+        structures=GeneratedText(abi.declarations(abi.CELLS_ADJOINT)),
     )  # fmt: skip
     return replace(forward, text=f"{forward.text}\n{text}")
 
@@ -182,7 +182,7 @@ def emit_tangent(network: ReactionNetwork, forward: ChemistrySource) -> Chemistr
     ]
     text = render(
         "cells/tangent.cpp.jinja", functions=functions, coefficients=writer.coefficients,
-        body=header("cells/tangent.hpp"), structures=Written(abi.declarations(abi.CELLS_TANGENT)),
+        body=header("cells/tangent.hpp"), structures=GeneratedText(abi.declarations(abi.CELLS_TANGENT)),
     )  # fmt: skip
     return replace(forward, text=f"{forward.text}\n{text}")
 

@@ -16,7 +16,7 @@ from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbo
 from airshed.kernels import abi
 from airshed.kernels.cells.positivity import HELD, REFLECTED, overdrawn
 from airshed.kernels.cells.sparsity import Elimination, eliminate, pattern_of
-from airshed.kernels.cpp import Coefficients, Written, comment, described, header, inline, render
+from airshed.kernels.cpp import Coefficients, GeneratedText, comment, described, header, inline, render
 from airshed.kernels.host import vector_doubles
 from airshed.kernels.layout import Shape
 from airshed.kernels.rates import rate_code
@@ -80,7 +80,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
         chunks={name: in_chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
         orders=[len(reactants) for reactants in network.reactant_indices],
         reflected=REFLECTED, held=HELD, overdrawn=overdrawn(network),
-        pack=header("step/pack.hpp"), structures=Written(abi.declarations(abi.CELLS)),
+        pack=header("step/pack.hpp"), structures=GeneratedText(abi.declarations(abi.CELLS)),
         body=header("cells/rosenbrock.hpp"),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}

@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.formula import cpp
-from airshed.formula.steady import split
+from airshed.formula.invariant import split
 from airshed.formula.trace import Traced
 from airshed.formula.tree import Call, Expression, Number, rewrite_all
 from airshed.kernels import abi
-from airshed.kernels.cpp import CELLS, Written, header, render
+from airshed.kernels.cpp import CELLS, GeneratedText, header, render
 from airshed.kernels.host import AnyArray, address, processor
 from airshed.kernels.toolchain import host_functions
 
@@ -37,12 +37,12 @@ _BLOCK_BYTES: Final = 2**17
 """What the values of a block of cells take, in the second-level cache."""
 
 
-def source(traced: Traced, precision: Precision, names: Sequence[str], steady: Collection[str]) -> str:
+def source(traced: Traced, precision: Precision, names: Sequence[str], invariant: Collection[str]) -> str:
     """Return the C++ of formulas, see :class:`airshed.kernels.cells.formulas.CellFormulas` for its arguments."""
-    parts = split(traced.outputs, steady)
-    slots = {name: slot for slot, name in enumerate((*traced.inputs, *parts.steady))}
+    parts = split(traced.outputs, invariant)
+    slots = {name: slot for slot, name in enumerate((*traced.inputs, *parts.invariant))}
     places = _places(traced, names, slots)
-    first = _statements(tuple(parts.steady.values()), slots)
+    first = _statements(tuple(parts.invariant.values()), slots)
     then = _statements(parts.outputs, slots)
     count = max([len(slots), *(place + 1 for place in places)])
     lanes = width(precision)
@@ -50,7 +50,7 @@ def source(traced: Traced, precision: Precision, names: Sequence[str], steady: C
     return render(
         "cells/formulas.cpp.jinja", width=lanes, real="double" if precision == "double" else "float",
         inputs=traced.inputs, prepare=first, step=then, places=places, slots=count, packs=packs,
-        head=header("step/pack.hpp"), structures=Written(abi.declarations(abi.FORMULAS)),
+        head=header("step/pack.hpp"), structures=GeneratedText(abi.declarations(abi.FORMULAS)),
         driver=header("cells/formulas.hpp"),
     )  # fmt: skip
 
@@ -81,27 +81,28 @@ def _numbers_first(node: Expression) -> Expression:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Values of steps, each a row that others may share, as the days of a week do: step n has ``values[of[n]]``.
+class StepValues:
+    """Per-step values, stored once where steps share them, as the days of a week do.
 
-    values  (rows, ...);  of  (steps,)
-    As an array it is (steps, ...).
+    values  (row, ...)
+    rows    (step,) row of each step: the value of step n is ``values[rows[n]]``
+    Conversion to an array gives (step, ...).
     """
 
     values: npt.NDArray[Any]
-    of: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
 
     @staticmethod
-    def each(values: npt.NDArray[Any]) -> "Rows":
-        """Return the values of steps that share nothing: (steps, ...)."""
-        return Rows(values, np.arange(len(values)))
+    def unshared(values: npt.NDArray[Any]) -> "StepValues":
+        """Return values (step, ...) with a row for each step."""
+        return StepValues(values, np.arange(len(values)))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        dense: npt.NDArray[Any] = self.values[self.of]
+        dense: npt.NDArray[Any] = self.values[self.rows]
         return dense.astype(dtype, copy=False)
 
 
-__all__ = ["CellFormulas", "Precision", "Rows"]
+__all__ = ["CellFormulas", "Precision", "StepValues"]
 
 _LEAST_CELLS: Final = 4096
 """Cells times steps for which another thread is worth waking."""
@@ -111,7 +112,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _CellInput:
     """An input: its values, of cells of some shape, and which row of them each step has, if steps do not share it."""
 
     array: AnyArray
@@ -129,7 +130,7 @@ class CellFormulas:
     """Formulas as compiled code for arrays of cells, in "double" or "single" precision.
 
     names    of the results, for many steps: one that is also that of an input feeds it in the next step
-    steady   inputs that all steps of a call have alike; what depends on them alone is computed once for each call
+    invariant   inputs that all steps of a call have alike; what depends on them alone is computed once for each call
     threads  that share the cells
     dtype    of values
     Raises KernelError where there is no compiler, FormulaError where a formula has what no code can be made of.
@@ -137,14 +138,14 @@ class CellFormulas:
 
     def __init__(
         self, traced: Traced, precision: Precision = "double", *, names: Sequence[str] = (),
-        steady: Collection[str] = (), threads: int = 1,
+        invariant: Collection[str] = (), threads: int = 1,
     ) -> None:  # fmt: skip
         self.traced, self.names, self.dtype, self.threads = traced, tuple(names), DTYPES[precision], threads
-        self._varying = set(traced.inputs).difference(steady, names)
+        self._varying = set(traced.inputs).difference(invariant, names)
         self._lanes = width(precision)
-        self._seen: dict[str, tuple[object, _Given]] = {}
+        self._seen: dict[str, tuple[object, _CellInput]] = {}
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        text = source(traced, precision, names, set(steady).difference(names))
+        text = source(traced, precision, names, set(invariant).difference(names))
         self._function = host_functions(text, name=f"cells-{precision}").airshed_cells
 
     def __call__(
@@ -155,7 +156,7 @@ class CellFormulas:
         reads   values  by the names of the inputs: arrays of one shape, and numbers that all cells have
         writes  out     for each formula the array of its values, which may be one of `values`; None for a new one
 
-        What is steady, and results, may be views with gaps, such as a species of a packed state: where cells lie in
+        What is invariant, and results, may be views with gaps, such as a species of a packed state: where cells lie in
         whole packs at one distance, nothing is copied.
         Raises KernelError for arrays that do not fit.
         """
@@ -165,26 +166,40 @@ class CellFormulas:
 
     def advance(
         self, values: Mapping[str, npt.ArrayLike], steps: int, out: Sequence[AnyArray | None] | None = None,
-        *, each: Mapping[str, AnyArray | Rows] | None = None,
+        *, records: Mapping[str, AnyArray | StepValues] | None = None,
     ) -> list[AnyArray]:  # fmt: skip
-        """Return the values after some steps, with the bits of one call for each.
+        """Advance the cells by several steps; return the values of the formulas after the last step.
 
-        reads   values  by the names of the inputs: numbers; arrays of cells, of what is steady or fed by a result; of
-                        all others (steps, cells), or (steps) of numbers that all cells have, or Rows of either
-        writes  out     for each formula the array of its values after the last step, as in a call for one step
-                each    by the names of results: the values after each step (steps, cells), in either precision; or Rows
-                        (rows, cells), of which each step writes one, and none where its number is -1
-        Raises KernelError for arrays that do not fit.
+        The result has the same bits as one call per step.
+
+        Parameters
+        ----------
+        values
+            Values of the inputs by name. An input that is invariant, or that a result replaces, is a number or an
+            array (cell). Any other input has one value per step: (step, cell), (step,) if it is the same in all cells,
+            or :class:`StepValues` of either.
+        steps
+            Number of steps, 1 or more.
+        out
+            For each formula the array of its values after the last step, as in a call for one step.
+        records
+            Arrays for the values after each step by the names of results, in either precision: (step, cell), or
+            StepValues (row, cell), in which a step with row -1 is not recorded.
+
+        Raises
+        ------
+        KernelError
+            An array has the wrong shape or type.
         """
         if steps < 1:
-            raise KernelError(f"{steps} steps are asked for; make one or more")
-        given = {name: self._given(name, values[name], steps) for name in self.traced.inputs}
+            raise KernelError(f"cannot advance by {steps} steps: the number of steps must be 1 or more")
+        given = {name: self._input(name, values[name], steps) for name in self.traced.inputs}
         shape = _shape(given)
-        results, records = self._results(out, shape), self._records(each or {}, (steps, *shape))
+        results, recorded = self._results(out, shape), self._records(records or {}, (steps, *shape))
         made = [each if self._fits(each) else np.empty(shape, self.dtype) for each in results]
         places = _table((address(each), *_chunks(each)) for each in made)
         self._run(
-            (_table(each.entry for each in given.values()), places, _table(records)), len(records), steps, prod(shape)
+            (_table(each.entry for each in given.values()), places, _table(recorded)), len(recorded), steps, prod(shape)
         )
         for result, array in zip(results, made, strict=True):
             if array is not result:
@@ -196,38 +211,40 @@ class CellFormulas:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _given(self, name: str, value: object, steps: int) -> "_Given":
-        """Return an input; one that is the same array as in the last call need not be looked at again."""
+    def _input(self, name: str, value: object, steps: int) -> "_CellInput":
+        """Return an input; an array that was checked in the last call is not checked again."""
         seen, given = self._seen.get(name, (None, None))
         if value is seen and given is not None and given.array is value:
             return given
-        found = self._looked_at(name, value, steps)
+        found = self._checked_input(name, value, steps)
         if found.rows is None:
             self._seen[name] = value, found
         return found
 
-    def _looked_at(self, name: str, value: object, steps: int) -> "_Given":
-        rows = value if isinstance(value, Rows) else None
-        array = np.asarray(rows.values if rows else value, self.dtype)
+    def _checked_input(self, name: str, value: object, steps: int) -> "_CellInput":
+        per_step = value if isinstance(value, StepValues) else None
+        array = np.asarray(per_step.values if per_step else value, self.dtype)
         if name not in self._varying or array.ndim == 0:
-            if rows:
-                raise KernelError(f"{name} has values of steps, and all steps of a call have it alike")
+            if per_step:
+                raise KernelError(
+                    f"{name} has values per step, but it is the same in all steps of a call; pass one value"
+                )
             array = array if self._fits(array) else np.ascontiguousarray(array)
-            return _Given(array, array.shape, None)
+            return _CellInput(array, array.shape, None)
         array = np.ascontiguousarray(array)
-        of = rows.of if rows else np.arange(len(array))
-        if len(of) != steps:
-            raise KernelError(f"{name} has the values of {len(of)} steps, where {steps} are made")
-        if of.min() < 0 or of.max() >= len(array):
-            raise KernelError(f"{name} has {len(array)} rows, and a step asks for row {of.max()}")
-        return _Given(array, array.shape[1:], np.ascontiguousarray(of, np.int64))
+        rows = per_step.rows if per_step else np.arange(len(array))
+        if len(rows) != steps:
+            raise KernelError(f"{name} has the values of {len(rows)} steps, but the call makes {steps}")
+        if rows.min() < 0 or rows.max() >= len(array):
+            raise KernelError(f"{name} has {len(array)} rows, but a step reads row {rows.max()}")
+        return _CellInput(array, array.shape[1:], np.ascontiguousarray(rows, np.int64))
 
     def _results(self, out: Sequence[AnyArray | None] | None, shape: Shape) -> list[AnyArray]:
         wanted = [None] * len(self.traced.outputs) if out is None else out
         results = [np.empty(shape, self.dtype) if each is None else each for each in wanted]
         for each in results:
             if each.shape != shape or each.dtype != self.dtype:
-                raise KernelError(f"a result is to be {shape} {np.dtype(self.dtype)}, not {each.shape} {each.dtype}")
+                raise KernelError(f"a result must be {shape} {np.dtype(self.dtype)}, not {each.shape} {each.dtype}")
         return results
 
     def _fits(self, array: AnyArray) -> bool:
@@ -235,21 +252,25 @@ class CellFormulas:
         length = _chunks(array)[0]
         return array.flags.c_contiguous or (length > 0 and length % self._lanes == 0)
 
-    def _records(self, each: Mapping[str, AnyArray | Rows], shape: Shape) -> list[tuple[int, int, int, int]]:
-        """Return where results go after steps: address, number of the result, whether it is double, rows of steps."""
-        found: list[tuple[int, int, int, int]] = []
-        for name, asked in each.items():
+    def _records(self, records: Mapping[str, AnyArray | StepValues], shape: Shape) -> list[tuple[int, int, int, int]]:
+        """Return the table of recorded results: address, number of the result, whether it is double, rows of steps."""
+        entries: list[tuple[int, int, int, int]] = []
+        for name, record in records.items():
             if name not in self.names:
-                raise KernelError(f"{name} is no result; there are {', '.join(self.names) or 'none with names'}")
-            array, of = (asked.values, asked.of) if isinstance(asked, Rows) else (asked, None)
-            wanted = shape if of is None else (len(array), *shape[1:])
-            if array.shape != wanted or array.dtype not in DTYPES.values() or not array.flags.c_contiguous:
-                raise KernelError(f"{name} of each step is to be {wanted} floats, not {array.shape} {array.dtype}")
-            if of is not None and (of.shape != shape[:1] or of.max() >= len(array) or not of.flags.c_contiguous):
-                raise KernelError(f"{name} has {len(array)} rows for {shape[0]} steps, not the rows {of}")
-            where = 0 if of is None else address(of)
-            found.append((address(array), self.names.index(name), int(array.dtype == np.float64), where))
-        return found
+                raise KernelError(f"{name} is not a result; the results are {', '.join(self.names) or 'without names'}")
+            array, rows = (record.values, record.rows) if isinstance(record, StepValues) else (record, None)
+            expected = shape if rows is None else (len(array), *shape[1:])
+            if array.shape != expected or array.dtype not in DTYPES.values() or not array.flags.c_contiguous:
+                raise KernelError(f"the record of {name} must be {expected} floats, not {array.shape} {array.dtype}")
+            if rows is not None and (
+                rows.shape != shape[:1] or rows.max() >= len(array) or not rows.flags.c_contiguous
+            ):
+                raise KernelError(
+                    f"the record of {name} has {len(array)} rows for {shape[0]} steps; the rows {rows} do not fit"
+                )
+            where = 0 if rows is None else address(rows)
+            entries.append((address(array), self.names.index(name), int(array.dtype == np.float64), where))
+        return entries
 
     def _run(self, tables: Sequence[npt.NDArray[np.int64]], recorded: int, steps: int, cells: int) -> None:
         taken = np.zeros(1, np.int64)
@@ -263,7 +284,7 @@ class CellFormulas:
                 job.result()
 
 
-def _shape(given: Mapping[str, _Given]) -> Shape:
+def _shape(given: Mapping[str, _CellInput]) -> Shape:
     """Return the shape that values of all cells have."""
     shape = next((each.shape for each in given.values() if each.shape), ())
     for name, each in given.items():

@@ -21,8 +21,8 @@ from airshed.core.arrays import Array
 from airshed.formula import evaluate_all
 from airshed.formula.trace import Traced
 from airshed.kernels.cells import Tolerances
-from airshed.kernels.cells.data import MOST_STEPS
-from airshed.kernels.cells.formulas import DTYPES, Rows
+from airshed.kernels.cells.arguments import MOST_STEPS
+from airshed.kernels.cells.formulas import DTYPES, StepValues
 from airshed.kernels.cells.positivity import HELD, above_zero, is_overdrawn
 from airshed.kernels.cells.sparsity import eliminate, pattern_of
 from airshed.kernels.cells.tableau import Tableau
@@ -220,15 +220,15 @@ class ReferenceCells:
     """Formulas of cells, see :class:`airshed.kernels.cells.formulas.CellFormulas`, whose arguments it takes."""
 
     def __init__(
-        self, traced: Traced, precision: str = "double", *, names: Sequence[str] = (), steady: Collection[str] = (),
+        self, traced: Traced, precision: str = "double", *, names: Sequence[str] = (), invariant: Collection[str] = (),
         threads: int = 1,
     ) -> None:  # fmt: skip
         self.traced, self.names, self.dtype = traced, tuple(names), DTYPES[precision]
-        self._of_steps = set(traced.inputs).difference(steady, names)
+        self._of_steps = set(traced.inputs).difference(invariant, names)
 
     def advance(
         self, values: Mapping[str, Any], steps: int, out: Sequence[AnyArray | None] | None = None,
-        *, each: Mapping[str, AnyArray | Rows] | None = None,
+        *, records: Mapping[str, AnyArray | StepValues] | None = None,
     ) -> list[AnyArray]:  # fmt: skip
         """Return the values after some steps."""
         current = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
@@ -241,8 +241,8 @@ class ReferenceCells:
             now = {**current, **found, **{name: array[step] for name, array in rows.items()}}
             made = evaluate_all(self.traced.outputs, now, dtype=self.dtype)
             found = dict(zip(self.names, (np.broadcast_to(one, shape) for one in made), strict=True))
-            for name, record in (each or {}).items():
-                array, row = (record.values, record.of[step]) if isinstance(record, Rows) else (record, step)
+            for name, record in (records or {}).items():
+                array, row = (record.values, record.rows[step]) if isinstance(record, StepValues) else (record, step)
                 if row >= 0:
                     array[row] = found[name]
         results = [np.empty(shape, self.dtype) if array is None else array for array in out or [None] * len(self.names)]

@@ -25,7 +25,7 @@ _PER_CUBIC_METRE = 1e6
 
 
 @dataclass(frozen=True)
-class Reading:
+class OperatorInputs:
     """What operators read at one instant: fields, numbers, and the air of cells (level, lat, lon), none if explicit."""
 
     fields: Mapping[str, Array]
@@ -47,7 +47,7 @@ def air_of_cells(
     }  # fmt: skip
 
 
-def _value(operator: Operator, rate: Expression, reading: Reading, slot: int, level: int | slice) -> Array:
+def _value(operator: Operator, rate: Expression, reading: OperatorInputs, slot: int, level: int | slice) -> Array:
     """The rate of one of the operator's species, in one level or in all."""
     values: dict[str, Array] = {}
     for name, array in reading.air.items():
@@ -61,14 +61,14 @@ def _value(operator: Operator, rate: Expression, reading: Reading, slot: int, le
     return np.asarray(evaluate(rate, values, dtype=np.result_type(np.float64, *values.values())))
 
 
-def operator_rates(operator: Operator, reading: Reading) -> list[Array]:
+def operator_rates(operator: Operator, reading: OperatorInputs) -> list[Array]:
     """Return all rates of an operator, of each species."""
     level: int | slice = 0 if operator.ground else slice(None)
     slots = range(max(len(operator.species), 1))
     return [_value(operator, rate, reading, slot, level) for rate in operator.rate for slot in slots]
 
 
-def of_species(operator: Operator, reading: Reading, shape: tuple[int, ...]) -> dict[int, Array]:
+def of_species(operator: Operator, reading: OperatorInputs, shape: tuple[int, ...]) -> dict[int, Array]:
     """Return the rate of a loss, source or sinking for each species that it touches, (level, lat, lon)."""
     found = {}
     for slot, species in enumerate(operator.species):
@@ -80,7 +80,7 @@ def of_species(operator: Operator, reading: Reading, shape: tuple[int, ...]) -> 
     return found
 
 
-def exchange(operators: Sequence[Operator], reading: Reading, shape: tuple[int, ...]) -> Array:
+def exchange(operators: Sequence[Operator], reading: OperatorInputs, shape: tuple[int, ...]) -> Array:
     """Return the air that is exchanged through upper faces [mol/s], (level, lat, lon)."""
     total = np.zeros(shape)
     for operator in operators:
@@ -89,7 +89,7 @@ def exchange(operators: Sequence[Operator], reading: Reading, shape: tuple[int, 
     return total
 
 
-def explicit_tendency(operators: Sequence[Operator], reading: Reading, q: Array) -> Array:
+def explicit_tendency(operators: Sequence[Operator], reading: OperatorInputs, q: Array) -> Array:
     """Return what exchange through west and south faces and matrices of columns do to mixing ratios [mol/s].
 
     A rate may be a plain number: the same everywhere.
@@ -139,7 +139,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Solved:
+class ColumnSolution:
     """New mixing ratios, and what was done: by chemistry [mol/s], clipping [mol] (species,), operators (term, species).
 
     imbalance  atoms of each family made by unbalanced reactions [mol/s]
@@ -184,7 +184,7 @@ def rate_constants(
 
 
 @dataclass(frozen=True)
-class Acting:
+class ColumnRates:
     """What operators do in columns at one instant: everything (level, lat, lon).
 
     exchange  through upper faces [mol/s]
@@ -200,9 +200,9 @@ class Acting:
     terms: int
 
 
-def acting(
-    operators: Sequence[Operator], terms: Sequence[str], reading: Reading, shape: tuple[int, ...]
-) -> Acting:  # fmt: skip
+def column_rates(
+    operators: Sequence[Operator], terms: Sequence[str], reading: OperatorInputs, shape: tuple[int, ...]
+) -> ColumnRates:  # fmt: skip
     """Return what operators do in columns, by terms of budgets."""
     kinds: dict[str, dict[tuple[int, int], Array]] = {"loss": {}, "sinking": {}, "source": {}}
     for each in operators:
@@ -210,7 +210,7 @@ def acting(
             key = terms.index(each.term or ""), species
             kinds[each.kind][key] = kinds[each.kind].get(key, 0.0) + rate
     air = exchange(operators, reading, shape)
-    return Acting(air, kinds["loss"], kinds["sinking"], kinds["source"], len(terms))
+    return ColumnRates(air, kinds["loss"], kinds["sinking"], kinds["source"], len(terms))
 
 
 def not_below_zero(values: Array) -> Array:
@@ -261,19 +261,19 @@ class Implicit:
     start: Array
     g: float
     emission: Array
-    acting: Acting
+    column_rates: ColumnRates
 
 
 def gauss_seidel(
     network: ReactionNetwork, equation: Implicit, *,
     order: Sequence[int], sweeps: int, emitted: Sequence[int], families: Sequence[str] = (),
-) -> Solved:  # fmt: skip
+) -> ColumnSolution:  # fmt: skip
     """Return mixing ratios after `sweeps` sweeps over species in `order`, each with the newest values of the others.
 
     They are not below zero. The sums are those of the last sweep. What takes acts on the values that are kept; what
     then is missing in the equation counts as clipped.
     """
-    k, air, content, g, act = equation.rates, equation.air, equation.content, equation.g, equation.acting
+    k, air, content, g, act = equation.rates, equation.air, equation.content, equation.g, equation.column_rates
     q = equation.start.astype(np.result_type(equation.start, content, k))
     sums, own = np.zeros((3, len(q)), q.dtype), np.zeros((act.terms, len(q)), q.dtype)
     emission, taken, falling = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
@@ -303,7 +303,7 @@ def gauss_seidel(
     for (term, species), flux in act.fallen.items():
         own[term, species] += np.sum(flux[0] * q[species, 0])
     made = [_atoms_made(network, family, k, air, q) for family in families]
-    return Solved(q, sums[0], sums[1], own, np.array(made), sums[2])
+    return ColumnSolution(q, sums[0], sums[1], own, np.array(made), sums[2])
 
 
 def _atoms_made(network: ReactionNetwork, family: str, k: Array, air: Array, q: Array) -> float:

@@ -21,7 +21,7 @@ from airshed.formula.factoring import Key, factored
 from airshed.formula.tree import Expression, Symbol, operations
 from airshed.kernels import abi
 from airshed.kernels.column.operator_code import adjoint_members, operator_adjoints, operators_code
-from airshed.kernels.cpp import Coefficients, Written, described, header, inline, render
+from airshed.kernels.cpp import Coefficients, GeneratedText, described, header, inline, render
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.operators import Member
 from airshed.kernels.rates import BOLTZMANN_CM, REFERENCE_DENSITY, RateTable, rate_code, rate_table
@@ -72,11 +72,11 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *,
         coefficients=coefficients,
         imbalances=unbalanced,
         operators=code,
-        operators_text=Written(render("column/operators.cpp.jinja", operators=code, tangent=tangent)),
+        operators_text=GeneratedText(render("column/operators.cpp.jinja", operators=code, tangent=tangent)),
         rate_code={"statements": statements, "results": results},
         tangent=tangent,
         pack=header("step/pack.hpp", "step/tangent.hpp" if tangent else "step/value.hpp"),
-        structures=Written(abi.declarations(abi.STEP, Step=[each.declaration for each in code.members])),
+        structures=GeneratedText(abi.declarations(abi.STEP, Step=[each.declaration for each in code.members])),
         transport=header("transport/transport.hpp"),
         column=header("column/column.hpp"),
         tail=header(
@@ -156,9 +156,9 @@ def emit_reverse(
         coefficients=writer.coefficients,
         frozen=frozen,
         operators=operators,
-        structures=Written(abi.declarations(abi.STEP_ADJOINT, Reverse=adjoint_members(operators.members))),
-        operators_of_sweeps=Written(render("column/operators_of_sweeps_adjoint.cpp.jinja", operators=operators)),
-        operators_text=Written(
+        structures=GeneratedText(abi.declarations(abi.STEP_ADJOINT, Reverse=adjoint_members(operators.members))),
+        operators_of_sweeps=GeneratedText(render("column/operators_of_sweeps_adjoint.cpp.jinja", operators=operators)),
+        operators_text=GeneratedText(
             render("column/operators_adjoint.cpp.jinja", operators=operators, adjoints=operator_adjoints(operators))
         ),
         branches=header("transport/branches.hpp"),
@@ -172,7 +172,7 @@ def emit_reverse(
 
 
 @dataclass(frozen=True)
-class _Speed:
+class _RateProduct:
     """Products of the same mixing ratios: the adjoint before them, the mixing ratios, and rates by reaction."""
 
     bar: str
@@ -230,9 +230,9 @@ class AdjointWriter:
     def _seen(self, number: int, other: int) -> tuple[str, int]:
         return "y1" if self.group_of[other] < self.group_of[number] else "y0", other
 
-    def _speeds(self, number: int) -> list[_Speed]:
+    def _speeds(self, number: int) -> list[_RateProduct]:
         """The products of a species' production and loss, those of the same mixing ratios together."""
-        found: dict[tuple[str, tuple[tuple[str, int], ...]], _Speed] = {}
+        found: dict[tuple[str, tuple[tuple[str, int], ...]], _RateProduct] = {}
         given = [("p", term) for term in self._network.production_terms[number]]
         given += [("l", term) for term in self._network.loss_terms[number]]
         for bar, term in given:
@@ -244,18 +244,18 @@ class AdjointWriter:
                 symbols.remove(("n", 0))
                 bar += "n"
             factors = tuple(sorted(self._seen(number, factor) for factor in term.factors))
-            speed = found.setdefault((bar, factors), _Speed(bar, factors, {}))
+            speed = found.setdefault((bar, factors), _RateProduct(bar, factors, {}))
             rates = speed.rates.setdefault(term.reaction, {})
             rates[tuple(sorted(symbols))] = rates.get(tuple(sorted(symbols)), 0.0) + value
         return list(found.values())
 
-    def _named(self, speeds: Sequence[_Speed]) -> Iterator[str]:
+    def _named(self, speeds: Sequence[_RateProduct]) -> Iterator[str]:
         """Statements that name each speed without its mixing ratios."""
         for place, speed in enumerate(speeds):
             yield f"const pack r{place} = {speed.bar} * ({self._sum(speed.rate, of_adjoint=True)});"
             self.operations += 1
 
-    def _giving(self, number: int, speeds: Sequence[_Speed]) -> Iterator[str]:
+    def _giving(self, number: int, speeds: Sequence[_RateProduct]) -> Iterator[str]:
         """Statements that add to the adjoints of all that a species' production and loss were made of."""
         given: defaultdict[int, dict[Key, float]] = defaultdict(dict)
         for place, speed in enumerate(speeds):
@@ -266,7 +266,7 @@ class AdjointWriter:
             yield f"bar[{other} * NZ + z] += {self._sum(products, of_adjoint=True)};"
             self.operations += 1
 
-    def _to_reactions(self, speeds: Sequence[_Speed]) -> Iterator[str]:
+    def _to_reactions(self, speeds: Sequence[_RateProduct]) -> Iterator[str]:
         """Statements that add to what factors on the rates of reactions are worth."""
         found: defaultdict[int, dict[Key, float]] = defaultdict(dict)
         for place, speed in enumerate(speeds):

@@ -18,7 +18,7 @@ INLINE pack splat(real number) { return number - pack{}; }
 INLINE dpack dsplat(double number) { return number - dpack{}; }
 
 // a * b + c in one rounding, where the processor has it. What compilers contract by themselves depends on the code around it;
-// this does not, so that what several kernels compute alike is written with it: see ALIKE in kernels/backends/cpu/kernel.py.
+// this does not, so that what several kernels compute alike is written with it: see NO_CONTRACTION in kernels/backends/cpu/kernel.py.
 #if defined(__FP_FAST_FMA) || defined(__FMA__)
 INLINE double once_rounded(double a, double b, double c) { return __builtin_fma(a, b, c); }
 INLINE float once_rounded(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

@@ -15,9 +15,9 @@ from airshed.core.arrays import Array
 from airshed.kernels.column.reference import (
     Column,
     Implicit,
-    Reading,
-    acting,
+    OperatorInputs,
     air_of_cells,
+    column_rates,
     explicit_tendency,
     gauss_seidel,
     not_below_zero,
@@ -46,7 +46,7 @@ class Fields:
 
 
 @dataclass(frozen=True)
-class Box:
+class StepSetup:
     """What stays the same from step to step; names as in :class:`airshed.kernels.backends.cpu.stepper.Stepper`.
 
     order  species in the order of a sweep;  density_factor  (level, lat, lon) [1/mol];  vertical_weights  (level, 4)
@@ -72,7 +72,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Stepped:
+class StepResult:
     """The state after a step, and its sums: (term, species) as the kernel's terms; imbalance (family,) [mol/s].
 
     turnover  chemical production plus loss (species,) [mol/s]; 0 from the compiled step
@@ -85,9 +85,9 @@ class Stepped:
 
 
 def step(
-    box: Box, fields: Fields, weights: StageWeights, air_fluxes: AirFluxes, column: Column,
+    setup: StepSetup, fields: Fields, weights: StageWeights, air_fluxes: AirFluxes, column: Column,
     explicit: Mapping[str, Array],
-) -> Stepped:  # fmt: skip
+) -> StepResult:  # fmt: skip
     """Advance the state by one step; `explicit` are the fields of operators that act at the time n.
 
         A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1]
@@ -96,27 +96,29 @@ def step(
     the air content A by the same formula with q = 1 and without those.
     """
     w = weights
-    if not any(each.kind == "face_flux" for each in box.operators):
+    if not any(each.kind == "face_flux" for each in setup.operators):
         air_fluxes = AirFluxes(*map(np.zeros_like, vars(air_fluxes).values()))
     change = air_tendency(air_fluxes)
     air = w.c0 * fields.air + w.c1 * fields.air_previous + w.t0 * change + w.t1 * fields.air_tendency
-    moved = transport(fields.q, air_fluxes, box.boundary, box.vertical_weights)
-    reading = Reading(explicit, box.numbers, {})
-    tendency = moved.tendency + explicit_tendency(box.operators, reading, fields.q)
+    moved = transport(fields.q, air_fluxes, setup.boundary, setup.vertical_weights)
+    reading = OperatorInputs(explicit, setup.numbers, {})
+    tendency = moved.tendency + explicit_tendency(setup.operators, reading, fields.q)
     content = w.c0 * fields.air * fields.q + w.c1 * fields.air_previous * fields.q_previous
     content = content + w.t0 * tendency + w.t1 * fields.tendency
     start = not_below_zero(w.s0 * fields.q + w.s1 * fields.q_previous)
-    relative_density = air * box.density_factor
-    k = rate_constants(box.network, column, relative_density, box.oxygen, box.nitrogen)
-    k = k * np.reshape(box.factors, (-1, 1, 1, 1))
+    relative_density = air * setup.density_factor
+    k = rate_constants(setup.network, column, relative_density, setup.oxygen, setup.nitrogen)
+    k = k * np.reshape(setup.factors, (-1, 1, 1, 1))
     cells = air_of_cells(
-        column.temperature, column.water, air, relative_density, box.thickness, (column.secant, column.light)
+        column.temperature, column.water, air, relative_density, setup.thickness, (column.secant, column.light)
     )
-    implicit = acting(box.operators, box.own_terms, Reading(column.fields, box.numbers, cells), air.shape)
+    implicit = column_rates(
+        setup.operators, setup.own_terms, OperatorInputs(column.fields, setup.numbers, cells), air.shape
+    )
     solved = gauss_seidel(
-        box.network, Implicit(k, air, content, start, w.g, column.emission, implicit),
-        order=box.order, sweeps=box.sweeps, emitted=box.emitted, families=box.families,
+        setup.network, Implicit(k, air, content, start, w.g, column.emission, implicit),
+        order=setup.order, sweeps=setup.sweeps, emitted=setup.emitted, families=setup.families,
     )  # fmt: skip
     after = Fields(solved.q, fields.q, tendency, air, fields.air, change)
     sums = np.stack([moved.inflow, moved.outflow, solved.chemistry, solved.clipped, *solved.by_operators])
-    return Stepped(after, sums, solved.imbalance, solved.turnover)
+    return StepResult(after, sums, solved.imbalance, solved.turnover)

@@ -10,11 +10,11 @@ from airshed.core.arrays import Array
 from airshed.kernels.abi import TERMS
 from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
-from airshed.kernels.column.reference import Column, Reading, air_of_cells, operator_rates
+from airshed.kernels.column.reference import Column, OperatorInputs, air_of_cells, operator_rates
 from airshed.kernels.layout import Layout, Padding
 from airshed.kernels.operators import Kind, Member, Operator, members
-from airshed.kernels.step.data import ColumnForcing, State, StepConstants, TransportForcing
-from airshed.kernels.step.reference import Box, Fields, Stepped, step
+from airshed.kernels.step.arguments import ColumnForcing, State, StepConstants, TransportForcing
+from airshed.kernels.step.reference import Fields, StepResult, StepSetup, step
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
 from airshed.program.weights import StageWeights
 
@@ -34,7 +34,7 @@ def random_numbers(random: np.random.Generator, operators: Sequence[Operator]) -
 
 
 def random_fields(
-    random: np.random.Generator, operators: Sequence[Operator], reading: Reading, shape: tuple[int, int, int],
+    random: np.random.Generator, operators: Sequence[Operator], reading: OperatorInputs, shape: tuple[int, int, int],
     greatest: Mapping[Kind, float],
 ) -> tuple[dict[str, Array], dict[str, Array]]:  # fmt: skip
     """Return the fields of operators at two instants; each operator's greatest rate is about that of its kind.
@@ -46,7 +46,7 @@ def random_fields(
     scaled: set[str] = set()
     for operator in operators:
         names = {field.name for field in operator.fields} - scaled
-        factor = _factor(operator, Reading(start, reading.numbers, reading.air), names, greatest[operator.kind])
+        factor = _factor(operator, OperatorInputs(start, reading.numbers, reading.air), names, greatest[operator.kind])
         for name in names:
             start[name] *= factor
             end[name] *= factor
@@ -79,7 +79,7 @@ def _circulation(random: np.random.Generator, shape: tuple[int, int, int]) -> Ar
     return matrix
 
 
-def _factor(operator: Operator, reading: Reading, names: set[str], greatest: float) -> float:
+def _factor(operator: Operator, reading: OperatorInputs, names: set[str], greatest: float) -> float:
     """The power of ten by which fields are to be multiplied so that the operator's greatest rate is about that."""
     if greatest == 0.0 or not names:
         return float(greatest != 0.0)
@@ -88,7 +88,7 @@ def _factor(operator: Operator, reading: Reading, names: set[str], greatest: flo
         fields = {name: scale * field if name in names else field for name, field in reading.fields.items()}
         size = max(
             float(np.abs(rate).max())
-            for rate in operator_rates(operator, Reading(fields, reading.numbers, reading.air))
+            for rate in operator_rates(operator, OperatorInputs(fields, reading.numbers, reading.air))
         )
         apart.append(abs(np.log(size / greatest)) if np.isfinite(size) and size > 0.0 else np.inf)
     return float(_SCALES[int(np.argmin(apart))])
@@ -114,10 +114,10 @@ class Trial:
     weight, weight_z  of the horizontal and vertical air fluxes at n;  column_weight  of the columns at n + 1
     explicit  fields of operators that act at n, at its ends
     boundary  concentrations (species, level, face cell) at the ends of an interval of their own, and the weight of n in
-              it; None where the lateral profile of `box` is there in all steps
+              it; None where the lateral profile of `setup` is there in all steps
     """
 
-    box: Box
+    setup: StepSetup
     fields: Fields
     air_fluxes: tuple[AirFluxes, AirFluxes]
     columns: tuple[Column, Column]
@@ -152,7 +152,7 @@ def random_trial(
         air * random.uniform(0.98, 1.02, shape), flow * random.uniform(-1.0, 1.0, shape),
     )  # fmt: skip
     emitted = range(0, species, 2) if sources else range(0)
-    box = Box(
+    setup = StepSetup(
         kernel.network, kernel.schedule.order,
         BoundaryValues(_mixing_ratios(random, (species, levels)), _mixing_ratios(random, (species,))),
         random.uniform(0.2, 1.1, (levels, rows, 1)) / CELL_AIR * np.linspace(0.9, 1.0, shape[2]),
@@ -162,20 +162,20 @@ def random_trial(
         kernel.shape.own_terms, random_numbers(random, kernel.shape.operators),
     )  # fmt: skip
     air_fluxes = _fluxes(random, shape, flow), _fluxes(random, shape, flow)
-    start = _column(random, box, shape, CELL_AIR / weights.g)
-    end = replace(_column(random, box, shape, CELL_AIR / weights.g), emission=start.emission, secant=start.secant,
+    start = _column(random, setup, shape, CELL_AIR / weights.g)
+    end = replace(_column(random, setup, shape, CELL_AIR / weights.g), emission=start.emission, secant=start.secant,
                   light=start.light)  # fmt: skip
     sun = start.secant, start.light
-    cells = air_of_cells(start.temperature, start.water, air, air * box.density_factor, box.thickness, sun)
+    cells = air_of_cells(start.temperature, start.water, air, air * setup.density_factor, setup.thickness, sun)
     greatest = {kind: rate * sources / weights.g for kind, rate in _GREATEST.items()}
-    first, last = random_fields(random, box.operators, Reading({}, box.numbers, cells), shape, greatest)
-    explicit = {each.key for each in members(box.operators) if each.explicit}
+    first, last = random_fields(random, setup.operators, OperatorInputs({}, setup.numbers, cells), shape, greatest)
+    explicit = {each.key for each in members(setup.operators) if each.explicit}
 
     def some(given: Mapping[str, Array], *, at_n: bool) -> dict[str, Array]:
         return {name: field for name, field in given.items() if (name in explicit) == at_n}
 
     columns_at = replace(start, fields=some(first, at_n=False)), replace(end, fields=some(last, at_n=False))
-    return Trial(box, before, air_fluxes, columns_at, (some(first, at_n=True), some(last, at_n=True)), weights)
+    return Trial(setup, before, air_fluxes, columns_at, (some(first, at_n=True), some(last, at_n=True)), weights)
 
 
 def with_boundary(trial: Trial, seed: int = 0) -> Trial:
@@ -203,11 +203,11 @@ def _fluxes(random: np.random.Generator, shape: tuple[int, ...], flow: float) ->
     return AirFluxes(*each)
 
 
-def _column(random: np.random.Generator, box: Box, shape: tuple[int, ...], flow: float) -> Column:
+def _column(random: np.random.Generator, setup: StepSetup, shape: tuple[int, ...], flow: float) -> Column:
     levels, rows, columns = shape
     light = random.uniform(0.1, 1.0, (rows, columns)) * (random.uniform(size=(rows, columns)) > 0.3)
     secant = np.where(light > 0.0, random.uniform(1.0, 20.0, (rows, columns)), -5.0)
-    emission = (len(box.emitted), min(_EMISSION_LEVELS, levels), rows, columns)
+    emission = (len(setup.emitted), min(_EMISSION_LEVELS, levels), rows, columns)
     return Column(
         random.uniform(220.0, 310.0, shape), random.uniform(1e-6, 0.03, shape),
         flow * 1e-9 * random.uniform(size=emission), secant, light,
@@ -224,25 +224,25 @@ def between(start: Any, end: Any, weight: float) -> Any:
     return replace(start, **parts)
 
 
-def reference_step(trial: Trial) -> Stepped:
+def reference_step(trial: Trial) -> StepResult:
     """Return the result of the reference implementation for a trial."""
     flat = between(*trial.air_fluxes, trial.weight)
     air_fluxes = replace(flat, upward=between(*trial.air_fluxes, trial.weight_z).upward)
     column, explicit = between(*trial.columns, trial.column_weight), between(*trial.explicit, trial.weight)
-    box = trial.box
+    setup = trial.setup
     if trial.boundary is not None:
-        box = replace(box, boundary=replace(box.boundary, sides=between(*trial.boundary, trial.boundary_weight)))
-    return step(box, trial.fields, trial.weights, air_fluxes, column, explicit)
+        setup = replace(setup, boundary=replace(setup.boundary, sides=between(*trial.boundary, trial.boundary_weight)))
+    return step(setup, trial.fields, trial.weights, air_fluxes, column, explicit)
 
 
 def make_stepper(kernel: StepKernel, trial: Trial, threads: int = 1, **options: Any) -> Stepper:
     """Return a stepper of the compiled kernel that holds the state of a trial; options as of :class:`Stepper`."""
-    box = trial.box
+    setup = trial.setup
     _, rows, columns = trial.fields.air.shape
     layout = kernel.layout(rows, columns)
     constants = StepConstants(
-        box.boundary.sides, box.boundary.top, box.density_factor, box.vertical_weights, box.thickness, box.emitted,
-        box.sweeps, box.oxygen, box.nitrogen,
+        setup.boundary.sides, setup.boundary.top, setup.density_factor, setup.vertical_weights, setup.thickness,
+        setup.emitted, setup.sweeps, setup.oxygen, setup.nitrogen,
     )  # fmt: skip
     stepper = Stepper(kernel, layout, constants, threads=threads, **options)
     for packed, field in zip(_arrays(stepper.state), fields(Fields), strict=True):
@@ -263,12 +263,12 @@ def forcing(trial: Trial, layout: Layout) -> tuple[TransportForcing, ColumnForci
     explicit = {name: pair(trial.explicit, name) for name in trial.explicit[0]}
     return (
         TransportForcing(
-            east, north, up, trial.weight, trial.weight_z, explicit, trial.box.numbers, boundary_of(trial, layout)
+            east, north, up, trial.weight, trial.weight_z, explicit, trial.setup.numbers, boundary_of(trial, layout)
         ),
         ColumnForcing(
             pair(trial.columns, "temperature", "edge"), pair(trial.columns, "water", "edge"),
             weight=trial.column_weight, emission=layout.pack(column.emission, padding="constant"), sun=layout.pack(sun),
-            fields=own, numbers=trial.box.numbers,
+            fields=own, numbers=trial.setup.numbers,
         ),
     )  # fmt: skip
 
@@ -283,10 +283,10 @@ def boundary_of(trial: Trial, layout: Layout) -> BoundaryForcing | None:
 
 def changed(trial: Trial, name: str, factor: float) -> Trial:
     """Return a trial where a field of operators in a column, or the last value of a number, is times a factor."""
-    if name in trial.box.numbers:
-        values = trial.box.numbers[name].copy()
+    if name in trial.setup.numbers:
+        values = trial.setup.numbers[name].copy()
         values[-1] *= factor
-        return replace(trial, box=replace(trial.box, numbers={**trial.box.numbers, name: values}))
+        return replace(trial, setup=replace(trial.setup, numbers={**trial.setup.numbers, name: values}))
 
     def other(arrays: Mapping[str, Array]) -> dict[str, Array]:
         copies = {each: array.copy() for each, array in arrays.items()}
@@ -299,12 +299,12 @@ def changed(trial: Trial, name: str, factor: float) -> Trial:
     return replace(trial, columns=(first, second), explicit=(other(trial.explicit[0]), other(trial.explicit[1])))
 
 
-def compiled_step(kernel: StepKernel, trial: Trial, threads: int = 1) -> Stepped:
+def compiled_step(kernel: StepKernel, trial: Trial, threads: int = 1) -> StepResult:
     """Return what the compiled kernel makes of a trial."""
     stepper = make_stepper(kernel, trial, threads)
     try:
         sums = stepper.step(trial.weights, *forcing(trial, stepper.layout))
-        return Stepped(Fields(*map(stepper.layout.unpack, _arrays(stepper.state))), sums, stepper.imbalance)
+        return StepResult(Fields(*map(stepper.layout.unpack, _arrays(stepper.state))), sums, stepper.imbalance)
     finally:
         stepper.close()
 
@@ -313,7 +313,7 @@ def _arrays(state: State) -> Sequence[Any]:
     return [state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency]
 
 
-def difference(found: Stepped, expected: Stepped, g: float) -> float:
+def difference(found: StepResult, expected: StepResult, g: float) -> float:
     """Return the greatest difference of a step from the expected one, each figure relative to its scale.
 
     The scale of a mixing ratio or tendency is the greatest value of its species. That of chemistry is the turnover,

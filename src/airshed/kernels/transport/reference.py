@@ -46,7 +46,7 @@ class BoundaryValues:
 
 
 @dataclass(frozen=True)
-class Transported:
+class TransportResult:
     """What transport does at one instant [mol/s]: tendency (species, level, lat, lon), inflow, outflow (species,)."""
 
     tendency: Array
@@ -113,7 +113,7 @@ def upward_flux(q: Array, air: Array, top: Array, weights: Array) -> Array:
     return flux
 
 
-def transport(q: Array, air: AirFluxes, boundary: BoundaryValues, weights: Array) -> Transported:
+def transport(q: Array, air: AirFluxes, boundary: BoundaryValues, weights: Array) -> TransportResult:
     """Return what the air fluxes do to mixing ratios q (species, level, lat, lon) at one instant."""
     turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(air.northward, -1, -2)
     west, east, south, north = boundary.along(*q.shape[-2:])
@@ -124,7 +124,7 @@ def transport(q: Array, air: AirFluxes, boundary: BoundaryValues, weights: Array
     into = (x[..., 0], -x[..., -1], y[:, :, 0], -y[:, :, -1], -z[:, -1])
     inflow = sum(np.maximum(side.real, 0.0).reshape(len(q), -1).sum(axis=1) for side in into)
     outflow = sum(np.maximum(-side.real, 0.0).reshape(len(q), -1).sum(axis=1) for side in into)
-    return Transported(tendency, np.asarray(inflow), np.asarray(outflow))
+    return TransportResult(tendency, np.asarray(inflow), np.asarray(outflow))
 
 
 def air_tendency(air: AirFluxes) -> Array:

@@ -39,8 +39,8 @@ from airshed.models.air.weather.fields import NONE_GIVEN, WeatherField, WeatherN
 from airshed.models.air.weather.state import OneAtATime
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Subdomain
-from airshed.process.bound import Bound, identifier, refuse_idle
-from airshed.process.cell_updates import CellUpdate, OwnField, cell_updates
+from airshed.process.bound_process import BoundProcess, identifier, refuse_idle
+from airshed.process.cell_updates import CellUpdate, ProcessField, cell_updates
 from airshed.process.cell_updates import own_fields as own_fields_of
 from airshed.process.context import MARGIN, ProcessContext, Source
 from airshed.process.discovery import processes_of
@@ -122,7 +122,7 @@ class Parts:
     boundary: BoundaryProfiles
     sources: tuple[Source, ...]
     own_sources: tuple[Source, ...]
-    own_fields: tuple[OwnField, ...]
+    own_fields: tuple[ProcessField, ...]
     updates: tuple[CellUpdate, ...]
     phases: Mapping[str, Phase]
     attributes: Mapping[str, str]
@@ -159,7 +159,7 @@ class Parts:
     @property
     def sunlit_until(self) -> float | None:
         """Up to when processes or rates follow the sun [s], so that they change each hour; None where they do not."""
-        follows = self.processes.follow_the_sun or bool(self.network.parameters) or self.rate_check.follows_the_sun
+        follows = self.processes.depend_on_sun or bool(self.network.parameters) or self.rate_check.depends_on_sun
         return self.case.time.length.value if follows else None
 
 
@@ -341,7 +341,7 @@ def own_processes(case: Case) -> list[RequestedProcess]:
     return own
 
 
-def with_transported(network: ReactionNetwork, fields: Sequence[OwnField]) -> ReactionNetwork:
+def with_transported(network: ReactionNetwork, fields: Sequence[ProcessField]) -> ReactionNetwork:
     """Return a mechanism with the fields that the air carries as further species, without reactions."""
     known = {name.casefold() for name in network.names}
     for each in fields:
@@ -363,7 +363,7 @@ def processes_in(case: Case, context: ProcessContext, own: Sequence[RequestedPro
     of_files = [(each.where, each.at(context, case.chemistry.mechanism)) for each in own]
     for where, each in (*built_in, *of_files):
         refuse_idle(where, each)
-    return Processes(Bound(each) for _, each in (*built_in, *of_files) if each.is_on())
+    return Processes(BoundProcess(each) for _, each in (*built_in, *of_files) if each.is_on())
 
 
 def process_context(

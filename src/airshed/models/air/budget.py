@@ -23,7 +23,7 @@ from airshed.grid import Grid
 from airshed.kernels.backend import Stepper
 from airshed.kernels.boundary import FaceCells
 from airshed.kernels.layout import Layout, MechanismShape
-from airshed.kernels.step.data import SIDES, Pair, Side, State, StepConstants, StepForcing, TransportForcing
+from airshed.kernels.step.arguments import SIDES, Pair, Side, State, StepConstants, StepForcing, TransportForcing
 from airshed.models.air.boundary.field import face_cells
 from airshed.parallel.domain import Subdomain
 from airshed.program.weights import StageWeights

@@ -7,7 +7,7 @@ from airshed.core.fields import FieldRegistry
 from airshed.core.report import markdown_table
 from airshed.models.air import processes
 from airshed.models.air.fields import WEATHER
-from airshed.process.bound import identifier
+from airshed.process.bound_process import identifier
 from airshed.process.discovery import processes_of
 
 _INTRODUCTION = """\
@@ -32,7 +32,7 @@ def fields_document() -> str:
     ]
     acts: list[tuple[str, ...]] = []
     for process, _, own in found:
-        for name, act in own.acts.items():
+        for name, act in own.operators.items():
             terms = "inflow, outflow" if act.kind == "face_flux" else act.term or "-"
             acts.append((process, f"`{name}`", f"`{act.kind}`", act.levels, terms, _text(act.function)))
         for kind, term, declared in (("reactions", "chemistry", own.reactions), ("releases", "emitted", own.releases)):

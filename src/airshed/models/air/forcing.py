@@ -13,7 +13,7 @@ from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.host import AnyArray, return_to_system
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import Directions, Pair, TransportForcing
+from airshed.kernels.step.arguments import Directions, Pair, TransportForcing
 from airshed.models.air.boundary.field import LateralBoundary
 from airshed.models.air.weather import Meteorology, MetState
 from airshed.process.processes import Processes

@@ -14,7 +14,7 @@ from airshed.core.errors import KernelError
 from airshed.kernels.backend import StepKernel
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import Pair
+from airshed.kernels.step.arguments import Pair
 
 _J2000 = np.datetime64("2000-01-01T12:00:00", "ns")
 _SECONDS_PER_DEGREE = 240.0

@@ -22,7 +22,7 @@ from airshed.core.every import INSTANT
 from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
 from airshed.core.text import shown
 from airshed.core.units import Quantity
-from airshed.formula.given import Given
+from airshed.formula.quantity import FormulaQuantity
 from airshed.models.air import processes
 from airshed.models.box.values import (
     CONCENTRATION,
@@ -125,7 +125,7 @@ class BoxEnvironment(Section):
     @field_validator("humidity")
     @classmethod
     def _a_share(cls, value: Value | None) -> Value | None:
-        if isinstance(value, Given) and value.value > MOST_HUMIDITY:
+        if isinstance(value, FormulaQuantity) and value.value > MOST_HUMIDITY:
             percent = f"{KEY} = {value.text!r} is {100.0 * value.value:g} %, more than any air has"
             raise refuse(f'{percent}: a number alone is a fraction; write 60 % as "60 %" or 0.6')
         return value

@@ -15,8 +15,8 @@ from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.errors import CaseError
 from airshed.core.saturation import SATURATION_FORMULA
 from airshed.core.text import suggestion
-from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
+from airshed.formula.quantity import evaluate_named
 from airshed.mechanism.expressions import AIR_GASES, symbols
 from airshed.mechanism.file_air import own_density
 from airshed.mechanism.kpp.rate_functions import SUNRISE, SUNSET, kpp_sun

@@ -20,7 +20,7 @@ from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Operator, OperatorField
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step.data import ColumnForcing, Level, StepConstants, StepForcing, TransportForcing
+from airshed.kernels.step.arguments import ColumnForcing, StepConstants, StepForcing, TimeLevel, TransportForcing
 from airshed.models.box.conditions import BoxConditions, BoxStep, events
 from airshed.models.box.forcing import UNNEEDED, BoxForcing
 from airshed.program.stage import Stage
@@ -148,12 +148,12 @@ class GaussSeidelCells:
         self._stored = values["stored_at"], np.array(arrays["stored"]).T
         self.steps, self._previous = values["steps_of_cells"], values["previous"]
 
-    def forcing_of(self, record: GaussSeidelStep, newest: AnyArray) -> tuple[StepForcing, list[Level]]:
+    def forcing_of(self, record: GaussSeidelStep, newest: AnyArray) -> tuple[StepForcing, list[TimeLevel]]:
         """Return what a step was given, and time levels n-1, n, n+1; `newest` is the last one."""
         self._packed.load(self.forcing.at([record.at]), 1)
         self._packed.set(0)
         forcing = StepForcing(record.weights, self._packed.transport, self._packed.column)
-        return forcing, [Level(each, self._stepper.state.air) for each in (record.older, record.q, newest)]
+        return forcing, [TimeLevel(each, self._stepper.state.air) for each in (record.older, record.q, newest)]
 
     def mixing_ratios(self) -> AnyArray:
         """Return a copy of the mixing ratios as they lie in memory."""

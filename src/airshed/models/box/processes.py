@@ -36,7 +36,7 @@ from airshed.models.air.species_map.parts import DepositionMap
 from airshed.models.air.species_map.read import species_map_of
 from airshed.models.box.conditions import PROCESSES, BoxConditions, BoxEnvironment, midnight
 from airshed.models.box.values import Value, value_of
-from airshed.process.bound import OF_SPECIES, Bound, refuse_idle
+from airshed.process.bound_process import OF_SPECIES, BoundProcess, refuse_idle
 from airshed.process.context import ProcessContext
 from airshed.process.kinds import OFFERED, Weather, arguments
 
@@ -114,18 +114,18 @@ class BoxProcess:
         self.name, self.order = asked.process.section, asked.process.order
         self._own, self._environment, self._sun = asked.process.declaration, environment, np.full(1, nan)
 
-        def bind(columns: int) -> Bound:
+        def bind(columns: int) -> BoundProcess:
             context = _context(columns, environment, network, substances, lambda seconds: self._sun[None])
-            return Bound(asked.at(context, network.name), OF_SPECIES)
+            return BoundProcess(asked.at(context, network.name), OF_SPECIES)
 
         self._bound = lru_cache(_STORED)(bind)
         bound = self._bound(1)
-        if any(act.kind in OF_SPECIES for act in self._own.acts.values()):
+        if any(act.kind in OF_SPECIES for act in self._own.operators.values()):
             refuse_idle(asked.where, bound.process)
         self.is_on = bound.process.is_on()
         self.reactions = bound.reactions if self.is_on else ()
         self.operators = bound.operators if self.is_on and not asked.process.margin else ()
-        acts = [each for each in self._own.acts.values() if each.kind in OF_SPECIES and self.operators]
+        acts = [each for each in self._own.operators.values() if each.kind in OF_SPECIES and self.operators]
         self._arguments = frozenset(self._followed(name for act in acts for name in arguments(act.function)))
         instants = [name for name in self._arguments if name in self._own.instants]
         self._has_methods = any(self._is_method(name) for name in instants)

@@ -30,7 +30,7 @@ from airshed.kernels.cells import (
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.cells.data import CellExtras, Concentrations
+from airshed.kernels.cells.arguments import CellExtras, Concentrations
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.models.box.conditions import BoxConditions, BoxStep
 from airshed.models.box.forcing import BoxForcing

@@ -20,8 +20,8 @@ from airshed.core.files import read_text
 from airshed.core.settings import KEY, refuse
 from airshed.core.text import shown, suggestion
 from airshed.core.units import quantity, to
-from airshed.formula.given import Given, given
 from airshed.formula.parse import LONGEST, parse
+from airshed.formula.quantity import FormulaQuantity, formula_quantity
 from airshed.formula.tree import Binary, Call, Number
 
 Columns = dict[str, tuple[str | None, Array]]
@@ -66,13 +66,13 @@ class FromCsv:
         return {name: value for name in _KEYS if (value := getattr(self, name)) is not None}
 
 
-Value = Given | FromCsv
+Value = FormulaQuantity | FromCsv
 
 
 def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     """Return a constant in one of ``units``, a formula in the first of them, or a column of a file; raise CaseError."""
     if not isinstance(value, Mapping):
-        return _given(value.text if isinstance(value, Given) else value, units, where)
+        return _formula_quantity(value.text if isinstance(value, FormulaQuantity) else value, units, where)
     column = _column(value, where)
     if column.unit is not None:
         quantity(f"1 {column.unit}" if column.unit != "1" else "1", units, where=f"{where}.unit")
@@ -93,10 +93,10 @@ def _column(value: Mapping[Any, Any], where: str) -> FromCsv:
     return FromCsv(value["csv"], value["column"], value.get("time", "time"), value.get("unit"), ())
 
 
-def _given(value: object, units: Sequence[str], where: str) -> Given:
+def _formula_quantity(value: object, units: Sequence[str], where: str) -> FormulaQuantity:
     """Return a constant in one of ``units``, or a formula: in the first of them, or all of it in the unit behind it."""
     try:
-        return given(value, units, where=where)
+        return formula_quantity(value, units, where=where)
     except CaseError:
         found = _with_unit(value.strip(), units, where) if isinstance(value, str) else None
         if found is None:
@@ -104,7 +104,7 @@ def _given(value: object, units: Sequence[str], where: str) -> Given:
         return found
 
 
-def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
+def _with_unit(text: str, units: Sequence[str], where: str) -> FormulaQuantity | None:
     """Return a formula that a unit follows, as in "50 + 10*sin(t) %", or None for what is none."""
     places = list(re.finditer(r"(?<!\s)\s+(?=\S)|(?=%$)", text)) if len(text) <= LONGEST else []
     for match in reversed(places[-_MOST_PARTS:]):
@@ -125,7 +125,7 @@ def _with_unit(text: str, units: Sequence[str], where: str) -> Given | None:
             )
         scaled = Binary("*", formula.tree, Number(one.value - zero.value))
         tree = Binary("+", scaled, Number(zero.value)) if zero.value else scaled
-        return Given(text, float("nan"), one.unit, replace(formula, text=text, tree=tree))
+        return FormulaQuantity(text, float("nan"), one.unit, replace(formula, text=text, tree=tree))
     return None
 
 

@@ -19,7 +19,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.formula.trace import Traced
 from airshed.formula.tree import ONE, ZERO, Binary, Call, Compare, Expression, Symbol, substitute_all, symbols
-from airshed.kernels.cells.formulas import CellFormulas, Rows
+from airshed.kernels.cells.formulas import CellFormulas, StepValues
 from airshed.process.points import Points
 
 ADJOINT: Final = "_adjoint"
@@ -59,8 +59,8 @@ class Derivative:
         traced = Traced(symbols(*outputs), outputs)
         weather = [spec.name for spec in points.fields.weather]
         of_steps = {ADDS, *weather, *(name + TANGENT for name in weather), *self.levels}
-        steady = [name for name in traced.inputs if name not in of_steps and not name.endswith(SEED)]
-        return CellFormulas(traced, "double", names=tuple(self.results), steady=steady, threads=threads)
+        invariant = [name for name in traced.inputs if name not in of_steps and not name.endswith(SEED)]
+        return CellFormulas(traced, "double", names=tuple(self.results), invariant=invariant, threads=threads)
 
 
 def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
@@ -107,10 +107,10 @@ def tangent(points: Points) -> Derivative:
 
 def in_reverse(value: Any, steps: int) -> Any:
     """Return values of steps, the last one first; what all steps share stays as it is."""
-    if isinstance(value, Rows):
-        return Rows(value.values, value.of[::-1])
+    if isinstance(value, StepValues):
+        return StepValues(value.values, value.rows[::-1])
     values = np.asarray(value)
-    return Rows(values, np.arange(steps)[::-1]) if values.ndim else values
+    return StepValues(values, np.arange(steps)[::-1]) if values.ndim else values
 
 
 def _inputs(points: Points) -> list[str]:

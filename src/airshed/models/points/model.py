@@ -17,7 +17,7 @@ from airshed.core.every import INSTANT
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.text import suggestion
 from airshed.core.units import to
-from airshed.kernels.cells.formulas import CellFormulas, Precision, Rows
+from airshed.kernels.cells.formulas import CellFormulas, Precision, StepValues
 from airshed.kernels.host import AnyArray
 from airshed.parallel.domain import Domain
 from airshed.process.points import Points
@@ -65,12 +65,12 @@ class Batch:
     """Steps that one call makes.
 
     values   inputs that they do not change: parameters, numbers, and of each step its weather
-    records  (steps, cells) by names of results: filled with those of each step; or Rows, of which steps fill some
+    records  (steps, cells) by names of results: filled with those of each step; or StepValues, of which steps fill some
     """
 
     steps: int
     values: Values
-    records: Mapping[str, AnyArray | Rows] = field(default_factory=dict)
+    records: Mapping[str, AnyArray | StepValues] = field(default_factory=dict)
 
 
 class Updates:
@@ -86,7 +86,7 @@ class Updates:
     def run(self, number: int, stage: Stage, given: Batch) -> Batch:
         """Make the steps of a batch; it is also the record of the stage."""
         out = [self._values.get(name, self.last.get(name)) for name in self.formulas.names]
-        found = self.formulas.advance({**given.values, **self._values}, given.steps, out, each=given.records)
+        found = self.formulas.advance({**given.values, **self._values}, given.steps, out, records=given.records)
         self.last = dict(zip(self.formulas.names, found, strict=True))
         return given
 

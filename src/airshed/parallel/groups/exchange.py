@@ -17,7 +17,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.kernels.host import AnyArray, aligned_empty
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import State
+from airshed.kernels.step.arguments import State
 from airshed.parallel.communicator import Communicator, all_of, free, split
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts, fits
 from airshed.parallel.groups.groups import Groups

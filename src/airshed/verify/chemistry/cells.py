@@ -16,7 +16,7 @@ from airshed.core.constants import BOLTZMANN, NITROGEN_FRACTION, OXYGEN_FRACTION
 from airshed.core.files import resource
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.data import Integrated, integrate_cells
+from airshed.kernels.cells.arguments import CellResults, integrate_cells
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.structure import atom_counts, follow
 from airshed.verify.chemistry.emep import published
@@ -86,14 +86,14 @@ def atom_weights(network: ReactionNetwork, element: str) -> Array:
     return weights
 
 
-def drift(weights: Array, cells: Cells, found: Integrated) -> float:
+def drift(weights: Array, cells: Cells, found: CellResults) -> float:
     """Return the greatest change of a sum in any cell but by clipping, over the sum of its magnitudes."""
     change = weights @ (found.y - found.clipped - cells.y)
     size = np.abs(weights) @ np.maximum(found.y, cells.y)
     return float(np.max(np.abs(change) / np.maximum(size, np.finfo(np.float64).tiny)))
 
 
-def solve(network: ReactionNetwork, cells: Cells, method: Tableau, threads: int = 1) -> Integrated:
+def solve(network: ReactionNetwork, cells: Cells, method: Tableau, threads: int = 1) -> CellResults:
     """Integrate all cells over an hour from where nothing is known of them."""
     kernel = compile_chemistry(network)
     solver = CellSolver(kernel, method, TOLERANCES, threads=threads)
@@ -104,7 +104,7 @@ def solve(network: ReactionNetwork, cells: Cells, method: Tableau, threads: int 
         solver.close()
 
 
-def figures_of(test: str, found: Integrated) -> list[Figure]:
+def figures_of(test: str, found: CellResults) -> list[Figure]:
     """Return what has to hold for cells of any mechanism."""
     most = float(np.max(found.accepted + found.rejected))
     return [
@@ -132,7 +132,7 @@ def check(count: int = 10_000, network: ReactionNetwork | None = None) -> list[F
     return [*figures, figure_of_invariants(test, network, cells, found)]
 
 
-def figure_of_invariants(test: str, network: ReactionNetwork, cells: Cells, found: Integrated) -> Figure:
+def figure_of_invariants(test: str, network: ReactionNetwork, cells: Cells, found: CellResults) -> Figure:
     """Return the greatest drift of any sum that reactions conserve."""
     sums = invariants(network)
     worst = max(drift(weights, cells, found) for weights in sums)

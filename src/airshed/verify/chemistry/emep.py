@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from airshed.core.arrays import Array
 from airshed.core.files import resource
-from airshed.formula.given import evaluate_named
 from airshed.formula.parse import Formula, parse
+from airshed.formula.quantity import evaluate_named
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Sources, Tableau, Tolerances
-from airshed.kernels.cells.data import integrate_cells, series
+from airshed.kernels.cells.arguments import integrate_cells, series
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure
 

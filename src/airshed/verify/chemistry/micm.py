@@ -16,7 +16,7 @@ from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tolerances, stack_inputs
-from airshed.kernels.cells.data import integrate_cells
+from airshed.kernels.cells.arguments import integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.openatmos import CONDITIONS, has_musica, musica_file, read_conditions

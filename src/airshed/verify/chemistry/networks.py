@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 from airshed.core.arrays import Array
 from airshed.kernels.backend import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.data import integrate_cells
+from airshed.kernels.cells.arguments import integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species

@@ -9,7 +9,7 @@ from airshed.core.arrays import Array
 from airshed.formula.tree import Number
 from airshed.kernels.backend import CellKernel, CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances
-from airshed.kernels.cells.data import integrate_cells, series
+from airshed.kernels.cells.arguments import integrate_cells, series
 from airshed.kernels.schedule import NOON
 from airshed.mechanism.expressions import Parameter
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species, tendency

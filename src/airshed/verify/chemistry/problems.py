@@ -14,7 +14,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
-from airshed.kernels.cells.data import initial, integrate_cells
+from airshed.kernels.cells.arguments import initial, integrate_cells
 from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.verify.figure import Figure

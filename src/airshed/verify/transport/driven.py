@@ -9,7 +9,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.grid import Grid
 from airshed.kernels.backend import backend
-from airshed.kernels.step.data import ColumnForcing, Pair, StepConstants, TransportForcing
+from airshed.kernels.step.arguments import ColumnForcing, Pair, StepConstants, TransportForcing
 from airshed.kernels.transport.reference import AirFluxes, flux_along, with_sides
 from airshed.mechanism import load_mechanism
 from airshed.process.vertical import outflow_rate, parabola_weights, upward_air_flux

@@ -135,7 +135,7 @@ def test_every_process_equals_its_twin_and_a_change_is_noticed(folder: Path) -> 
     some = together(folder, convection={"mass_flux": True})
     place = _place(folder)
     found = processes_in(some, place, own_processes(some))
-    acting = {each.section for each in processes_of(processes) if each.declaration.acts}
+    acting = {each.section for each in processes_of(processes) if each.declaration.operators}
     assert {each.process.section for each in found} >= acting | set(FILES), "a new process is to be tried, too"
     operators = [operator for each in found if each.process.section != "own" for operator in each.operators]
     figures = check_operators("all", operators, load_mechanism(folder / "together.def"))

@@ -15,7 +15,7 @@ from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Member, Operator, members
-from airshed.kernels.step.data import (
+from airshed.kernels.step.arguments import (
     SIDES,
     ColumnForcing,
     Pair,

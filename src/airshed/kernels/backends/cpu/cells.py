@@ -15,7 +15,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.compiled import CompiledKernel, compiled
-from airshed.kernels.cells.data import (
+from airshed.kernels.cells.arguments import (
     AIR_INPUTS,
     MOST_STEPS,
     NO_EXTRAS,
@@ -23,9 +23,9 @@ from airshed.kernels.cells.data import (
     AcceptedSteps,
     CellAdjoints,
     CellExtras,
+    CellLayout,
     CellSteps,
     Concentrations,
-    Place,
     Sources,
     Tolerances,
     list_of_cells,
@@ -187,17 +187,17 @@ class CellSolver:
         if not start < end < np.inf:
             raise KernelError(f"cells are integrated from {start:g} s to {end:g} s: the end must be later, and finite")
         self._check_arrays({"inputs": inputs}, np.float64)
-        clipped, extra, place = extras.clipped, extras.extra, cells.place
+        clipped, extra, layout = extras.clipped, extras.extra, cells.layout
         others = {"clipped": clipped, "extra": extra}
         states = {"y": cells.before, "result": cells.after}
         states |= {name: array for name, array in others.items() if array is not None}
         self._check_arrays(states, self.kernel.dtype)
         self._check_steps(steps, packs)
-        self._check_places(states, place, packs)
+        self._check_layout(states, layout, packs)
         if not self.kernel.network.species:
             steps.reached[...] = end
             return
-        call = self.arguments(place, inputs, steps, start, end)
+        call = self.arguments(layout, inputs, steps, start, end)
         call.y, call.result = address(cells.before), address(cells.after)
         if clipped is not None:
             call.clipped = address(clipped)
@@ -207,12 +207,12 @@ class CellSolver:
         call.record = ctypes.addressof(kept) if kept is not None else None
         self._run(call, packs, coefficients - 1)
 
-    def arguments(self, place: Place, inputs: AnyArray, steps: CellSteps, start: float, end: float) -> Any:
+    def arguments(self, layout: CellLayout, inputs: AnyArray, steps: CellSteps, start: float, end: float) -> Any:
         """Return the settings of a call, without the addresses of concentrations."""
         return _CELLS(
-            levels=place.levels, blocks=place.blocks, last_lanes=place.last_lanes,
-            stored=len(self.kernel.network.species), block_stride=place.block_stride, level_stride=place.level_stride,
-            species_stride=place.species_stride, mixing_ratios=place.mixing_ratios, inputs=address(inputs),
+            levels=layout.levels, blocks=layout.blocks, last_lanes=layout.last_lanes,
+            stored=len(self.kernel.network.species), block_stride=layout.block_stride, level_stride=layout.level_stride,
+            species_stride=layout.species_stride, mixing_ratios=layout.mixing_ratios, inputs=address(inputs),
             input_count=inputs.shape[2], degree=inputs.shape[1] - 1, emitted_count=len(self.sources.emitted),
             lost_count=len(self.sources.lost), start=start, end=end, relative=self.tolerances.relative,
             longest=self.longest, most_steps=self.most_steps,
@@ -227,7 +227,7 @@ class CellSolver:
                 wanted = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
                 raise KernelError(f"{name} of cells must be {wanted} (see pack_cells), not {array.dtype}")
 
-    def _check_places(self, states: Mapping[str, AnyArray], place: Place, packs: int) -> None:
+    def _check_layout(self, states: Mapping[str, AnyArray], layout: CellLayout, packs: int) -> None:
         width, species = self.kernel.shape.width, len(self.kernel.network.species)
         if (extra := states.get("extra")) is not None:
             if extra.ndim != 3 or extra.shape[::2] != (packs, width) or extra.shape[1] > species:
@@ -235,10 +235,10 @@ class CellSolver:
             species -= extra.shape[1]
         if packs == 0 or species == 0:
             return
-        least = place.needed(packs, species, width)
+        least = layout.needed(packs, species, width)
         for name, array in states.items():
             if name != "extra" and array.size < least:
-                message = f"{packs} packs of {species} species reach up to number {least} of {place}"
+                message = f"{packs} packs of {species} species reach up to number {least} of {layout}"
                 raise KernelError(f"{name} of cells has {array.size} numbers, but {message}")
 
     def _check_steps(self, steps: CellSteps, packs: int) -> None:
@@ -316,8 +316,8 @@ class CellReverser:
         )
         if not (packs and network.species):
             return found
-        place = list_of_cells(packs * width, len(network.species), width)
-        cells = solver.arguments(place, inputs, CellSteps.zeros(packs, width), start, end)
+        layout = list_of_cells(packs * width, len(network.species), width)
+        cells = solver.arguments(layout, inputs, CellSteps.zeros(packs, width), start, end)
         kept = record_argument(record)
         backward = _BACKWARD(
             record=ctypes.addressof(kept), **{name: address(array) for name, array in vars(found).items()}
@@ -407,8 +407,8 @@ class CellTangent:
         packs, _, count, width = inputs.shape
         if not (packs and species):
             return
-        place = list_of_cells(packs * width, species, width)
-        cells = self.solver.arguments(place, inputs, CellSteps.zeros(packs, width), 0.0, 1.0)
+        layout = list_of_cells(packs * width, species, width)
+        cells = self.solver.arguments(layout, inputs, CellSteps.zeros(packs, width), 0.0, 1.0)
         kept = record_argument(record)
         along = _ALONG(ctypes.addressof(kept), address(y), address(each))
         memory = aligned_zeros((self.kernel.functions.airshed_along_bytes(count),), np.uint8)

@@ -23,9 +23,9 @@ from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.backends.cpu.tangent import TangentStepper
 from airshed.kernels.host import AnyArray, address, vector_doubles
 from airshed.kernels.layout import Layout, MechanismShape
-from airshed.kernels.operators import ADVECTION, Operator, acting, check, own_terms
+from airshed.kernels.operators import ADVECTION, Operator, active_operators, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.step.data import Directions, Pair, StepConstants
+from airshed.kernels.step.arguments import Directions, Pair, StepConstants
 from airshed.kernels.step.emit import Source, emit, emit_reverse
 from airshed.kernels.toolchain import keeping_lock
 from airshed.mechanism.network import ReactionNetwork
@@ -44,7 +44,7 @@ The sweeps are written as vectors: -O3 only doubles their compile time over -O2.
 """
 
 
-ALIKE: Final = ("-ffp-contract=off",)
+NO_CONTRACTION: Final = ("-ffp-contract=off",)
 """Further options of kernels without reactions, of which ranks with some species or levels run different ones.
 
 Compilers contract products into sums depending on the number of species. Without contraction each operation is rounded
@@ -184,7 +184,7 @@ def compile_mechanism(
     network, (width, largest_group) = network.with_defaults(), tuning
     check(operators, len(network.species))
     horizontal, vertical = directions != "vertical", directions != "horizontal"
-    act = acting(operators, horizontal=horizontal, vertical=vertical)
+    act = active_operators(operators, horizontal=horizontal, vertical=vertical)
     terms = own_terms(operators)
     shape = MechanismShape(width, precision, levels, families, horizontal, vertical, act, terms)
     with timed(seconds, "schedule"):
@@ -192,7 +192,7 @@ def compile_mechanism(
     name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
     return compiled(
         partial(StepKernel, network, shape, schedule=order, terms=(*TERMS, *terms)),
-        lambda: emit(network, order, shape), name=name, units=UNITS, flags=() if network.reactions else ALIKE,
+        lambda: emit(network, order, shape), name=name, units=UNITS, flags=() if network.reactions else NO_CONTRACTION,
         seconds=seconds,
     )  # fmt: skip
 
@@ -216,7 +216,7 @@ def compile_reverse(forward: StepKernel, *, frozen: bool = False) -> StepDerivat
     return compiled(
         partial(StepDerivative, network, shape, forward=forward),
         lambda: emit_reverse(network, order, shape, text, frozen=frozen),
-        name=f"{network.name}-{shape.levels}-{shape.precision}-reverse", units=ADJOINT_UNITS, flags=ALIKE,
+        name=f"{network.name}-{shape.levels}-{shape.precision}-reverse", units=ADJOINT_UNITS, flags=NO_CONTRACTION,
     )  # fmt: skip
 
 
@@ -227,5 +227,5 @@ def compile_tangent(forward: StepKernel) -> StepDerivative:
     return compiled(
         partial(StepDerivative, network, shape, forward=forward), lambda: emit(network, order, shape, tangent=True),
         name=f"{network.name}-{shape.levels}-{shape.precision}-tangent", units=UNITS,
-        flags=() if network.reactions else ALIKE,
+        flags=() if network.reactions else NO_CONTRACTION,
     )  # fmt: skip

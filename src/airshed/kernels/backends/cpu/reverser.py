@@ -16,17 +16,17 @@ from airshed.kernels.column.operator_code import adjoint_members
 from airshed.kernels.host import AnyArray, address, aligned_empty, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Member, members
-from airshed.kernels.step.data import (
+from airshed.kernels.step.arguments import (
     SIDES,
+    EmissionShare,
     FieldAdjoint,
-    Level,
+    HaloExchange,
     Pair,
-    Share,
     Side,
     State,
     StepConstants,
     StepForcing,
-    Swap,
+    TimeLevel,
     TransportForcing,
 )
 
@@ -37,14 +37,14 @@ _ALONG: Final[Mapping[str, tuple[Side, ...]]] = {"flux_x": ("west", "east"), "fl
 _OF_FACES: Final = {"west faces": "flux_x", "south faces": "flux_y"}
 
 
-class Beyond:
+class NeighbourEdges:
     """The edges of neighbours, as they come pass by pass.
 
     sides  the open ones
     """
 
-    def __init__(self, layout: Layout, middle: tuple[int, int], swap: Swap | None) -> None:
-        self._layout, self.swap, self.sides = layout, swap, sides_of(swap)
+    def __init__(self, layout: Layout, middle: tuple[int, int], halo_exchange: HaloExchange | None) -> None:
+        self._layout, self.halo_exchange, self.sides = layout, halo_exchange, sides_of(halo_exchange)
         self.newest, self.older, self.adjoint = (empty_edges(layout, middle, self.sides) for _ in range(3))
         self._fields: dict[int, tuple[AnyArray, dict[Side, AnyArray]]] = {}
 
@@ -74,8 +74,8 @@ class Beyond:
             }  # fmt: skip
             given = {side: places[side] for side in _ALONG[along] if side in self.sides}
             taken = {side: aligned_empty(each.shape, field.dtype) for side, each in given.items()}
-            if self.swap is not None and given:
-                self.swap(given, taken)
+            if self.halo_exchange is not None and given:
+                self.halo_exchange(given, taken)
             kept = self._fields[id(field)] = field, taken
         return kept[1]
 
@@ -84,7 +84,7 @@ Structure = Any
 """The C structure, whose last members depend on the operators of the kernel."""
 
 
-class SummedReads:
+class SummedInputAdjoints:
     """The adjoints of all that operators read.
 
     numbers  by the name that the operator has for it, [lat][block][value];  they add up over steps
@@ -163,7 +163,7 @@ _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
 class Reverser:
     """Reverses steps, from the last one to the first.
 
-    swap            exchange of halos; None where the tile has no neighbour
+    halo_exchange            exchange of halos; None where the tile has no neighbour
 
     x               adjoint of the mixing ratios of the current level, to which costs add their derivatives: that of n+1
                     before :meth:`reverse`, then that of n without its transport, which the next call or :meth:`finish`
@@ -177,7 +177,7 @@ class Reverser:
 
     def __init__(
         self, kernel: "StepDerivative", layout: Layout, constants: StepConstants, *, threads: int = 1,
-        read: bool = False, reactions: bool = True, swap: Swap | None = None,
+        read: bool = False, reactions: bool = True, halo_exchange: HaloExchange | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
@@ -194,12 +194,12 @@ class Reverser:
         self.top = np.zeros((*columns, species))
         self._no_sums = np.zeros(0)
         self.reactions = np.zeros((*columns, len(network.reactions)))
-        self._beyond = Beyond(layout, (species, levels), swap)
+        self._beyond = NeighbourEdges(layout, (species, levels), halo_exchange)
         self._table = ArgumentTable(layout, 8, self._beyond.sides, constants, shape.operators, levels)
         self._nothing = aligned_zeros((species * levels * layout.width,), layout.dtype)
         self._nowhere = aligned_zeros((levels, layout.width), layout.dtype)
         self._after: StepForcing | None = None
-        self.read = SummedReads(layout, members(shape.operators)) if read else None
+        self.read = SummedInputAdjoints(layout, members(shape.operators)) if read else None
         self._call = self._structure(reactions)
         rows = _cuts(layout.rows, threads)
         self._rows, self._not_begun = (
@@ -265,7 +265,11 @@ class Reverser:
         self._branches.forget()
 
     def reverse(
-        self, step: StepForcing, levels: Sequence[Level], before: StepForcing | AnyArray, sources: Sequence[Share] = ()
+        self,
+        step: StepForcing,
+        levels: Sequence[TimeLevel],
+        before: StepForcing | AnyArray,
+        sources: Sequence[EmissionShare] = (),
     ) -> None:
         """Reverse the step from n to n+1.
 
@@ -276,7 +280,7 @@ class Reverser:
         older, now, newest = levels
         call, table = self._call, self._table
         if isinstance(before, StepForcing):
-            fetch(self._beyond.swap, older.q, self._beyond.older)
+            fetch(self._beyond.halo_exchange, older.q, self._beyond.older)
             table.fill(_BEFORE, _moved(older), before, self._beyond.older, self._no_sums, self._sweeps)
         else:
             self._tendency_before[...] = before
@@ -292,14 +296,14 @@ class Reverser:
         self._branches.go_back(written=bool(call.has_before))
         self._after = step
 
-    def finish(self, first: Level) -> None:
+    def finish(self, first: TimeLevel) -> None:
         """Complete the adjoint of the first level by the transport of the step that began there."""
         self._call.has_columns, self._call.has_before = 0, 0
         self._place_read(None)
         self._work(first)
         self._after = None
 
-    def jump(self, now: Level) -> AnyArray:
+    def jump(self, now: TimeLevel) -> AnyArray:
         """Return the adjoint of a jump of the mixing ratios just before the last reversed step.
 
         It is the complete adjoint of level n of that step plus its contribution to level n-1: both levels jump, since
@@ -349,7 +353,7 @@ class Reverser:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def _place_sources(self, sources: Sequence[Share]) -> None:
+    def _place_sources(self, sources: Sequence[EmissionShare]) -> None:
         call = self._call
         for place in range(2):
             call.sources[place], call.shares[place] = None, 0.0
@@ -380,14 +384,14 @@ class Reverser:
         for each in self._of_profile.values():
             each[...] = 0.0
 
-    def _work(self, newest: Level) -> None:
+    def _work(self, newest: TimeLevel) -> None:
         """Make a pass; newest: the level whose adjoint it completes."""
         # the step after, and what neighbours hold of the level at its start
         call, table, beyond = self._call, self._table, self._beyond
         call.has_next = self._after is not None
         if self._after is not None:
-            fetch(beyond.swap, newest.q, beyond.newest)
-            fetch(beyond.swap, self._b_after, beyond.adjoint)
+            fetch(beyond.halo_exchange, newest.q, beyond.newest)
+            fetch(beyond.halo_exchange, self._b_after, beyond.adjoint)
             beyond.fill(table, _STRIPS, self._after.transport, members(self.kernel.shape.operators))
             table.fill(_NEXT, _moved(newest), self._after, beyond.newest, self._no_sums, self._sweeps)
 
@@ -434,7 +438,7 @@ class _Branches:
         self._knows_after, self._knows_now = self._knows_now, written
 
 
-def _moved(level: Level) -> State:
+def _moved(level: TimeLevel) -> State:
     """The state of a step of which transport alone is wanted."""
     return State(*[level.q] * 3, *[level.air] * 3)
 

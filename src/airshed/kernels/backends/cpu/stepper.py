@@ -11,10 +11,10 @@ import numpy.typing as npt
 from airshed.core.arrays import Array
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
+from airshed.kernels.backends.cpu.work_sharing import ThreadTeam, cut
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import (
+from airshed.kernels.step.arguments import (
     HORIZONTAL_TERMS,
     ColumnForcing,
     Neighbours,
@@ -63,7 +63,7 @@ class Stepper:
         sides: Collection[Side] = () if self.neighbours is None else self.neighbours.sides
         self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
         pieces = cut(layout.rows, layout.blocks, self.threads, sides)
-        self._work = WorkSharing(
+        self._work = ThreadTeam(
             kernel, self._table, pieces, layout.blocks, threads=self.threads, pool=self.pool, edges=bool(sides)
         )  # fmt: skip
         self._arrived = True

@@ -14,15 +14,16 @@ import numpy.typing as npt
 from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.work_sharing import WorkSharing, cut
+from airshed.kernels.backends.cpu.work_sharing import ThreadTeam, cut
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary, empty_edges, fetch, sides_of
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import Member, Operator, members
-from airshed.kernels.step.data import (
+from airshed.kernels.step.arguments import (
     CHANGE,
     VALUE,
     ColumnForcing,
+    HaloExchange,
     Pair,
     Side,
     State,
@@ -30,7 +31,6 @@ from airshed.kernels.step.data import (
     StepChanges,
     StepConstants,
     StepForcing,
-    Swap,
 )
 from airshed.kernels.step.emit import factors_of
 from airshed.mechanism.network import ReactionNetwork
@@ -152,19 +152,19 @@ class TangentStepper:
     """Advances a state and its changes: the step, and its tangent-linear model, at once.
 
     states          those of another one, to be advanced by both in turn; None for new ones
-    swap            exchange of halos; None where the tile has no neighbour
+    halo_exchange            exchange of halos; None where the tile has no neighbour
     state, changes  of its mixing ratios and tendencies, to be set before a step; both are in `states`
     """
 
     def __init__(
         self, kernel: "StepDerivative", layout: Layout, constants: StepConstants, *, threads: int = 1,
-        states: StateAndChanges | None = None, swap: Swap | None = None,
+        states: StateAndChanges | None = None, halo_exchange: HaloExchange | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         shape, network = kernel.shape, kernel.network
         species, levels = len(network.species), shape.levels
         self.states = states or StateAndChanges.zeros(layout, species, levels)
-        self._swap, sides = swap, sides_of(swap)
+        self._halo_exchange, sides = halo_exchange, sides_of(halo_exchange)
         self._edges = empty_edges(layout, (species, levels, 2), sides)
         self._table = TangentTable(layout, sides, constants, shape.operators, network, levels)
         self._sums: npt.NDArray[np.float64] = aligned_zeros(
@@ -173,7 +173,7 @@ class TangentStepper:
         threads = max(1, min(threads, layout.rows))
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         pieces = cut(layout.rows, layout.blocks, threads, sides)
-        self._work = WorkSharing(kernel, self._table, pieces, layout.blocks, threads=threads, pool=self._pool)
+        self._work = ThreadTeam(kernel, self._table, pieces, layout.blocks, threads=threads, pool=self._pool)
 
     @property
     def state(self) -> State:
@@ -190,7 +190,7 @@ class TangentStepper:
         changes = changes or StepChanges()
         self._table.set_changes(changes)
         both = self._table.both(forcing, changes)
-        fetch(self._swap, self.states.both.q, self._edges)
+        fetch(self._halo_exchange, self.states.both.q, self._edges)
         self._table.fill(self._work.steps + 1, self.states.both, both, self._edges, self._sums, self._sweeps)
         self.states.rotate()
         self._work.work(1)

@@ -19,7 +19,7 @@ from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.compiled import CompiledKernel
 from airshed.kernels.host import address, aligned_zeros
-from airshed.kernels.step.data import REACH, Side
+from airshed.kernels.step.arguments import REACH, Side
 
 LEAST_ROWS = 2
 """Rows of the smallest piece; a piece computes a row of faces again, unless it begins where the last one ended."""
@@ -68,7 +68,7 @@ _QUEUE: Final = abi.structure(abi.STEP, "WorkQueue")
 _SPENT: Final = abi.structure(abi.STEP, "Spent")
 
 
-class WorkSharing:
+class ThreadTeam:
     """The threads of a rank, and their queue of pieces of steps.
 
     table    the ring of prepared steps

@@ -15,7 +15,7 @@ from airshed.grid import Grid
 from airshed.io.timeline import Listed, Timeline
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import SIDES
+from airshed.kernels.step.arguments import SIDES
 from airshed.models.air.boundary.initial import check_dims, mixing_ratios, unknown_species
 from airshed.models.air.weather.dataset import Calls, seconds_since
 from airshed.parallel.domain import Subdomain

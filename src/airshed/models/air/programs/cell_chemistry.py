@@ -15,13 +15,13 @@ from airshed.kernels.backend import CellSolver
 from airshed.kernels.cells import (
     AIR_INPUTS,
     AcceptedSteps,
+    CellLayout,
     CellSteps,
-    Place,
     list_of_cells,
     pack_cells,
     unpack_cells,
 )
-from airshed.kernels.cells.data import CellExtras, Concentrations
+from airshed.kernels.cells.arguments import CellExtras, Concentrations
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.mechanism.expressions import evaluate
@@ -115,7 +115,7 @@ class CellChemistry:
         width, self._species = layout.width, len(network.species)
         followed = len(solver.kernel.network.species) - self._species
         self.packs = layout.rows * layout.blocks * levels
-        self._place = Place(
+        self._place = CellLayout(
             levels, layout.blocks, layout.last_lanes, self._species * levels * width, width, levels * width,
             mixing_ratios=True,
         )  # fmt: skip

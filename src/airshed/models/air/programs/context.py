@@ -17,7 +17,7 @@ from airshed.kernels.backend import StepKernel, Stepper, backend
 from airshed.kernels.cells import Tolerances, method
 from airshed.kernels.layout import Layout
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step.data import HORIZONTAL_TERMS, StepConstants
+from airshed.kernels.step.arguments import HORIZONTAL_TERMS, StepConstants
 from airshed.mechanism.structure import follow
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import Budget

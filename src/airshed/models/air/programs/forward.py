@@ -12,7 +12,7 @@ from airshed.core.report import Table
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper, backend
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import Directions, State
+from airshed.kernels.step.arguments import Directions, State
 from airshed.models.air.programs.cell_chemistry import CellCounts
 from airshed.models.air.programs.cells import CellsRunner
 from airshed.models.air.programs.context import (

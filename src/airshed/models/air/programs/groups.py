@@ -19,7 +19,7 @@ from airshed.kernels.backend import backend
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import of_some_species
-from airshed.kernels.step.data import StepConstants
+from airshed.kernels.step.arguments import StepConstants
 from airshed.models.air.assembly import Parts, assemble
 from airshed.models.air.budget import FAMILIES, Budget
 from airshed.models.air.case import Case
@@ -33,7 +33,7 @@ from airshed.models.air.programs.records import FormulaStep, StageRecord
 from airshed.models.air.weather.case_weather import Given
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.groups import Allgather, Exchange, Groups, Planes, Wanted
-from airshed.process.bound import HORIZONTAL
+from airshed.process.bound_process import HORIZONTAL
 from airshed.process.processes import LIGHT, WEATHER, Processes
 from airshed.program.execute import walk_forwards
 from airshed.program.placement import CHEMISTRY_RANKS, TRANSPORT_RANKS
@@ -312,8 +312,8 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
 def _gathered_fields(processes: Processes, own: Planes, *, upward: bool) -> GatheredFields:
     """Return the fields of the whole area that the transport of some species and levels reads."""
     fluxes: dict[str, Wanted] = {"flux_x": own.levels, "flux_y": own.levels}
-    fluxes |= dict.fromkeys(("temperature", "water"), own.levels) if processes.ask_for(WEATHER) else {}
-    fluxes |= {"cloud": slice(None)} if processes.ask_for(LIGHT) else {}
+    fluxes |= dict.fromkeys(("temperature", "water"), own.levels) if processes.any_rate_reads(WEATHER) else {}
+    fluxes |= {"cloud": slice(None)} if processes.any_rate_reads(LIGHT) else {}
     fields: dict[str, Wanted] = {}
     for operator in processes.operators:
         mine = [slot for slot, number in enumerate(operator.species) if own.species.start <= number < own.species.stop]

@@ -24,7 +24,7 @@ from airshed.kernels.abi import TERMS
 from airshed.kernels.backend import Stepper
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
-from airshed.kernels.step.data import ColumnForcing, Directions, StepForcing
+from airshed.kernels.step.arguments import ColumnForcing, Directions, StepForcing
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.programs.context import AirContext, Span, StageRunner
 from airshed.models.air.programs.records import FormulaStep, MoveRecord, StageRecord
@@ -66,7 +66,7 @@ class OneStepRunner(StageRunner):
     def __init__(self, context: AirContext, stepper: Stepper) -> None:
         self.context, self.stepper, self._shape = context, stepper, stepper.kernel.shape
         self._forcing, self._sources = context.forcing, context.sources
-        self._light = context.light if context.parts.processes.ask_for(LIGHT) else None
+        self._light = context.light if context.parts.processes.any_rate_reads(LIGHT) else None
         self._dark = stepper.layout.zeros(2)
 
     def longest_step(self, seconds: float, until: float) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.kernels.host import AnyArray, aligned_copy
-from airshed.kernels.step.data import Pair, StepForcing
+from airshed.kernels.step.arguments import Pair, StepForcing
 from airshed.models.air.programs.cell_chemistry import Air, Integrated
 from airshed.program.stage import Program
 

@@ -19,10 +19,10 @@ from airshed.kernels.cells import Tableau, Tolerances
 from airshed.kernels.cells.reference import Cell, StepControl, integrate
 from airshed.kernels.column.reference import Column, not_below_zero
 from airshed.kernels.layout import Layout
-from airshed.kernels.operators import acting, members, own_terms
+from airshed.kernels.operators import active_operators, members, own_terms
 from airshed.kernels.rates import REFERENCE_DENSITY
-from airshed.kernels.step.data import ColumnForcing, Pair, StepForcing, TransportForcing
-from airshed.kernels.step.reference import Box, Fields, step
+from airshed.kernels.step.arguments import ColumnForcing, Pair, StepForcing, TransportForcing
+from airshed.kernels.step.reference import Fields, StepSetup, step
 from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
 from airshed.mechanism.network import ReactionNetwork, rates
 from airshed.models.air.programs.records import CellsRecord, MoveRecord, StepRecord, SumRecord
@@ -61,7 +61,7 @@ class ReferenceExecutor:
     ----------
     program
         Program of the steps.
-    box
+    setup
         Constants of the steps, with all reactions and operators.
     layout
         Layout of the packed arrays in the records.
@@ -72,7 +72,7 @@ class ReferenceExecutor:
     """
 
     def __init__(
-        self, program: Program, box: Box, layout: Layout, chemistry: ReferenceChemistry | None, state: Fields
+        self, program: Program, setup: StepSetup, layout: Layout, chemistry: ReferenceChemistry | None, state: Fields
     ) -> None:
         self.program, self.state = program, state
         self._values = _Values(self)
@@ -84,9 +84,9 @@ class ReferenceExecutor:
                     "transport, columns, chemistry and sums on one rank"
                 )
             if stage.kernel == CELLS and chemistry is not None:
-                self._runners[stage.key] = _CellsRunner(self, box, layout, chemistry)
+                self._runners[stage.key] = _CellsRunner(self, setup, layout, chemistry)
             elif stage.operators:
-                self._runners[stage.key] = _FormulaRunner(self, box, layout, stage)
+                self._runners[stage.key] = _FormulaRunner(self, setup, layout, stage)
 
     def repeat(self, record: StepRecord) -> None:
         """Advance the state by a recorded step."""
@@ -98,7 +98,7 @@ def reference_of(model: "AirModel") -> ReferenceExecutor:
     network, constants, operators = model.network, model.constants, model.parts.processes.operators
     numbers = {each.key: np.array(each.values) for each in members(operators) if each.shape is None}
     assert constants.thickness is not None
-    box = Box(
+    setup = StepSetup(
         network, model.kernel.schedule.order, BoundaryValues(constants.profile, constants.top),
         constants.density_factor, constants.vertical_weights, constants.thickness, constants.emitted, (),
         constants.sweeps, constants.oxygen, constants.nitrogen, operators, own_terms(operators), numbers,
@@ -109,7 +109,7 @@ def reference_of(model: "AirModel") -> ReferenceExecutor:
     if cells is not None:
         solver = cells.chemistry.solver
         chemistry = ReferenceChemistry(solver.kernel.network, solver.method, solver.tolerances, cells.chemistry.limits)
-    return ReferenceExecutor(model.program, box, model.layout, chemistry, Fields(*map(unpack, arrays)))
+    return ReferenceExecutor(model.program, setup, model.layout, chemistry, Fields(*map(unpack, arrays)))
 
 
 class _Values:
@@ -136,13 +136,15 @@ class _Values:
 class _FormulaRunner:
     """Runner of stages of transport, columns, or both, with or without chemistry: the applications of a formula."""
 
-    def __init__(self, executor: ReferenceExecutor, box: Box, layout: Layout, stage: Stage) -> None:
+    def __init__(self, executor: ReferenceExecutor, setup: StepSetup, layout: Layout, stage: Stage) -> None:
         self._executor, self._layout = executor, layout
         self._horizontal, self._vertical = "transport" in stage.operators, "column" in stage.operators
         if "cells" not in stage.operators:
-            box = replace(box, network=replace(box.network, reactions=()), order=range(len(box.network.species)))
-        operators = acting(box.operators, horizontal=self._horizontal, vertical=self._vertical)
-        self._box = replace(box, operators=operators)
+            setup = replace(
+                setup, network=replace(setup.network, reactions=()), order=range(len(setup.network.species))
+            )
+        operators = active_operators(setup.operators, horizontal=self._horizontal, vertical=self._vertical)
+        self._setup = replace(setup, operators=operators)
 
     def run(self, number: int, stage: Stage, given: MoveRecord) -> MoveRecord:
         for each in given.steps:
@@ -151,22 +153,22 @@ class _FormulaRunner:
 
     def _apply(self, forcing: StepForcing) -> Fields:
         """Return the fields after one application of the formula."""
-        transport, column, box = forcing.transport, forcing.column, self._box
-        numbers = {**box.numbers, **_numbers(transport.numbers)}
+        transport, column, setup = forcing.transport, forcing.column, self._setup
+        numbers = {**setup.numbers, **_numbers(transport.numbers)}
         if column is None:
-            box = replace(box, emitted=())
+            setup = replace(setup, emitted=())
         else:
             numbers |= _numbers(column.numbers)
         fields = {name: self._between(each, transport.weight) for name, each in transport.fields.items()}
-        box = replace(box, numbers=numbers, boundary=self._boundary_values(transport.boundary))
+        setup = replace(setup, numbers=numbers, boundary=self._boundary_values(transport.boundary))
         here = self._column(column)
-        return step(box, self._executor.state, forcing.weights, self._fluxes(transport), here, fields).fields
+        return step(setup, self._executor.state, forcing.weights, self._fluxes(transport), here, fields).fields
 
     def _boundary_values(self, given: BoundaryForcing | None) -> BoundaryValues:
         if given is None:
-            return self._box.boundary
+            return self._setup.boundary
         start, end = (each.unpacked(self._layout) for each in (given.start, given.end))
-        return replace(self._box.boundary, sides=start + given.weight * (end - start))
+        return replace(self._setup.boundary, sides=start + given.weight * (end - start))
 
     def _fluxes(self, transport: TransportForcing) -> AirFluxes:
         east, north = (self._between(each, transport.weight) for each in (transport.flux_x, transport.flux_y))
@@ -179,7 +181,7 @@ class _FormulaRunner:
             zeros, ground = np.zeros(shape), np.zeros(shape[1:])
             return Column(zeros, zeros, np.zeros((0, 1, *shape[1:])), ground + 1.0, ground)
         unpack, weight = self._layout.unpack, column.weight
-        sun, network = unpack(column.sun), self._box.network
+        sun, network = unpack(column.sun), self._setup.network
         parameters: dict[str, Array] = {}
         if column.parameters is not None:
             start, end = column.parameters
@@ -198,13 +200,15 @@ class _FormulaRunner:
 class _CellsRunner:
     """Runner of stages of chemistry, cell by cell, under the weather at the middle of a stage."""
 
-    def __init__(self, executor: ReferenceExecutor, box: Box, layout: Layout, chemistry: ReferenceChemistry) -> None:
-        self._executor, self._box, self._layout, self._chemistry = executor, box, layout, chemistry
+    def __init__(
+        self, executor: ReferenceExecutor, setup: StepSetup, layout: Layout, chemistry: ReferenceChemistry
+    ) -> None:
+        self._executor, self._setup, self._layout, self._chemistry = executor, setup, layout, chemistry
 
     def run(self, number: int, stage: Stage, given: CellsRecord) -> CellsRecord:
         state, done, method = self._executor.state, given.integrated, self._chemistry
         seconds, network, species = done.end - done.begin, method.network, len(state.q)
-        density = state.air * (REFERENCE_DENSITY * self._box.density_factor)
+        density = state.air * (REFERENCE_DENSITY * self._setup.density_factor)
         k, first = self._rate_constants(given, density), self._first(given)
         longest, q = method.limits[done.slot] * seconds, state.q.copy()
 

@@ -11,7 +11,7 @@ from airshed.core.errors import NumericalError
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper
 from airshed.kernels.host import AnyArray
-from airshed.kernels.step.data import ColumnForcing, StepForcing
+from airshed.kernels.step.arguments import ColumnForcing, StepForcing
 from airshed.models.air.programs.context import AirContext, Span, StageRunner
 from airshed.models.air.programs.records import FormulaStep, MoveRecord, StageRecord
 from airshed.program.stage import Stage

@@ -43,7 +43,7 @@ class UpdatesRunner(StageRunner):
         }
         precision = parts.case.chemistry.precision
         self._updates = [
-            (each, CellFormulas(each.formulas, precision, steady=each.formulas.inputs, threads=threads))
+            (each, CellFormulas(each.formulas, precision, invariant=each.formulas.inputs, threads=threads))
             for each in parts.updates
         ]
         shape = parts.grid.shape

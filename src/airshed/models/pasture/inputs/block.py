@@ -19,7 +19,7 @@ from airshed.core.arrays import AnyArray, Array
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.grid.box import Box
 from airshed.io.background import ReadAhead
-from airshed.kernels.cells.formulas import Rows
+from airshed.kernels.cells.formulas import StepValues
 from airshed.models.pasture.weather.calendar import Calendar
 from airshed.parallel.communicator import Alone, Communicator
 
@@ -87,7 +87,7 @@ class Block:
     daily: Mapping[str, AnyArray]
     weekly: Mapping[str, AnyArray]
 
-    def rows(self, first: int, count: int) -> dict[str, AnyArray | Rows]:
+    def rows(self, first: int, count: int) -> dict[str, AnyArray | StepValues]:
         """Return the weather of some days without a copy: weekly fields as rows that days share, others (days, ...).
 
         day_of_year and month are (days,).
@@ -97,7 +97,7 @@ class Block:
         numbers = {"day_of_year": self.calendar.day_of_year(days), "month": self.calendar.month(days)}
         return {
             **{name: values[first - self.first : first - self.first + count] for name, values in self.daily.items()},
-            **{name: Rows(values, weeks) for name, values in self.weekly.items()},
+            **{name: StepValues(values, weeks) for name, values in self.weekly.items()},
             **{name: each.astype(np.float64) for name, each in numbers.items()},
         }
 
@@ -201,7 +201,7 @@ class Stream:
         """Return the weather of a day (cells,); day_of_year and month are numbers. Raises as `days`."""
         return {name: np.asarray(values)[0] for name, values in self.days(number, 1).items()}
 
-    def days(self, first: int, count: int) -> dict[str, AnyArray | Rows]:
+    def days(self, first: int, count: int) -> dict[str, AnyArray | StepValues]:
         """Return the weather of days, see `Block.rows`; that of more than one block is a copy.
 
         Arrays are valid until the next call but one. Raises DataError for what cannot be read, on all ranks alike with

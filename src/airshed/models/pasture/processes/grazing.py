@@ -3,7 +3,7 @@
 from airshed.core.settings import Switch
 from airshed.formula import maximum, minimum, where
 from airshed.models.pasture.forms import clamp, competition, ratio
-from airshed.process import Process, declared, flux, number, switch, update, weather
+from airshed.process import Process, flux, number, setting, switch, update, weather
 
 _GAINS = ((11, 70.0), (8, 25.0), (5, 10.0), (2, 25.0))
 """The last month before a season, and its potential gain [kg]: from December, September, June and March on."""
@@ -34,7 +34,7 @@ class Grazing(Process, section="grazing", order=160):
     gives no more than it has.
     """
 
-    on = declared(Switch | None, None, "Whether animals graze; unless given, where a stocking rate is.")
+    on = setting(Switch | None, None, "Whether animals graze; unless given, where a stocking rate is.")
     supplement = switch(False, "Whether animals are fed so that they gain all they can.")
     stocking_rate = number(0.0, "Animals on a hectare of all cells, besides those of a cell.", settable=True, ge=0.0)
     leaf_choice = number(

@@ -59,9 +59,9 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
         return self.of_species.provenance
 
     @property
-    def follows_the_sun(self) -> bool:
+    def depends_on_sun(self) -> bool:
         """Whether velocities change between day and night in air that stays the same."""
-        return self.of_species.follows_the_sun
+        return self.of_species.depends_on_sun
 
     @at_instant("mol/s", "ground", by_species=True)
     def conductance(self, met: "MetState", seconds: float) -> Array:
@@ -121,7 +121,7 @@ class DepositionVelocities:
         self._properties = np.array(gases).reshape(-1, 3).T[..., None].copy()  # each (n, 1)
 
     @property
-    def follows_the_sun(self) -> bool:
+    def depends_on_sun(self) -> bool:
         """Whether some velocities change between day and night in air that stays the same: all but the given ones."""
         return bool(self._tabled)
 

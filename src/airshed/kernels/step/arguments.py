@@ -162,15 +162,15 @@ class StepChanges:
 
 
 @dataclass(frozen=True)
-class Level:
+class TimeLevel:
     """The state at one instant: mixing ratios [mol/mol], and the air [mol] without species; packed as in `State`."""
 
     q: AnyArray
     air: AnyArray
 
 
-Share = tuple[float, AnyArray]
-"""Share of a period's sources in the emission of a step, and their adjoint [s/mol], [lat][block][species][level][W]."""
+EmissionShare = tuple[float, AnyArray]
+"""Share of an emission period in a step, and the adjoint of its sources [s/mol], [lat][block][species][level][W]."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class StepConstants:
     nitrogen: float = 0.7808
 
 
-class ReadAdjoints(Protocol):
+class InputAdjoints(Protocol):
     """Adjoints of the inputs of operators, summed over steps; numbers by name, [lat][block][value]."""
 
     numbers: dict[str, Array]
@@ -249,7 +249,7 @@ class Neighbours(Protocol):
         ...
 
 
-class Swap(Protocol):
+class HaloExchange(Protocol):
     """Gives edges to those who hold what lies beyond the open sides, and takes theirs; see ``parallel.halo``.
 
     sides   on which a neighbour goes on

@@ -16,7 +16,7 @@ from airshed.formula.parse import CONSTANTS, Formula, Value, parse, short, unkno
 
 
 @dataclass(frozen=True)
-class Given(Quantity):
+class FormulaQuantity(Quantity):
     """A constant with its unit, or a formula whose result is in ``unit``; then ``value`` is not a number."""
 
     formula: Formula | None = field(default=None)
@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _UNIT_AHEAD = re.compile(r"[A-Za-zµμ°]|%\s*$|1\s*/\s*[A-Za-z]")
 
 
-def given(value: object, units: Sequence[str], *, where: str) -> Given:
+def formula_quantity(value: object, units: Sequence[str], *, where: str) -> FormulaQuantity:
     """Return a value that is a constant in one of ``units``, or a formula in the first of them.
 
     A number followed by a unit is a constant; any other text is a formula. Raises CaseError.
@@ -43,8 +43,8 @@ def given(value: object, units: Sequence[str], *, where: str) -> Given:
         )
     if number and (not rest or _UNIT_AHEAD.match(rest)):
         found = quantity(text, units, where=where)
-        return Given(found.text, found.value, found.unit)
-    return Given(text, float("nan"), units[0], parse(text, where=where))
+        return FormulaQuantity(found.text, found.value, found.unit)
+    return FormulaQuantity(text, float("nan"), units[0], parse(text, where=where))
 
 
 def evaluate_named(formulas: Mapping[str, Formula], given: Mapping[str, npt.ArrayLike]) -> dict[str, Value]:

@@ -17,7 +17,7 @@ from airshed.mechanism.kpp.meaning import read_rate
 from airshed.mechanism.network import Reaction
 from airshed.process.context import Source
 from airshed.process.declaration import Process
-from airshed.process.kinds import OFFERED, Acts, arguments
+from airshed.process.kinds import OFFERED, OperatorDeclaration, arguments
 
 _MEMBER: Final = re.compile(r"((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)?\s*(?:\*\s*)?([A-Za-z]\w*)")
 
@@ -72,7 +72,7 @@ class State(Protocol):
 Around = Callable[[float], State]
 
 
-def in_kernel_units(act: Acts, rate: Any, air: Mapping[str, Any]) -> Any:
+def in_kernel_units(act: OperatorDeclaration, rate: Any, air: Mapping[str, Any]) -> Any:
     """Return what a function of the step gave, as its kind of operator wants it; see `kernels.operators`.
 
     A velocity v at the ground is a loss v / dz. A source S [mol/m3/s] is S / N of air density N [mol/m3], a flux
@@ -90,7 +90,7 @@ def in_kernel_units(act: Acts, rate: Any, air: Mapping[str, Any]) -> Any:
     return rate
 
 
-class Bound:
+class BoundProcess:
     """A process that is on: its declaration with the species, the numbers and the context of a case.
 
     key    its name as an identifier, in front of those of its fields and numbers
@@ -123,11 +123,11 @@ class Bound:
     @cached_property
     def operators(self) -> tuple[Operator, ...]:
         """What the process does in a step."""
-        return tuple(self._operator(name, act) for name, act in self.own.acts.items() if act.kind in self._kinds)
+        return tuple(self._operator(name, act) for name, act in self.own.operators.items() if act.kind in self._kinds)
 
-    def only(self, kinds: Collection[Kind]) -> "Bound":
+    def only(self, kinds: Collection[Kind]) -> "BoundProcess":
         """Return the process with what it does by some kinds of operators alone."""
-        return Bound(self.process, kinds)
+        return BoundProcess(self.process, kinds)
 
     @cached_property
     def fields(self) -> tuple[OperatorField, ...]:
@@ -270,7 +270,7 @@ class Bound:
             return each.by_species
         return any(self.is_by_species(argument) for argument in arguments(each.function))
 
-    def _operator(self, name: str, act: Acts) -> Operator:
+    def _operator(self, name: str, act: OperatorDeclaration) -> Operator:
         own, asked = self.own, arguments(act.function)
         read = [each for each in asked if each in own.instants or each in own.weather]
         inside = {each: each if each in AIR else f"{self.key}_{each}" for each in asked}
@@ -302,7 +302,7 @@ def refuse_idle(where: str, process: Process) -> None:
     """Raise CaseError for a process that is requested and acts on nothing; where: its key in the case."""
     reason = process.idle_reason()
     if not reason and process.is_on():
-        by_species = {name for name, act in process.declaration.acts.items() if act.kind in OF_SPECIES}
+        by_species = {name for name, act in process.declaration.operators.items() if act.kind in OF_SPECIES}
         found = species_of_functions(process)
         if idle := [name for name in by_species if not found[name]]:
             reason = f"{min(idle)}() acts on no species of the mechanism; name some in its tables, or leave it out"
@@ -317,7 +317,7 @@ def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:
     function is about the same species; those of a method, and of what it is given to, are the process's.
     """
     own = process.declaration
-    functions: dict[str, Any] = {**own.instants, **own.acts}
+    functions: dict[str, Any] = {**own.instants, **own.operators}
     tables = {name: set(getattr(process, name)) for name, each in own.settings.items() if each.by_species}
     together = {name: {name} for name in (*tables, *functions)}
     for name, each in functions.items():

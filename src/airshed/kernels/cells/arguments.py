@@ -15,7 +15,7 @@ from airshed.mechanism.network import ReactionNetwork
 if TYPE_CHECKING:
     from airshed.kernels.backend import CellKernel, CellSolver
 
-Whole = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
 """The inputs of a cell that every mechanism has, in the order of the compiled code."""
@@ -36,7 +36,7 @@ class Tolerances:
 
 
 @dataclass(frozen=True)
-class Place:
+class CellLayout:
     """How packs of cells lie in memory: pack p is level p % levels of block p // levels, strides in numbers.
 
     blocks, last_lanes  blocks in a row, and the lanes in use in the last one of each row
@@ -75,7 +75,7 @@ class Concentrations:
 
     before: AnyArray
     after: AnyArray
-    place: Place
+    layout: CellLayout
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class AcceptedSteps:
     clipped      (step, species) whether the step made it negative, see ``kernels.cells.positivity``: 1, else 0
     """
 
-    first: Whole
-    room: Whole
+    first: Integers
+    room: Integers
     time: Array
     step: Array
     y: AnyArray
@@ -192,10 +192,10 @@ def unpack_cells(packed: AnyArray, cells: int) -> Array:
     return np.asarray(moved.reshape(*moved.shape[:-2], len(packed) * packed.shape[-1])[..., :cells], np.float64)
 
 
-def list_of_cells(count: int, species: int, width: int) -> Place:
+def list_of_cells(count: int, species: int, width: int) -> CellLayout:
     """Return how :func:`pack_cells` lays out `count` cells with (species, cell) concentrations."""
     packs = -(-count // width)
-    return Place(1, packs, count - (packs - 1) * width, species * width, 0, width)
+    return CellLayout(1, packs, count - (packs - 1) * width, species * width, 0, width)
 
 
 def stack_inputs(
@@ -216,7 +216,7 @@ def stack_inputs(
 
 
 @dataclass(frozen=True)
-class Integrated:
+class CellResults:
     """What an integration leaves of each cell.
 
     y, clipped  (species, cell) [molecules cm-3];  reached, step  (cell,) [s];  accepted, rejected  (cell,) steps
@@ -232,7 +232,7 @@ class Integrated:
 
 def integrate_cells(
     solver: "CellSolver", y: npt.ArrayLike, inputs: AnyArray, start: float, end: float, *, first: npt.ArrayLike = 0.0
-) -> Integrated:
+) -> CellResults:
     """Integrate y (species, cell) from `start` to `end` [s].
 
     inputs  as ``stack_inputs`` or :func:`series` give them;  first  [s] step to try, (cell,) or one
@@ -245,7 +245,7 @@ def integrate_cells(
     steps.step[...] = pack_cells(np.broadcast_to(np.asarray(first, np.float64), (cells,)), width)
     state = Concentrations(packed, packed, list_of_cells(cells, species, width))
     solver.advance(state, inputs, steps, start, end, CellExtras(clipped))
-    return Integrated(
+    return CellResults(
         unpack_cells(packed, cells), unpack_cells(clipped, cells), steps.reached.reshape(-1)[:cells],
         steps.step.reshape(-1)[:cells], steps.accepted.reshape(-1)[:cells], steps.rejected.reshape(-1)[:cells],
     )  # fmt: skip
