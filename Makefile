@@ -27,6 +27,7 @@ help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(VENV)/.complete ## install Airshed and the pinned packages of its tests into .venv
+	@echo "Editors check a case.toml with its schema: airshed schema --output case.schema.json, and #:schema case.schema.json on its first line"
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Airshed needs Python 3.11 or newer, and there is no $(PYTHON): apt install python3 python3-venv"; exit 1; }

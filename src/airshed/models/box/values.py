@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from airshed.core.arrays import Array
@@ -145,6 +146,10 @@ class ValueIn:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Make pydantic validate the field by this object alone."""
         return core_schema.no_info_plain_validator_function(self)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe the field: a number, a formula, or a table that names a column of a CSV file."""
+        return {"type": ["number", "string", "object"], "x-unit": " or ".join(self.units)}
 
 
 Temperature = Annotated[Value, ValueIn(("K",))]
