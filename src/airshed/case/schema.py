@@ -77,7 +77,7 @@ def _takes_one_value(field: FieldInfo) -> bool:
 
 def _or_one_value(node: dict[str, Any], schemas: Any) -> dict[str, Any]:
     """Return a schema of several values that also accepts one of them; a schema of another kind as it is."""
-    described = {key: node[key] for key in ("description", "default") if key in node}
+    described: dict[str, Any] = {key: node[key] for key in ("description", "default") if key in node}
     shape = {key: each for key, each in node.items() if key not in described}
     inside = schemas[shape["$ref"].rpartition("/")[2]]["properties"].values() if "$ref" in shape else ()
     options = [each for each in shape.get("anyOf", [shape]) if each != {"type": "null"}]
