@@ -95,7 +95,7 @@ def test_help_needs_none_of_the_heavy_libraries() -> None:
 
 
 def test_show_lists_every_setting_with_its_origin_and_an_estimate() -> None:
-    result = airshed("show", "tracer-rotation", "--set", "time.step=90 s")
+    result = airshed("show", "tracer-rotation", "--all", "--set", "time.step=90 s")
     assert result.exit_code == 0, result.output
     assert re.search(r"grid +40 x 40 columns, 4 layers: 6400 cells", result.stdout)
     assert re.search(r'time\.step +"90 s" +--set', result.stdout)
@@ -103,6 +103,17 @@ def test_show_lists_every_setting_with_its_origin_and_an_estimate() -> None:
     assert re.search(r'chemistry\.mechanism +"tracer" +case\.toml:\d+', result.stdout)
     for key in Case.load("tracer-rotation").provenance:
         assert key in result.stdout
+
+
+def test_show_leaves_out_defaults() -> None:
+    result = airshed("show", "tracer-rotation", "--set", "time.courant=0.4")
+    assert result.exit_code == 0, result.output
+    shown = [line.split()[0] for line in result.stdout.splitlines() if re.match(r" +[a-z]+[\w.]*  ", line)]
+    provenance = Case.load("tracer-rotation", ["time.courant=0.4"]).provenance
+    assert "time.courant" in shown  # it has its default value, but is set
+    assert [key for key in provenance if key in shown] == [key for key in provenance if provenance[key] != "default"]
+    assert f"{sum(value == 'default' for value in provenance.values())} more settings have their default" in result.stdout
+    assert "airshed show --all" in result.stdout
 
 
 def test_show_as_a_case_file_loads_as_the_same_case(tmp_path: Path) -> None:

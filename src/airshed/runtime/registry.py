@@ -134,10 +134,16 @@ def gradients_of(name: str) -> Any:
     return import_module(module)
 
 
-def case_report(case: "RunCase") -> Report:
-    """Return all settings of a case with the origin of each, and what its model tells of it."""
-    told = model_kind(case.model).describe(case)
-    return Report(case.title, [Table("Settings", ("setting", "value", "from"), case.rows()), *told.tables], told.facts)
+def case_report(case: "RunCase", *, defaults: bool = True) -> Report:
+    """Return the settings of a case with the origin of each, and the description by its model.
+
+    defaults  whether settings with their default value are included
+    """
+    model, rows = model_kind(case.model).describe(case), case.rows()
+    chosen = [row for row in rows if defaults or row[2] != "default"]
+    note = f"{len(rows) - len(chosen)} more settings have their default" if len(chosen) < len(rows) else ""
+    settings = Table("Settings", ("setting", "value", "from"), chosen, note)
+    return Report(case.title, [settings, *model.tables], model.facts)
 
 
 def load_case(path: str | Path, overrides: "Changes" = ()) -> "RunCase":

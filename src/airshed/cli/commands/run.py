@@ -178,9 +178,10 @@ def show(
     case: CasePath,
     overrides: Overrides = None,
     threads: Threads = None,
+    defaults: Annotated[bool, typer.Option("--all", "-a", help="Also show settings with their default value.")] = False,
     toml: Annotated[bool, typer.Option("--toml", help="Print the resolved case as a case file.")] = False,
 ) -> None:
-    """Show every setting of a case with where its value comes from, and what a run will take."""
+    """Show the settings of a case with their origin, and an estimate of the time and memory of a run."""
     from airshed import load_case
     from airshed.cli.render import say
     from airshed.cli.render import show as show_report
@@ -190,4 +191,6 @@ def show(
     if toml:
         say(loaded.to_toml(), end="")
     else:
-        show_report(case_report(loaded))
+        show_report(case_report(loaded, defaults=defaults))
+        if not defaults:
+            say("All settings: airshed show --all   As a case file: airshed show --toml")

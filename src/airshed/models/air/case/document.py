@@ -19,7 +19,7 @@ A case is a folder with a `case.toml` and the data that it names, or a dictionar
     case = airshed.Case.load("cases/west-europe", ["time.length=6 h"])
     case = airshed.Case.from_dict({"grid": {...}, "time": {...}, "chemistry": {"mechanism": "emep"}})
 
-`airshed show CASE` prints every setting with its value and the line that set it, `airshed show CASE --toml` the
+`airshed show CASE` prints the settings of a case with the line that set each (`--all`: also defaults), `airshed show CASE --toml` the
 resolved case as a file. The smallest case has [grid] `area` and `spacing`, [time] `start` and `length`, and [chemistry]
 `mechanism`; everything else has a default. A key that is not listed here is refused, with the nearest one that is.
 
