@@ -112,7 +112,9 @@ def test_show_leaves_out_defaults() -> None:
     provenance = Case.load("tracer-rotation", ["time.courant=0.4"]).provenance
     assert "time.courant" in shown  # it has its default value, but is set
     assert [key for key in provenance if key in shown] == [key for key in provenance if provenance[key] != "default"]
-    assert f"{sum(value == 'default' for value in provenance.values())} more settings have their default" in result.stdout
+    assert (
+        f"{sum(value == 'default' for value in provenance.values())} more settings have their default" in result.stdout
+    )
     assert "airshed show --all" in result.stdout
 
 
