@@ -10,7 +10,7 @@ from typing import Any
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import world
-from airshed.parallel.environment import ASKED_FOR
+from airshed.parallel.environment import REQUESTED_RANKS
 from airshed.parallel.failure import failing_together
 from airshed.parallel.mpiexec import find_mpiexec
 
@@ -25,7 +25,7 @@ def answer_of(module: str, request: Mapping[str, Any], ranks: int) -> Any:
     if ranks > 1:
         mpiexec = find_mpiexec()
         command = [*mpiexec.command(ranks), *command]
-        environment |= {**mpiexec.environment(), ASKED_FOR: str(ranks)}
+        environment |= {**mpiexec.environment(), REQUESTED_RANKS: str(ranks)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]

@@ -14,7 +14,7 @@ SHORT = {
     "__main__.py": "an entry point",
     "cli/main.py": "an entry point",
     "core/arrays.py": "the types of arrays, for annotations everywhere",
-    "core/every.py": "files and the runtime ask it when something is due",
+    "core/alarm.py": "files and the runtime share it",
     "core/version.py": "the build reads it",
     "formula/invariant.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import CaseError
 from airshed.grid import Grid
-from airshed.io.background import Lent
+from airshed.io.background import PendingCopies
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.strategies.choice import STRATEGIES, Strategy, missing
@@ -185,11 +185,11 @@ class _Bench:
                 start=np.datetime64("2022-08-31T00:00"), attributes={"title": "bench io"}, box=self._window.box,
             )  # fmt: skip
             self._ranks.barrier()
-            computed, waited, lent = [], [], Lent()
+            computed, waited, pending = [], [], PendingCopies()
             for step in range(steps):
-                held = timed(partial(lent.release, self._load.steps))
+                held = timed(partial(pending.release, self._load.steps))
                 computed.append(self._step(reads=True))
-                waited.append(held + timed(partial(self._output, writer, step, lent)))
+                waited.append(held + timed(partial(self._output, writer, step, pending)))
             drained = timed(run.wait)
             final = timed(writer.finish)
             run.finish()
@@ -198,10 +198,10 @@ class _Bench:
         self._ranks.barrier()
         return Spent(computed, waited, drained, final)
 
-    def _output(self, writer: OutputWriter, step: int, lent: Lent) -> None:
+    def _output(self, writer: OutputWriter, step: int, pending: PendingCopies) -> None:
         """Write, and meet the other ranks, so that what one waits for writing is not counted as another's computing."""
         copy = writer.write(float(step), self._load.newest, lasting=True)
-        lent.add(self._load.steps + self._load.lasting, partial(writer.ensure, copy))
+        pending.add(self._load.steps + self._load.lasting, partial(writer.ensure, copy))
         self._ranks.barrier()
 
     def _step(self, *, reads: bool) -> float:

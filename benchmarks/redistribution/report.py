@@ -11,7 +11,7 @@ from typing import Any, Final
 from airshed.core.errors import AirshedError
 from airshed.core.report import Cell, Report, Table
 from airshed.kernels.host import processor, usable_cores
-from airshed.parallel.environment import ASKED_FOR
+from airshed.parallel.environment import REQUESTED_RANKS
 from airshed.parallel.mpiexec import find_mpiexec
 from airshed.parallel.redistribution.tcp import new_token
 from benchmarks.redistribution.moves import ARRAYS, SPAN
@@ -98,7 +98,7 @@ def _start(ranks: int, job: int, request: dict[str, Any]) -> "subprocess.Popen[s
     mpiexec = find_mpiexec()
     worker = [sys.executable, "-m", "benchmarks.redistribution.worker", str(job)]
     # By the environment, as any user of the machine sees arguments, and a token is part of the request.
-    environment = {**os.environ, **mpiexec.environment(), ASKED_FOR: str(ranks), REQUEST: json.dumps(request)}
+    environment = {**os.environ, **mpiexec.environment(), REQUESTED_RANKS: str(ranks), REQUEST: json.dumps(request)}
     return subprocess.Popen(
         [*mpiexec.command(ranks), *worker],
         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -19,7 +19,7 @@ from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.redistribution.costs import timer_overhead
 from airshed.parallel.redistribution.redistribution import MpiMessages
 from airshed.parallel.redistribution.shared_memory import SharedMemory
-from airshed.parallel.redistribution.tcp import Line, TwoJobs
+from airshed.parallel.redistribution.tcp import JobLink, TwoJobs
 from benchmarks.redistribution.moves import measured
 
 REQUEST: Final = "AIRSHED_BENCH_REDISTRIBUTION"
@@ -45,7 +45,7 @@ def within_one_world(ranks: Communicator, request: dict[str, Any]) -> dict[str, 
 def between_two_jobs(ranks: Communicator, job: int, request: dict[str, Any]) -> dict[str, Any]:
     """Return what TCP takes."""
     first, second = request["sizes"]
-    with TwoJobs(job, (first, second), request["token"], ranks, Line(port=request["port"])) as link:
+    with TwoJobs(job, (first, second), request["token"], ranks, JobLink(port=request["port"])) as link:
         moves, costs = measured(link, "two", range(first), range(first, first + second), request)
     return {"moves": [asdict(move) for move in moves], "costs": {link.name: costs}}
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from airshed.core.errors import AirshedError
 from airshed.kernels.abi import PARTS
-from airshed.parallel.environment import ASKED_FOR
+from airshed.parallel.environment import REQUESTED_RANKS
 from airshed.parallel.mpiexec import find_mpiexec
 
 CONTROL, HALO, SUMS, IMBALANCE = "forcing and control", "halo", "sums", "imbalance"
@@ -156,7 +156,7 @@ def run_once(setup: Setup, hours: float) -> Run:
     if setup.ranks > 1:
         mpiexec = find_mpiexec()
         command = [*mpiexec.command(setup.ranks), *command]
-        environment |= {**mpiexec.environment(), ASKED_FOR: str(setup.ranks)}
+        environment |= {**mpiexec.environment(), REQUESTED_RANKS: str(setup.ranks)}
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if answer.returncode:
         said = (answer.stderr.strip() or answer.stdout.strip() or "nothing").splitlines()[-1]

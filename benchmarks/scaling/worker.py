@@ -21,7 +21,7 @@ from airshed.kernels.step.arguments import Neighbours, Side
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.parallel.binding import bind
-from airshed.parallel.communicator import Alone, Communicator, MpiRanks, world
+from airshed.parallel.communicator import Communicator, MpiRanks, SingleRank, world
 from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
 from airshed.runtime.using import quick_turns
@@ -141,7 +141,7 @@ def run(case: Case, hours: float, ranks: Communicator, *, apart: bool = False) -
 
     apart  each rank all of the case, at the same time
     """
-    rank = Rank(case, Alone() if apart else ranks)
+    rank = Rank(case, SingleRank() if apart else ranks)
     end = 3600.0 * hours
     clock = Clock(rank.model, (), end)
     rank.model.step_through(clock.next_steps(end, 1))

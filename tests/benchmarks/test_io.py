@@ -15,7 +15,7 @@ from benchmarks.io.picture import save_strategies
 from airshed.core.errors import CaseError
 from airshed.io.output import OutputWriter
 from airshed.io.results import open_run
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from benchmarks import io as bench_io
 
 STEPS = 4
@@ -186,7 +186,7 @@ def slow_copies(monkeypatch):
 def records_of_a_run(folder, monkeypatch, strategy):
     monkeypatch.setattr(experiment, "shutil", SimpleNamespace(rmtree=lambda path: None))
     asked = bench_io.Experiment((strategy,), (16, 8, 2), steps=8, compute=0.0)
-    experiment._Bench(asked, Alone(), folder).run(strategy, asked.steps)
+    experiment._Bench(asked, SingleRank(), folder).run(strategy, asked.steps)
     with open_run(folder / "run") as result:
         return np.stack([result[name].values for name in result.data_vars if name.startswith("S")])
 
@@ -200,7 +200,7 @@ def test_each_record_is_the_state_of_its_step(tmp_path, monkeypatch, slow_copies
 
 def test_computing_that_does_not_wait_for_copies_tears_records(tmp_path, monkeypatch, slow_copies):
     """The negative control of the test above: the state is overwritten as the model's is."""
-    monkeypatch.setattr(experiment.Lent, "release", lambda lent, steps: None)
+    monkeypatch.setattr(experiment.PendingCopies, "release", lambda pending, steps: None)
     assert not np.all(np.diff(records_of_a_run(tmp_path, monkeypatch, "gather:async"), axis=1) == 1.0)
 
 

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.pasture import CENTURY, worker
 from benchmarks.pasture.report import report
 
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 QUEENSLAND = {"year": [0.5, 0.75, 9.0], "compute": [0.25, 0.125, 0.5], "written": [3.0], "cells": 1000, "stored": 2e6}
 AUSTRALIA = {
@@ -38,7 +38,7 @@ def test_a_whole_century_is_no_extrapolation() -> None:
 
 
 def test_a_coarse_australia_runs_through_all_its_days() -> None:
-    found = worker.australia({"days": 150, "spacing": 2.0}, Alone())
+    found = worker.australia({"days": 150, "spacing": 2.0}, SingleRank())
     assert found["blocks"][0][1] == 0
     assert sum(days for _, days in found["blocks"]) == 150
     assert found["sane"]
@@ -48,7 +48,7 @@ def test_a_coarse_australia_runs_through_all_its_days() -> None:
 
 @pytest.mark.thorough
 def test_queensland_is_run_with_and_without_files(tmp_path: Path) -> None:
-    found = worker.queensland({"rounds": 1, "folder": str(tmp_path)}, Alone())
+    found = worker.queensland({"rounds": 1, "folder": str(tmp_path)}, SingleRank())
     assert found["cells"] == 15219
     assert 0.0 < found["compute"][0] < found["year"][0]
     with_files = tmp_path / "0"

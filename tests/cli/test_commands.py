@@ -21,7 +21,7 @@ from airshed.cli import progress
 from airshed.cli.errors import Guarded
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
-from airshed.core.report import Report, Table, shown
+from airshed.core.report import Report, Table, cell_text
 from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
 from airshed.models.air.case.estimate import estimate, stage_estimate, step_estimate
@@ -214,7 +214,7 @@ def test_numbers_are_not_broken_in_a_table_that_is_too_wide(capsys: pytest.Captu
     table = Table("Wide", [f"column {i}" for i in range(20)], [[-1.234e-5 * (i + 1) for i in range(20)]])
     show(Report("r", [table]))
     lines = capsys.readouterr().out.splitlines()
-    assert any(all(shown(value) in line for value in table.rows[0]) for line in lines)
+    assert any(all(cell_text(value) in line for value in table.rows[0]) for line in lines)
 
 
 def test_doctor_in_json_has_its_checks() -> None:
@@ -275,7 +275,7 @@ def test_lines_come_once_an_hour_and_tell_the_time_left() -> None:
 
 
 def test_numbers_are_short() -> None:
-    assert [shown(v) for v in (None, True, 3, 1234567, 0.123456, "x")] == ["", "yes", "3", "1234567", "0.1235", "x"]
+    assert [cell_text(v) for v in (None, True, 3, 1234567, 0.123456, "x")] == ["", "yes", "3", "1234567", "0.1235", "x"]
     assert [progress.speed(v) for v in (12.0, 4.5e4, 2.9e6, 1.2e9)] == [
         "12 cells/s",
         "45 k cells/s",

@@ -8,11 +8,21 @@ import pytest
 from pydantic import ValidationError
 
 from airshed.core.report import Report, Table
-from airshed.core.settings import Number, OrWords, Section, Switch, Whole, ends_of, measured, setting, settings_of
+from airshed.core.settings import (
+    KeywordUnion,
+    Number,
+    Section,
+    Switch,
+    Whole,
+    ends_of,
+    quantity_range,
+    setting,
+    settings_of,
+)
 from airshed.core.text import nearest, suggestion
 from airshed.core.units import Quantity
 
-Length = Annotated[Quantity, measured("m", above=0.0)]
+Length = Annotated[Quantity, quantity_range("m", above=0.0)]
 
 
 class Inner(Section):
@@ -26,7 +36,7 @@ class Outer(Section):
     steps: Whole = setting(..., "How many.", unit="1", ge=1)
     on: Switch = setting(True, "Whether.")
     mode: Literal["a", "b"] = setting("a", "Which.")
-    span: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Length)] = setting("auto", "How long.")
+    span: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Length)] = setting("auto", "How long.")
     heights: tuple[Length, ...] = setting(lambda: ("1 m",), "Where.")
     note: str | None = setting(None, "Anything.")
 
@@ -54,10 +64,15 @@ def test_settings_are_listed_in_order_with_unit_kind_and_default() -> None:
     [
         (Number, {}, "1", (-inf, inf)),
         (Number, {"ge": 0.5, "lt": 1.0}, "1", (0.5, 1.0)),
-        (Annotated[Quantity, measured("s", least="1 min", most="1 h")], {}, "s", (60.0, 3600.0)),
-        (Annotated[Quantity, measured("m", above=0.0)], {}, "m", (0.0, inf)),
-        (Annotated[Quantity, measured("s", least="1 s", most="1 h", or_zero=True)], {}, "s", (0.0, 3600.0)),
-        (Mapping[str, Annotated[Quantity, measured("s", least=1.0, most=9.0, or_negative=True)]], {}, "s", (-9.0, 9.0)),
+        (Annotated[Quantity, quantity_range("s", least="1 min", most="1 h")], {}, "s", (60.0, 3600.0)),
+        (Annotated[Quantity, quantity_range("m", above=0.0)], {}, "m", (0.0, inf)),
+        (Annotated[Quantity, quantity_range("s", least="1 s", most="1 h", or_zero=True)], {}, "s", (0.0, 3600.0)),
+        (
+            Mapping[str, Annotated[Quantity, quantity_range("s", least=1.0, most=9.0, or_negative=True)]],
+            {},
+            "s",
+            (-9.0, 9.0),
+        ),
     ],
 )
 def test_the_ends_of_a_range_are_numbers_in_a_unit(

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import airshed
 from airshed.cli.program import app
-from airshed.core.report import shown
+from airshed.core.report import cell_text
 from airshed.runtime.registry import load_case
 
 from .conftest import contents, difference
@@ -85,7 +85,7 @@ def test_a_run_that_was_stopped_is_resumed_to_the_same_bits(golden: Path, tmp_pa
 def test_the_summary_has_the_numbers_of_its_tables(golden: Path) -> None:
     lines = [line.split() for line in (golden / "run" / "summary.txt").read_text().splitlines()]
     for row in tables(golden)["Budgets of species [mol]"]:
-        numbers = [shown(value) for name, value in row.items() if name != "species"]
+        numbers = [cell_text(value) for name, value in row.items() if name != "species"]
         assert [str(row["species"]), *numbers] in lines
         assert [str(row["species"]), *numbers[1:], numbers[0]] not in lines  # the control: in another order
 

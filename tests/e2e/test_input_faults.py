@@ -10,7 +10,7 @@ from tests.started import python
 
 from airshed import Simulation
 from airshed.core.errors import CaseError, DataError
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 from .conftest import PROGRAM, airshed_here, contents
 from .failing_input import CASES, CUT, FAULTS, bad_file, case, change, split, trial, two_at_once
@@ -32,7 +32,7 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sound(weather: Path) -> dict[str, bytes]:
     """Return the results of a run that nothing disturbs, on one rank."""
     folder = weather.parent / "sound"
-    Simulation(case(weather, "parallel"), output=folder, ranks=Alone()).run()
+    Simulation(case(weather, "parallel"), output=folder, ranks=SingleRank()).run()
     return contents(folder / "output.nc")
 
 
@@ -42,7 +42,7 @@ def sound(weather: Path) -> dict[str, bytes]:
 def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
     fault: str, weather: Path, sound: dict[str, bytes], tmp_path: Path
 ) -> None:
-    [message] = trial(Alone(), weather, tmp_path / "run", fault, "parallel")
+    [message] = trial(SingleRank(), weather, tmp_path / "run", fault, "parallel")
     assert SAYS[fault] in message
     assert message.startswith("7200 s: ")  # the hour before needs nothing of it
     assert contents(tmp_path / "run" / "output.nc") == sound
@@ -69,7 +69,7 @@ def test_what_is_compared_can_differ(weather: Path, sound: dict[str, bytes], tmp
     before = path.read_bytes()
     try:
         with two_at_once():
-            simulation = Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=Alone())
+            simulation = Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=SingleRank())
             simulation.run("40 min")
             path.unlink()
             with pytest.raises(DataError):
@@ -77,9 +77,9 @@ def test_what_is_compared_can_differ(weather: Path, sound: dict[str, bytes], tmp
         path.write_bytes(before)
         change(path)
         with pytest.raises(CaseError, match=f"{path.name} has changed"):
-            Simulation(case(weather, "parallel"), output=tmp_path / "run", resume=True, ranks=Alone())
+            Simulation(case(weather, "parallel"), output=tmp_path / "run", resume=True, ranks=SingleRank())
         going_on = {"resume": True, "accept_changed_inputs": True}
-        Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=Alone(), **going_on).run()
+        Simulation(case(weather, "parallel"), output=tmp_path / "run", ranks=SingleRank(), **going_on).run()
     finally:
         path.write_bytes(before)
     found = contents(tmp_path / "run" / "output.nc")

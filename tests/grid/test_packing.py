@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import DataError
-from airshed.grid.packing import Packing
+from airshed.grid.packing import PackedGrid
 
 LAT, LON = -29.0 + 0.1 * (0.5 + np.arange(30)), 138.0 + 0.1 * (0.5 + np.arange(20))
 
@@ -20,7 +20,7 @@ def land(share: float = 0.3, seed: int = 1) -> tuple[np.ndarray, np.ndarray, np.
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_values_lie_where_their_cells_do(dtype: type) -> None:
     mask, lat, lon = land()
-    packing = Packing.of(lat.astype(dtype), lon.astype(dtype))
+    packing = PackedGrid.of(lat.astype(dtype), lon.astype(dtype))
     np.testing.assert_allclose(packing.lat, LAT, atol=1e-5)
     np.testing.assert_allclose(packing.lon, LON, atol=1e-5)
     values = np.arange(2.0 * lat.size).reshape(2, -1)
@@ -31,7 +31,7 @@ def test_values_lie_where_their_cells_do(dtype: type) -> None:
 
 
 def test_the_order_of_cells_is_free_and_lines_without_a_cell_are_kept() -> None:
-    packing = Packing.of([10.0, 10.0, 11.0, 14.0], [3.0, 1.0, 3.0, 1.5])
+    packing = PackedGrid.of([10.0, 10.0, 11.0, 14.0], [3.0, 1.0, 3.0, 1.5])
     assert (packing.lat.tolist(), packing.lon.tolist()) == ([10.0, 11.0, 12.0, 13.0, 14.0], [1.0, 1.5, 2.0, 2.5, 3.0])
     spread = packing.spread(np.array([1, 2, 3, 4]), -1)
     assert spread.dtype.kind == "i"
@@ -49,4 +49,4 @@ def test_the_order_of_cells_is_free_and_lines_without_a_cell_are_kept() -> None:
 )
 def test_cells_without_a_grid_are_refused(lat: list[float], lon: list[float], reason: str) -> None:
     with pytest.raises(DataError, match=reason):
-        Packing.of(lat, lon)
+        PackedGrid.of(lat, lon)

@@ -29,7 +29,7 @@ from airshed.inverse.function.run_function import RunFunction
 from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
 from airshed.inverse.reverse.direction import Direction
 from airshed.models.air.case import Case
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.halo import EdgeExchange
 from airshed.runtime import simulation
 from airshed.runtime.simulation import Simulation
@@ -221,7 +221,7 @@ def sensitivities(case):
     together = MPI.COMM_WORLD.gather(found())
     alone = None
     if MPI.COMM_WORLD.rank == 0:
-        simulation.world = Alone
+        simulation.world = SingleRank
         alone = found()
     wait_for_all()
     return {"together": together, "alone": alone}

@@ -4,12 +4,12 @@ import numpy as np
 
 from airshed.inverse.checkpoints.stores import FileStore, GroupStore, MemoryStore, SharedStore, rank_folder
 from airshed.io.block_file import BlockFile
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 PLAIN = {
     "memory": lambda folder: MemoryStore(),
     "files": lambda folder: FileStore(rank_folder(folder, 3)),
-    "mpiio": lambda folder: SharedStore(BlockFile(folder / "checkpoints", Alone(), block=512)),
+    "mpiio": lambda folder: SharedStore(BlockFile(folder / "checkpoints", SingleRank(), block=512)),
     "zarr": lambda folder: GroupStore(rank_folder(folder, 3)),
 }
 

@@ -31,7 +31,7 @@ from airshed.models.pasture.point import PointCase, StationModel, as_declared
 from airshed.models.points import derivatives
 from airshed.models.points.model import PointModel
 from airshed.models.points.sections import ReceptorSection
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 pytestmark = pytest.mark.standard
 
@@ -65,7 +65,7 @@ def model(case: Path) -> Iterator[PastureModel]:
 
 
 def opened(case: Path) -> Any:
-    return build(airshed.load_case(case), Alone(), lambda ranks: None).model
+    return build(airshed.load_case(case), SingleRank(), lambda ranks: None).model
 
 
 def cost_of(model: PointModel, days: int = DAYS, **receptor: Any) -> PointReceptorCost:

@@ -18,7 +18,7 @@ from airshed.io import archive
 from airshed.io.block_file import BlockFile
 from airshed.kernels.host import address
 from airshed.models.air.case.sections import AdjointSection
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 from .stores import PLAIN, level, same
 
@@ -135,7 +135,7 @@ def test_a_large_array_is_several_chunks_of_a_group(tmp_path, monkeypatch, shape
 
 
 def test_a_file_that_is_read_in_short_pieces_is_whole(tmp_path, monkeypatch):
-    store = SharedStore(BlockFile(tmp_path / "checkpoints", Alone(), block=512))
+    store = SharedStore(BlockFile(tmp_path / "checkpoints", SingleRank(), block=512))
     store.put("level-0", level(0))
     read = os.preadv
     monkeypatch.setattr(os, "preadv", lambda file, buffers, at: read(file, [buffers[0][:100]], at))
@@ -160,7 +160,7 @@ def test_blocks_of_ranks_take_turns_in_one_file_and_are_used_again(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-class Rank(Alone):
+class Rank(SingleRank):
     """One of three ranks in this process."""
 
     size = 3
@@ -171,7 +171,7 @@ class Rank(Alone):
 
 @pytest.mark.parametrize("kind", get_args(AdjointSection.model_fields["store"].annotation))
 def test_a_case_says_which_stores_there_are(tmp_path, kind):
-    stores = make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path, Alone())
+    stores = make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path, SingleRank())
     for store in stores.values():
         store.put("level-1", level(1))
         assert same(store.get("level-1"), level(1))

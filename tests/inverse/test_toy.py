@@ -7,7 +7,7 @@ from airshed.inverse.checkpoints.actions import Advance, DiscardLevels, DiscardR
 from airshed.inverse.checkpoints.plans import Budget, as_executed, fewest_repetitions, plan_of
 from airshed.inverse.checkpoints.trajectory import make_stores
 from airshed.models.air.case.sections import AdjointSection
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 STEPS, SIZES = 60, Sizes(3, 1)
 
@@ -91,14 +91,14 @@ def plans():
 
 @pytest.fixture
 def reference(tmp_path):
-    stores = make_stores(AdjointSection(), tmp_path / "reference", Alone())
+    stores = make_stores(AdjointSection(), tmp_path / "reference", SingleRank())
     return execute(fewest_repetitions(STEPS, Budget(SIZES, 100)), stores)
 
 
 @pytest.mark.parametrize("kind", ["memory", "files", "mpiio", "zarr"])
 @pytest.mark.parametrize("plan", [pytest.param(plan, id=name) for name, plan in plans()])
 def test_every_plan_gives_the_same_gradient(tmp_path, plan, kind, reference):
-    stores = make_stores(AdjointSection(store=kind, disk="1 GB"), tmp_path, Alone())
+    stores = make_stores(AdjointSection(store=kind, disk="1 GB"), tmp_path, SingleRank())
     assert execute(plan, stores).tobytes() == reference.tobytes()
     for store in stores.values():
         store.close()

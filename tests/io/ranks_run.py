@@ -20,7 +20,7 @@ import numpy as np
 from airshed.core.errors import AirshedError
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.io.background import Lent
+from airshed.io.background import PendingCopies
 from airshed.io.folder import RunFolder
 from airshed.io.output import Output, OutputWriter
 from airshed.io.restart import RestartStore
@@ -83,14 +83,14 @@ def simulate(options, strategy, folder, ranks):
             start=np.datetime64("2022-08-31"), attributes={"title": "Chaos"},
             resume_from=None if restart is None else restart.seconds, box=tile.window.box,
         )  # fmt: skip
-        other, lent = np.empty_like(state), Lent()  # two time levels take turns, as in the model
+        other, pending = np.empty_like(state), PendingCopies()  # two time levels take turns, as in the model
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):
             seconds = 3600.0 * step / STEPS_PER_HOUR
             if writer.is_due(seconds) and not (restart is not None and step == first):  # that record is there
                 pressure = step * (state[0, 0] + state[1, 1])  # nothing but zeros at first
                 fields = {"O3": state[0], "NO2": state[1], "surface_pressure": pressure}
                 if options.statistic == "point":
-                    lent.add(step + 1, partial(writer.ensure, writer.write(seconds, fields, lasting=True)))
+                    pending.add(step + 1, partial(writer.ensure, writer.write(seconds, fields, lasting=True)))
                 elif step > 0:
                     kept = {spec.name: writer.keep(spec, fields[spec.name]) for spec in writer.fields}
                     writer.write_kept(seconds, kept)
@@ -102,7 +102,7 @@ def simulate(options, strategy, folder, ranks):
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
             if not options.careless:
-                lent.release(step)
+                pending.release(step)
             np.multiply(3.99 * state, 1.0 - state, out=other)
             state, other = other, state
             time.sleep(options.pause)

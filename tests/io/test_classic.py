@@ -11,7 +11,7 @@ import scipy.io
 import xarray as xr
 
 from airshed.io.cf import Description, Variable
-from airshed.io.classic import ClassicFormat, count_in, is_wide, needed
+from airshed.io.classic import ClassicFormat, count_in, is_wide, required_bytes
 
 AXIS = np.array([45.25, 45.75, 46.25])
 
@@ -63,7 +63,7 @@ def test_the_size_that_a_file_needs_is_that_of_the_library(tmp_path, records, na
             file[name][:records] = np.ones((records, 3))
     size = path.stat().st_size
     with path.open("rb") as file:
-        assert size - 4 < needed(file) <= size  # the library may fill up the last value
+        assert size - 4 < required_bytes(file) <= size  # the library may fill up the last value
 
 
 def test_a_header_that_is_cut_or_of_another_format_is_told(tmp_path):
@@ -71,11 +71,11 @@ def test_a_header_that_is_cut_or_of_another_format_is_told(tmp_path):
         Description({"time": None, "lat": 3}, (Variable("lat", "f8", ("lat",), {}, AXIS),), {"title": "T"})
     )
     whole = layout.start(0)
-    assert needed(io.BytesIO(whole)) <= len(whole)
-    assert needed(io.BytesIO(b"CDF\x03" + whole[4:])) is None
+    assert required_bytes(io.BytesIO(whole)) <= len(whole)
+    assert required_bytes(io.BytesIO(b"CDF\x03" + whole[4:])) is None
     for length in range(4, 100):
         with pytest.raises(ValueError, match="cut"):
-            needed(io.BytesIO(whole[:length]))
+            required_bytes(io.BytesIO(whole[:length]))
 
 
 def test_any_damage_to_a_header_is_passed_over_or_told():
@@ -87,7 +87,7 @@ def test_any_damage_to_a_header_is_passed_over_or_told():
         damaged = bytearray(whole)
         damaged[place // 8] ^= 1 << place % 8
         try:
-            needed(io.BytesIO(damaged))
+            required_bytes(io.BytesIO(damaged))
         except ValueError as error:
             told.add(str(error).split()[0])
     assert told == {"a", "no", "the"}

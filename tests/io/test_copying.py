@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import DataError
-from airshed.io.background import BackgroundWriter, Copy, Lent
+from airshed.io.background import BackgroundWriter, Copy, PendingCopies
 from airshed.io.results import open_run
 
 RECORDS = 12
@@ -28,14 +28,14 @@ class Slow:
 def run_levels(run, *, ensures=True, lasting=1):
     """Let two time levels take turns, each written as soon as it may be; return what the records hold."""
     newest, other = (np.zeros((3, 4, 2)) for _ in range(2))
-    lent = []
+    pending = []
     with run.folder:
         for step in range(RECORDS):
             newest[...] = step
             copy = run.writer.write(3600.0 * step, {"O3": Slow(newest)}, lasting=True)
-            lent.append((step + lasting, copy))
-            while ensures and lent and lent[0][0] <= step:
-                run.writer.ensure(lent.pop(0)[1])
+            pending.append((step + lasting, copy))
+            while ensures and pending and pending[0][0] <= step:
+                run.writer.ensure(pending.pop(0)[1])
             newest, other = other, newest
         run.writer.finish()
         run.folder.finish()
@@ -90,19 +90,19 @@ def test_a_copy_is_made_once_and_forgets_its_original():
 
 
 def test_steps_are_free_until_what_is_lent_first_must_be_copied():
-    lent, made = Lent(), []
-    assert lent.steps_free(0, 8) == 8
+    pending, made = PendingCopies(), []
+    assert pending.steps_free(0, 8) == 8
     for until in (3, 3, 5):
-        lent.add(until, lambda until=until: made.append(until))
-    assert [lent.steps_free(steps, 8) for steps in (0, 1, 2)] == [3, 2, 1]
-    assert lent.steps_free(0, 2) == 2
-    lent.release(2)
+        pending.add(until, lambda until=until: made.append(until))
+    assert [pending.steps_free(steps, 8) for steps in (0, 1, 2)] == [3, 2, 1]
+    assert pending.steps_free(0, 2) == 2
+    pending.release(2)
     assert made == []
-    lent.release(3)
+    pending.release(3)
     assert made == [3, 3]
-    assert lent.steps_free(3, 8) == 2
-    lent.release(5)
-    assert lent.steps_free(5, 8) == 8
+    assert pending.steps_free(3, 8) == 2
+    pending.release(5)
+    assert pending.steps_free(5, 8) == 8
 
 
 def test_waiting_for_a_copy_that_another_makes_is_no_writing():

@@ -10,8 +10,8 @@ import pytest
 
 from airshed.core.errors import OutputError
 from airshed.io.results import open_run
-from airshed.io.strategies.checked import JOURNAL, Entry
-from airshed.parallel.communicator import Alone
+from airshed.io.strategies.journal import JOURNAL, Entry
+from airshed.parallel.communicator import SingleRank
 
 simulate = run_path(str(Path(__file__).with_name("ranks_run.py")))["simulate"]
 STRATEGIES = ("gather", "files", "mpiio", "zarr")
@@ -23,7 +23,7 @@ def run(folder, strategy, *, hours=8, resume=False):
         compression="none", restarts="gather", resume=resume, forget=False, hours=hours, kill=None, limit_at=None,
         victim=0, careless=False, pause=0.0, statistic="point",
     )  # fmt: skip
-    simulate(options, strategy, folder, Alone())
+    simulate(options, strategy, folder, SingleRank())
 
 
 @pytest.fixture(params=STRATEGIES)

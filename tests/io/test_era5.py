@@ -6,7 +6,7 @@ import xarray as xr
 
 from airshed.core.errors import DataError
 from airshed.io.era5 import open_era5, read_era5
-from airshed.io.era5_fields import at_times
+from airshed.io.era5_fields import time_reader
 
 TIMES = np.datetime64("2022-08-31T00:00", "ns") + np.arange(3) * np.timedelta64(1, "h")
 LAT = np.array([52.0, 51.0, 50.0])
@@ -105,8 +105,8 @@ def test_a_part_is_read_at_times_without_xarray(tmp_path: Path, monkeypatch: pyt
     with open_era5(files) as opened:
         part = opened.sortby("longitude", ascending=False).isel(time=[2, 0, 1], longitude=[2, 0], latitude=slice(1, 3))
         expected = {name: part.variables[name].isel(time=[1, 2]).values for name in part.data_vars}
-        readers = {name: at_times(part.variables[name]) for name in part.data_vars}
-        in_memory = at_times(part["v"].load().variable)
+        readers = {name: time_reader(part.variables[name]) for name in part.data_vars}
+        in_memory = time_reader(part["v"].load().variable)
         with monkeypatch.context() as patch:
             patch.delattr(xr.Variable, "isel")
             for name, values in expected.items():

@@ -13,7 +13,7 @@ import pytest
 from airshed.core.errors import DataError
 from airshed.io.hdf5 import hdf5
 from airshed.io.timeline import Fields, Instants, together
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 
 class Reader:
@@ -30,7 +30,7 @@ class Reader:
         return {"u": np.full(3, float(index))}
 
 
-class Second(Alone):
+class Second(SingleRank):
     """The second of two ranks, whose first one says and sends what is given."""
 
     rank, size = 1, 2
@@ -51,7 +51,7 @@ class Second(Alone):
 
 def test_the_thread_reads_one_instant_ahead_and_few_are_held() -> None:
     reader = Reader()
-    instants = Instants(100, reader, Alone())
+    instants = Instants(100, reader, SingleRank())
     for first in range(98):
         instants.take([first, first + 1, first + 2])
         assert [float(instants(index)["u"][0]) for index in range(first, first + 3)] == [first, first + 1, first + 2]
@@ -63,7 +63,7 @@ def test_the_thread_reads_one_instant_ahead_and_few_are_held() -> None:
 
 def test_backwards_the_thread_reads_the_instant_before() -> None:
     reader = Reader()
-    instants = Instants(100, reader, Alone())
+    instants = Instants(100, reader, SingleRank())
     for first in reversed(range(98)):
         instants.take([first, first + 1, first + 2])
         assert [float(instants(index)["u"][0]) for index in range(first, first + 3)] == [first, first + 1, first + 2]
@@ -75,13 +75,13 @@ def test_backwards_the_thread_reads_the_instant_before() -> None:
 
 def test_what_is_not_held_is_read_at_once_and_once() -> None:
     reader = Reader()
-    instants = Instants(5, reader, Alone())
+    instants = Instants(5, reader, SingleRank())
     assert instants(4)["u"][0] == instants(4)["u"][1] == 4.0
     assert reader.asked == [(4, True)]
 
 
 def test_what_goes_wrong_on_the_thread_is_raised_where_the_instant_is_taken() -> None:
-    instants = Instants(9, Reader(bad=3), Alone())
+    instants = Instants(9, Reader(bad=3), SingleRank())
     instants.take([0, 1, 2])
     with pytest.raises(DataError, match="hour 3 is cut"):
         instants.take([1, 2, 3])

@@ -95,7 +95,7 @@ def test_a_library_that_is_missing_or_another_is_named(name: str, tmp_path: Path
     nowhere = f"""
 from dataclasses import replace
 from airshed.io.libraries import FILES
-print(replace(FILES[{name!r}].library, names=("nowhere",)).reason_against())
+print(replace(FILES[{name!r}].library, names=("nowhere",)).unavailable_reason())
 """
     assert f"is not installed; apt install {wanted.packages}" in python(nowhere).stdout
 

@@ -12,7 +12,7 @@ import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from airshed.io.era5_fields import Packed, values_of
+from airshed.io.era5_fields import PackedVariable, value_reader
 from airshed.io.netcdf import open_netcdf
 
 SHAPE = (3, 4, 5)
@@ -74,8 +74,8 @@ def test_the_values_are_xarray_s(tmp_path: Path, packing: tuple[str, str, dict[s
         opened = open_netcdf(path)
     with opened:
         field = opened["u"].variable
-        read = values_of(field)
-        assert isinstance(read, Packed)
+        read = value_reader(field)
+        assert isinstance(read, PackedVariable)
         for key in KEYS:
             assert same(read(key), field[key].values)
 
@@ -85,8 +85,8 @@ def test_each_part_of_the_packing_matters(tmp_path: Path, change: dict[str, Any]
     attributes = {"_FillValue": np.int16(7), "scale_factor": 3.7e-3, "add_offset": 281.3}
     with open_netcdf(write(tmp_path / "a.nc", "NETCDF4", "i2", attributes)) as opened:
         field = opened["u"].variable
-        read = values_of(field)
-        assert isinstance(read, Packed)
+        read = value_reader(field)
+        assert isinstance(read, PackedVariable)
         assert same(read(KEYS[0]), field.values)
         assert not same(dataclasses.replace(read, **change)(KEYS[0]), field.values)
 
@@ -94,16 +94,16 @@ def test_each_part_of_the_packing_matters(tmp_path: Path, change: dict[str, Any]
 def test_what_is_not_plain_numbers_is_left_to_xarray(tmp_path: Path) -> None:
     attributes = {"_FillValue": np.int8(-1), "_Unsigned": "true", "scale_factor": 0.5}
     with open_netcdf(write(tmp_path / "unsigned.nc", "NETCDF3_CLASSIC", "i1", attributes)) as opened:
-        read = values_of(opened["u"].variable)
-        assert not isinstance(read, Packed)
+        read = value_reader(opened["u"].variable)
+        assert not isinstance(read, PackedVariable)
         assert same(read(KEYS[1]), opened["u"].variable[KEYS[1]].values)
     in_memory = xr.Variable(tuple("abc"), np.arange(60.0).reshape(SHAPE))
-    assert same(values_of(in_memory)(KEYS[2]), in_memory[KEYS[2]].values)
+    assert same(value_reader(in_memory)(KEYS[2]), in_memory[KEYS[2]].values)
 
 
 def test_who_reads_may_change_what_it_got(tmp_path: Path) -> None:
     with open_netcdf(write(tmp_path / "a.nc", "NETCDF4", "f8", {})) as opened:
-        read = values_of(opened["u"].variable)
+        read = value_reader(opened["u"].variable)
         first = read(KEYS[0])
         first[:] = 0.0
         assert same(read(KEYS[0]), opened["u"].values)
@@ -120,6 +120,6 @@ def test_whole_numbers_with_a_mark_and_a_whole_scale_factor_are_read(tmp_path: P
         variable[:] = np.array([1, -99, 0, 12], kind)
     with open_netcdf(tmp_path / "whole.nc") as found:
         assert found["a"].values.tolist() == pytest.approx([13.0, np.nan, 3.0, 123.0], nan_ok=True)
-        assert values_of(found["a"].variable)((slice(None),)).tolist() == pytest.approx(
+        assert value_reader(found["a"].variable)((slice(None),)).tolist() == pytest.approx(
             [13.0, np.nan, 3.0, 123.0], nan_ok=True
         )

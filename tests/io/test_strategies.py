@@ -18,7 +18,7 @@ from airshed.core.errors import OutputError
 from airshed.io.folder import RunFolder
 from airshed.io.results import merge, open_run
 from airshed.io.strategies.choice import COMPRESSING, Strategy, missing
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 from . import ranks_run
 from .team import MPIEXEC, SCRIPT, Team
@@ -54,7 +54,7 @@ def run_to_the_end(team):
 
     def run(ranks, folder, *options):
         if ranks == 1:
-            ranks_run.main([str(folder), *options], Alone())
+            ranks_run.main([str(folder), *options], SingleRank())
         else:
             done = team.run(ranks, folder, *options)
             assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.io.timeline import Listed, Timeline
+from airshed.io.timeline import InstantSpans, Timeline
 
 TIMES = [0.0, 10.0, 15.0, 40.0, 41.0, 90.0]
 
@@ -37,7 +37,10 @@ def expected(seconds):
 
 @given(st.lists(st.floats(-5.0, 100.0), min_size=1, max_size=30), st.integers(2, 4))
 def test_in_any_order_there_is_the_same(moments, keep):
-    timeline, straight = Timeline(Listed(TIMES), Made(), keep=keep), Timeline(Listed(TIMES), Made(), keep=99)
+    timeline, straight = (
+        Timeline(InstantSpans(TIMES), Made(), keep=keep),
+        Timeline(InstantSpans(TIMES), Made(), keep=99),
+    )
     for seconds in moments:
         assert np.array_equal(linear(timeline, seconds), linear(straight, seconds))
         assert linear(timeline, seconds) == pytest.approx(expected(seconds))
@@ -47,11 +50,11 @@ def test_in_any_order_there_is_the_same(moments, keep):
 @pytest.mark.parametrize("way", [1, -1])
 def test_either_way_each_is_made_once_and_beside_the_one_who_asks(way):
     made = Made()
-    timeline = Timeline(Listed(TIMES), made)
+    timeline = Timeline(InstantSpans(TIMES), made)
     with ThreadPoolExecutor(1, "aside") as pool:
         for seconds in np.arange(1.0, 100.0, 3.0)[::way]:
             timeline.travel(seconds)
-            timeline.of(Listed(TIMES).begin_of(seconds))
+            timeline.of(InstantSpans(TIMES).begin_of(seconds))
             timeline.read_ahead(seconds, pool)
     assert sorted(begin for begin, _ in made.calls) == TIMES
     own = [begin for begin, aside in made.calls if not aside]
@@ -76,7 +79,7 @@ def test_what_is_made_aside_fails_where_it_is_asked_for_and_ranks_meet_there():
     def spoilt(begin):
         raise ValueError(f"no data at {begin:g}")
 
-    timeline = Timeline(Listed(TIMES), float, ahead=spoilt, finish=finish)
+    timeline = Timeline(InstantSpans(TIMES), float, ahead=spoilt, finish=finish)
     with ThreadPoolExecutor(1, "aside") as pool:
         assert timeline.of(0.0) == 0.0
         timeline.read_ahead(0.0, pool)
@@ -87,7 +90,7 @@ def test_what_is_made_aside_fails_where_it_is_asked_for_and_ranks_meet_there():
 
 
 def test_spans_and_their_ends():
-    spans = Listed(TIMES)
+    spans = InstantSpans(TIMES)
     assert [spans.begin_of(time) for time in (-1.0, 0.0, 14.9, 15.0, 1e9)] == [0.0, 0.0, 10.0, 15.0, 90.0]
     assert [spans.next_change(time) for time in (-1.0, 0.0, 41.0, 90.0)] == [0.0, 10.0, 90.0, inf]
     timeline = Timeline(spans, float)

@@ -16,7 +16,7 @@ from mpi4py import MPI
 from tests.laws.faults import FAULTS
 from tests.laws.ways import NO_FAULT, found_in
 
-from airshed.parallel.communicator import Alone, Communicator, MpiRanks
+from airshed.parallel.communicator import Communicator, MpiRanks, SingleRank
 
 LONGEST = 240.0
 """Seconds that all rows may take."""
@@ -28,7 +28,7 @@ def first_ranks(size: int) -> Communicator | None:
     part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else MPI.UNDEFINED)
     if part == MPI.COMM_NULL:
         return None
-    return Alone() if size == 1 else MpiRanks(part)
+    return SingleRank() if size == 1 else MpiRanks(part)
 
 
 def wait_for_all() -> None:

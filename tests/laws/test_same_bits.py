@@ -29,7 +29,7 @@ from tests.laws.ways import (
     size_of,
 )
 
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 pytestmark = [pytest.mark.standard, pytest.mark.compiles]
 
@@ -77,7 +77,7 @@ def plain(cases, tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
     rows = {model: PLAIN | {"model": model} for model in (*FACTORS["model"], *SCHEMES, UPDATES)}
     rows["steered"] = STEERED | {"ranks": "1"}
-    return {name: found_in(row, cases, folder / name, lambda size: Alone()) for name, row in rows.items()}
+    return {name: found_in(row, cases, folder / name, lambda size: SingleRank()) for name, row in rows.items()}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def found(cases, tmp_path_factory, request):
         if not is_alone(row):
             return request.getfixturevalue("answers")[number]
         given = {"fault": FAULTS[fault]} if fault else {}
-        return found_in(row, cases, folder / str(number), lambda size: Alone(), **given)
+        return found_in(row, cases, folder / str(number), lambda size: SingleRank(), **given)
 
     return of
 

@@ -20,7 +20,7 @@ from airshed.grid.box import Box
 from airshed.inverse.verify.recording import observing
 from airshed.io.folder import RESTARTS
 from airshed.io.restart import Restart
-from airshed.io.strategies.states import found_states, open_state
+from airshed.io.strategies.states import find_states, open_state
 from airshed.parallel.communicator import Communicator
 from airshed.runtime import registry
 from airshed.runtime.simulation import Simulation
@@ -262,7 +262,7 @@ def output_digest(folder: Path) -> str:
 
 def restart_arrays(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of the newest restart, of the whole domain, whatever its parts."""
-    parts = open_state(found_states(folder / RESTARTS)[-1])
+    parts = open_state(find_states(folder / RESTARTS)[-1])
     whole, metadata = parts.shared()
     restart = Restart(metadata["seconds"], whole, metadata, (), parts)
     ends = [[end for box in parts.boxes for end in box.ends[axis]] for axis in range(len(parts.boxes[0].ends))]

@@ -115,7 +115,7 @@ def test_a_row_that_the_choice_refuses_is_told_with_file_and_line(
         ({"error": "0"}, "error is 0; give one above 0"),
         ({"error": "-2"}, "error is -2; give one above 0"),
         ({"unit": "ug"}, "has the wrong kind of unit"),
-        ({"unit": "furlong"}, "not a unit that Airshed knows"),
+        ({"unit": "furlong"}, "not a unit that Airshed recognises"),
         ({"unit": "mol/m2"}, "has the wrong kind of unit"),
         ({"averaging": "1"}, "averaging needs a unit"),
         ({"averaging": "-1 h"}, "averaging is -3600 s; give 0 s"),

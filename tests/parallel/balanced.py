@@ -17,7 +17,7 @@ import airshed
 from airshed.case.failure import ChemistryFailure
 from airshed.models.air.case import Case
 from airshed.models.air.programs import context as stepping
-from airshed.parallel.redistribution.costs import FREE, Line
+from airshed.parallel.redistribution.costs import FREE, LinearCost
 
 HALF_DARK = (
     "grid.area.lon=[-80, 40]", "grid.area.lat=[40, 56]", 'grid.spacing={lon="5 deg", lat="2 deg"}',
@@ -25,7 +25,7 @@ HALF_DARK = (
     "time.start=2022-03-21T17:00:00Z", "time.length=40 min", "time.step=10 min", "chemistry.integrator=strang",
     "emissions.area.0.lon=[-80, -20]", "emissions.area.0.lat=[40, 56]", "run.threads=1",
 )  # fmt: skip
-DEAR = Line(10.0, 0.0)
+DEAR = LinearCost(10.0, 0.0)
 RUNS = (  # ranks, their tiles, balance, what messages cost
     (1, "auto", "false", FREE), (2, "[1, 2]", "false", FREE), (2, "[1, 2]", "true", DEAR),
     (2, "[1, 2]", '"auto"', FREE), (2, "[1, 2]", '"auto"', DEAR), (3, "[1, 3]", "true", DEAR),

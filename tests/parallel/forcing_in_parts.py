@@ -18,7 +18,7 @@ from airshed.core.errors import DataError
 from airshed.kernels.backends.cpu import kernel as pipeline
 from airshed.models.air.case import Case
 from airshed.models.air.programs.groups import TransportRank
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.groups import Groups
 from airshed.verify import west_europe
 
@@ -156,7 +156,7 @@ def failing(moved, rank):
 
 def look(name, case, ranks):
     moved, columns = counted(case, ranks)
-    alone, all_columns = counted(case, Alone()) if ranks.rank == 0 else (None, None)
+    alone, all_columns = counted(case, SingleRank()) if ranks.rank == 0 else (None, None)
     found = {"team": moved._gathering.ranks.size, "columns": columns, "all columns": all_columns}
     found["same"] = hours(moved, alone, ranks, range(4))
     if name == "four":  # the negative controls

@@ -21,7 +21,7 @@ from worlds import digest, group, wait_for_all
 import airshed
 from airshed.core.errors import CaseError
 from airshed.kernels.backends.cpu.kernel import WIDTH
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.decomposition import Decomposition
 
 REACTIONS = """#DEFVAR
@@ -128,7 +128,9 @@ def trial(folder, dice, seed):
         wait_for_all()
     if MPI.COMM_WORLD.rank == 0:
         more = {"run": {"threads": 1}, "output": [{"every": f"{EVERY} s", "compression": compression}]}
-        alone = run(folder / f"{seed}-alone", airshed.Case.from_dict({**given, **more}, base=folder), state, Alone())
+        alone = run(
+            folder / f"{seed}-alone", airshed.Case.from_dict({**given, **more}, base=folder), state, SingleRank()
+        )
     wait_for_all()
     made = f"{given['chemistry']['integrator']}, {case.make_grid().shape}, stopped after {stop} steps"
     told = f"seed {seed}: {made}, {writing}, {machines}"

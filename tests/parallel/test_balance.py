@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.started import python
 
 from airshed.kernels.layout import Layout
-from airshed.parallel.balance import BalanceRecord, Columns, Move, cuts, level, worthwhile
-from airshed.parallel.redistribution.costs import FREE, Line
+from airshed.parallel.balance import BalanceRecord, Columns, Move, cuts, level, profitable_moves
+from airshed.parallel.redistribution.costs import FREE, LinearCost
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 PROGRAM = Path(__file__).with_name("balanced.py")
@@ -49,22 +49,22 @@ def test_equal_work_stays():
 def test_work_moves_where_it_pays():
     work = [10.0, 2.0]
     moves = level(work)
-    assert worthwhile(moves, work, 1.0, FREE) == moves
-    assert worthwhile(moves, work, 1.0, Line(3.8, 0.0)) == moves
-    assert worthwhile(moves, work, 1.0, Line(4.1, 0.0)) == []  # a message takes longer than what is moved
-    assert worthwhile(moves, work, 1.0, Line(0.0, 1.1)) == []
-    assert worthwhile(moves, work, 0.001, Line(3.8, 0.0)) == []  # quick work
+    assert profitable_moves(moves, work, 1.0, FREE) == moves
+    assert profitable_moves(moves, work, 1.0, LinearCost(3.8, 0.0)) == moves
+    assert profitable_moves(moves, work, 1.0, LinearCost(4.1, 0.0)) == []  # a message takes longer than what is moved
+    assert profitable_moves(moves, work, 1.0, LinearCost(0.0, 1.1)) == []
+    assert profitable_moves(moves, work, 0.001, LinearCost(3.8, 0.0)) == []  # quick work
 
 
 def test_a_small_gain_is_none():
     work = [10.01, 9.99]
-    assert worthwhile(level(work), work, 1.0, FREE) == []
-    assert worthwhile(level([11.0, 9.0]), [11.0, 9.0], 1.0, FREE) != []
+    assert profitable_moves(level(work), work, 1.0, FREE) == []
+    assert profitable_moves(level([11.0, 9.0]), [11.0, 9.0], 1.0, FREE) != []
 
 
 def test_what_does_not_pay_stays_beside_what_does():
     work = [20.0, 8.0, 7.9, 4.1]
-    paying = worthwhile(level(work), work, 1.0, Line(2.2, 0.0))
+    paying = profitable_moves(level(work), work, 1.0, LinearCost(2.2, 0.0))
     assert 0 < len(paying) < len(level(work))
 
 

@@ -9,11 +9,11 @@ from contextlib import closing
 
 import pytest
 
-from airshed.parallel.lost_ranks import Ends, be_watched
+from airshed.parallel.lost_ranks import RankMonitor, join_monitor
 
 pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="ends are watched on Linux alone")
 
-RANK = "import sys; from airshed.parallel.lost_ranks import be_watched; be_watched(sys.argv[1], int(sys.argv[2])); "
+RANK = "import sys; from airshed.parallel.lost_ranks import join_monitor; join_monitor(sys.argv[1], int(sys.argv[2])); "
 WAITING = "print('here', flush=True); sys.stdin.read()"
 COMING_TWICE = """
 import fcntl, socket
@@ -26,12 +26,12 @@ line.send(b"7"); line.recv(1); line.close()
 
 
 @pytest.fixture
-def ends() -> Iterator[Ends]:
-    with closing(Ends()) as ends:
+def ends() -> Iterator[RankMonitor]:
+    with closing(RankMonitor()) as ends:
         yield ends
 
 
-def process(ends: Ends, rank: int, *arguments: str, program: str = "") -> "subprocess.Popen[bytes]":
+def process(ends: RankMonitor, rank: int, *arguments: str, program: str = "") -> "subprocess.Popen[bytes]":
     """Return a process that has come as a rank, and waits."""
     line = [sys.executable, "-c", RANK + program + WAITING, ends.address, str(rank), *arguments]
     started = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -46,7 +46,7 @@ def kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 @pytest.mark.parametrize("first", range(3))
-def test_the_first_to_end_is_told(ends: Ends, first: int) -> None:
+def test_the_first_to_end_is_told(ends: RankMonitor, first: int) -> None:
     processes = [process(ends, rank) for rank in range(3)]
     assert ends.first() is None
     for rank in [first, *({0, 1, 2} - {first})]:
@@ -57,12 +57,12 @@ def test_the_first_to_end_is_told(ends: Ends, first: int) -> None:
 
 
 @pytest.mark.parametrize(("number", "told"), [(0, 1), (150, 1), (300, 7)], ids=["usual", "many files", "control"])
-def test_an_end_is_told_before_an_mpi_can_know(ends: Ends, number: int, told: int) -> None:
+def test_an_end_is_told_before_an_mpi_can_know(ends: RankMonitor, number: int, told: int) -> None:
     kill(process(ends, 1, str(number), program=COMING_TWICE))
     assert ends.first() == told
 
 
-def test_a_child_of_a_rank_does_not_hide_its_end(ends: Ends) -> None:
+def test_a_child_of_a_rank_does_not_hide_its_end(ends: RankMonitor) -> None:
     child = "import os, subprocess; subprocess.Popen(['cat'], close_fds=False); "  # it reads what the rank would
     with process(ends, 1, program=child) as parent:
         parent.kill()
@@ -74,8 +74,8 @@ def test_a_child_of_a_rank_does_not_hide_its_end(ends: Ends) -> None:
         assert ends.first() == 1
 
 
-def test_a_launcher_that_has_gone_is_not_waited_for(ends: Ends) -> None:
-    be_watched("", 0)
+def test_a_launcher_that_has_gone_is_not_waited_for(ends: RankMonitor) -> None:
+    join_monitor("", 0)
     ends.close()
-    be_watched(ends.address, 0)
+    join_monitor(ends.address, 0)
     assert ends.first() is None

@@ -7,7 +7,7 @@ import pytest
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.binding import in_order, shares
-from airshed.parallel.environment import choose_library, launched, launched_rank, ranks_asked_for
+from airshed.parallel.environment import choose_library, launched, launched_rank, requested_ranks
 from airshed.parallel.launch import must_launch
 
 NAMES = ("AIRSHED_RANKS", "PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
@@ -20,14 +20,14 @@ def _nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_process_alone_launches_what_is_asked_for() -> None:
-    assert (launched(), launched_rank(), ranks_asked_for()) == (False, None, 0)
+    assert (launched(), launched_rank(), requested_ranks()) == (False, None, 0)
     assert (must_launch(None), must_launch(1), must_launch(2)) == (False, False, True)
 
 
 @pytest.mark.parametrize("name", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "AIRSHED_RANKS"])
 def test_one_of_several_launches_none_and_refuses_another_number(name: str) -> None:
     os.environ[name] = "3"
-    assert (launched(), ranks_asked_for()) == (True, 3)
+    assert (launched(), requested_ranks()) == (True, 3)
     assert (must_launch(None), must_launch(3)) == (False, False)
     with pytest.raises(AirshedError, match="-n 2, but mpiexec has started 3 ranks"):
         must_launch(2)

@@ -12,7 +12,7 @@ from airshed.core import exact_sum
 from airshed.core.errors import CaseError
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.mechanism import load_mechanism
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.domain import Subdomain, total, totals
 
 FINITE = st.floats(-1e30, 1e30, allow_subnormal=False)
@@ -80,6 +80,6 @@ def test_a_grid_with_more_columns_than_integers_add_up_for_is_refused():
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9), st.just(3)), elements=FINITE))
 def test_sums_of_several_steps_are_those_of_each(values):
-    found = totals(values, Alone())
+    found = totals(values, SingleRank())
     assert found.shape == (len(values), 3)
-    assert found.tobytes() == np.stack([total(each, Alone()) for each in values]).tobytes()
+    assert found.tobytes() == np.stack([total(each, SingleRank()) for each in values]).tobytes()

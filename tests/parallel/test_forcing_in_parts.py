@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.started import python
 
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.decomposition import fits
 from airshed.parallel.groups import Allgather, allgather_cuts
 
@@ -105,7 +105,7 @@ def test_teams_are_as_few_as_can_be():
 
 
 def test_a_rank_alone_keeps_what_it_wants_of_its_fields():
-    team, rng = Allgather(Alone(), 3, 13, 8), np.random.default_rng(1)
+    team, rng = Allgather(SingleRank(), 3, 13, 8), np.random.default_rng(1)
     cells, east, north = (rng.random(shape) for shape in ((3, 2, 5, 8), (3, 3, 5, 8), (4, 2, 5, 8)))
     found = team.whole([(cells, slice(1, 3)), (east, [0, 4]), (north, slice(5))])
     for one, other in zip(found, (cells[:, :, 1:3], east[:, :, [0, 4]], north), strict=True):
@@ -115,7 +115,7 @@ def test_a_rank_alone_keeps_what_it_wants_of_its_fields():
 def test_nothing_that_is_wanted_is_not_gathered():
     """As of weather that does not change, where levels move each by itself: there are no upward fluxes."""
 
-    class Ranks(Alone):
+    class Ranks(SingleRank):
         handle = object()  # any message would fail
 
     assert Allgather(Ranks(), 3, 13, 8).whole([]) == []

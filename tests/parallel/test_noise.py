@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.parallel.lost_ranks import Facts, Filter
+from airshed.parallel.lost_ranks import Filter, LaunchReport
 
 RULE, DASHES = b"=" * 83, b"-" * 74
 HYDRA = (
@@ -28,8 +28,8 @@ THEIRS = [
 ]  # fmt: skip
 
 
-def passed(stream: bytes, cuts: list[int]) -> tuple[bytes, Facts]:
-    facts = Facts()
+def passed(stream: bytes, cuts: list[int]) -> tuple[bytes, LaunchReport]:
+    facts = LaunchReport()
     sieve = Filter(facts)
     places = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
     pieces = [stream[begin:end] for begin, end in pairwise(places)]
@@ -79,7 +79,7 @@ def test_the_code_of_a_rank_that_ended_all_is_known(said: bytes) -> None:
 
 
 def test_text_goes_on_before_its_line_ends() -> None:
-    sieve = Filter(Facts())
+    sieve = Filter(LaunchReport())
     assert sieve.feed(b" 50%") == b" 50%"
     assert sieve.feed(b"\r100%") == b"\r100%"
     assert sieve.feed(b"\nmpi") == b"\n"

@@ -21,7 +21,7 @@ from airshed.models.air.kind import make_groups, only_transports
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.one_step import OneStepRunner
 from airshed.models.air.programs.records import MoveRecord
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.groups import Exchange, Groups
 from airshed.parallel.redistribution import make_plan, simulate
@@ -51,7 +51,7 @@ class Pretended:
 def groups(transport, chemistry, rank=0):
     world = Pretended(rank, transport + chemistry)
     everybody = tuple(range(world.size))
-    return Groups(world, everybody[:chemistry], everybody[chemistry:], Alone())
+    return Groups(world, everybody[:chemistry], everybody[chemistry:], SingleRank())
 
 
 def case(*settings):
@@ -194,7 +194,7 @@ def test_tiles_become_planes_and_come_back(transport, chemistry, apart):
 
 
 def test_a_rank_in_both_groups_exchanges_with_itself():
-    both, layout = Groups.of(Alone(), "same", 0), Layout(4, 8, 8, np.float64)
+    both, layout = Groups.of(SingleRank(), "same", 0), Layout(4, 8, 8, np.float64)
     sums = np.array([[0.1, -2.0, np.inf], [1e-300, 0.0, 3.0]])
     np.testing.assert_array_equal(both.gather_sums(sums, 3, 2), sums)
     by_level = np.random.default_rng(1).random((4, 3, 2))
@@ -214,13 +214,13 @@ def test_a_rank_in_both_groups_exchanges_with_itself():
 
 def test_numbers_that_do_not_fit_are_refused():
     with pytest.raises(CaseError, match=r"wants 1 rank for transport and 2 for chemistry, but there is 1"):
-        make_groups(case(), Alone())
+        make_groups(case(), SingleRank())
     with pytest.raises(CaseError, match="give transport some too"):
         make_groups(case("parallel.groups.transport=0"), Pretended(0, 2))
     with pytest.raises(CaseError, match="give chemistry some too"):
         make_groups(case("parallel.groups.chemistry=0"), Pretended(0, 1))
     with pytest.raises(CaseError, match="all 1 ranks have chemistry; leave it out"):
-        make_groups(case("parallel.groups.transport=same"), Alone())
+        make_groups(case("parallel.groups.transport=same"), SingleRank())
     with pytest.raises(CaseError, match="needs a splitting"):
         make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
     refused = "4 ranks cannot share the transport of 3 species, each of which stays on one rank; "
@@ -228,14 +228,14 @@ def test_numbers_that_do_not_fit_are_refused():
         groups(4, 1).planes(2, 1, (3, 1, 8), np.float64, apart=False)
     everybody = tuple(range(4))
     with pytest.raises(CaseError, match=f"{refused}start at most 3, or leave out parallel.groups; levels are shared"):
-        Groups(Pretended(0, 4), everybody, everybody, Alone()).planes(2, 1, (3, 1, 8), np.float64, apart=False)
+        Groups(Pretended(0, 4), everybody, everybody, SingleRank()).planes(2, 1, (3, 1, 8), np.float64, apart=False)
     groups(6, 1).check_species(3, 2, apart=True)
     refused = "7 ranks cannot share the transport of 3 species in 2 levels, each level of each on one rank; "
     with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 6, and give the other"):
         groups(7, 1).check_species(3, 2, apart=True)
     with pytest.raises(CaseError, match="needs two ranks in both groups; there are 1 and 1"):
         Exchange(
-            Groups.of(Alone(), "same", 0), Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2,
+            Groups.of(SingleRank(), "same", 0), Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2,
             "parallel funnel",
         )  # fmt: skip
 
@@ -369,5 +369,5 @@ def test_a_rank_that_only_moves_species_makes_no_simulation():
 
 def test_no_groups_are_none():
     plain = ["parallel.groups.transport=0", "parallel.groups.chemistry=0"]
-    assert make_groups(case(*plain), Alone()) is None
-    assert not only_transports(case(*plain), Alone())
+    assert make_groups(case(*plain), SingleRank()) is None
+    assert not only_transports(case(*plain), SingleRank())

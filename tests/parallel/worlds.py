@@ -15,7 +15,7 @@ from airshed.models.air import landcover
 from airshed.models.air.case import case
 from airshed.models.air.emissions import builder
 from airshed.models.air.weather import era5_data
-from airshed.parallel.communicator import Alone, MpiRanks
+from airshed.parallel.communicator import MpiRanks, SingleRank
 
 gc.set_threshold(100_000, 20, 20)  # a sixth of a short run looks for garbage, of which there is little
 
@@ -54,7 +54,7 @@ def group(size):
     part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else MPI.UNDEFINED)
     if part == MPI.COMM_NULL:
         return None
-    return Alone() if size == 1 else MpiRanks(part)
+    return SingleRank() if size == 1 else MpiRanks(part)
 
 
 def wait_for_all():

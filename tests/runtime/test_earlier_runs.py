@@ -17,7 +17,7 @@ from airshed.cli.program import app
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.files import resource
 from airshed.io import folder
-from airshed.io.strategies.checked import Store
+from airshed.io.strategies.journal import Store
 
 OFTEN = {"every": "10 min"}
 

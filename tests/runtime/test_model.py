@@ -8,14 +8,14 @@ import numpy.typing as npt
 import pytest
 
 import airshed
+from airshed.core.alarm import Alarm
 from airshed.core.errors import CaseError
-from airshed.core.every import Every
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.report import Report
 from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.models.air.model import AirModel
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.domain import Domain
 from airshed.runtime.clock import Clock
 from airshed.runtime.model import Model, Pace, PlainModel, Saved, Snapshot, Timings
@@ -42,7 +42,7 @@ class Pasture(PlainModel):
         super().__init__()
         self.fields = FieldRegistry([SHEEP])
         self.domain = Domain(
-            whole.axes, Alone(), Box.whole(*whole.shape[1:]), Box.whole(4, 1), {"references": "a shepherd"}
+            whole.axes, SingleRank(), Box.whole(*whole.shape[1:]), Box.whole(4, 1), {"references": "a shepherd"}
         )
         self.sheep = np.arange(16.0).reshape(4, 1, 4)
 
@@ -77,7 +77,7 @@ def graze(folder: Path, until: float, *, resume: bool = False) -> Pasture:
     model = Pasture(case.make_grid())
     with RunRecords(case, model, case.output, FolderUse(folder, resume)) as records:
         planned = records.restore()
-        clock = Clock(model, [Every(3600.0)], case.time.length.value, planned)
+        clock = Clock(model, [Alarm(3600.0)], case.time.length.value, planned)
         if not model.steps:
             records.keep()
         while model.seconds < until:

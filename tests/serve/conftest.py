@@ -17,7 +17,7 @@ import airshed
 from airshed.case.case import RunCase
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.serve.access import Limits
 from airshed.serve.client import Remote
@@ -38,7 +38,7 @@ def serving(
     accept: bool = False,
 ) -> Iterator[Server]:
     """Serve a case, and end with the block."""
-    server = Server(Alone(), address or Address(), limits or Limits(), folder=folder)
+    server = Server(SingleRank(), address or Address(), limits or Limits(), folder=folder)
     thread = threading.Thread(target=server.run)
     with server.listening():
         thread.start()

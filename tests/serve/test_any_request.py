@@ -43,13 +43,13 @@ def client(server: Server) -> Iterator[Remote]:
 
 def operations() -> list[tuple[str, str]]:
     """The operations of the document; ending the one session is left out."""
-    from airshed.parallel.communicator import Alone
+    from airshed.parallel.communicator import SingleRank
     from airshed.serve.api import application
     from airshed.serve.engine import Engine
     from airshed.serve.host import Host
     from airshed.serve.requests import Requests
 
-    document = application(Requests(Engine(Host(Alone()), Limits()))).openapi()
+    document = application(Requests(Engine(Host(SingleRank()), Limits()))).openapi()
     return [
         (method.upper(), path)
         for path, methods in document["paths"].items()

@@ -14,7 +14,7 @@ from tests.serve.conftest import Start, refused, serving
 
 import airshed
 from airshed.core.errors import AirshedError, CaseError
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.serve.access import Gate, Limits, RefusedError
 from airshed.serve.server import Address, Server
@@ -52,7 +52,7 @@ def test_an_empty_host_is_refused(host: str) -> None:
 def test_other_machines_come_by_tls_or_where_that_is_wanted(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--insecure" in refused(CASE, "--host", host).stderr
     with pytest.raises(CaseError, match="lets other machines in"):
-        Server(Alone(), Address(host))
+        Server(SingleRank(), Address(host))
     Address(host, certificate=Path("some.crt")).check()
 
 

@@ -11,7 +11,7 @@ from websockets.sync.client import connect
 
 import airshed
 from airshed.core.errors import CaseError
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.serve.client import ServerError, trusting
 from airshed.serve.server import Address, Server
@@ -74,4 +74,4 @@ def test_a_key_behind_a_password_asks_nobody(signed: Address, tmp_path: Path) ->
     encrypt = ["openssl", "ec", "-in", str(signed.key), "-aes256", "-passout", "pass:secret", "-out", str(locked)]
     subprocess.run(encrypt, check=True, capture_output=True, timeout=60)
     with pytest.raises(CaseError, match="the key without a password"):
-        Server(Alone(), Address(certificate=signed.certificate, key=locked))
+        Server(SingleRank(), Address(certificate=signed.certificate, key=locked))

@@ -13,7 +13,7 @@ from airshed.kernels.cells import METHODS, Tableau
 from airshed.kernels.cells import emit as chemistry_emit
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.openatmos import NO_MUSICA, has_musica
-from airshed.mechanism.structure import follow
+from airshed.mechanism.structure import track_elements
 from airshed.verify.chemistry import cells, emep, micm, networks, orders, problems
 
 RODAS4 = METHODS["rodas4"]
@@ -159,7 +159,7 @@ def test_atoms_that_are_not_followed_drift(monkeypatch):
 
 @pytest.mark.compiles
 def test_cells_that_fail_or_lose_something_are_counted():
-    network = follow(load_mechanism("emep"), cells.ELEMENTS)
+    network = track_elements(load_mechanism("emep"), cells.ELEMENTS)
     spread = cells.spread(cells.emep_state(network), 30)
     spread.y[3, 7] = np.nan
     found = cells.solve(network, spread, METHODS["rodas3"])

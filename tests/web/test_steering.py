@@ -8,7 +8,7 @@ import pytest
 from tests.web.conftest import PARIS, PARIS_CELL, Browse
 
 import airshed
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.serve.server import Address, Server
 
@@ -62,7 +62,7 @@ class _Running:
         self.start()
 
     def start(self) -> None:
-        self.server = Server(Alone(), self.address, token=self.token)
+        self.server = Server(SingleRank(), self.address, token=self.token)
         self.address = Address(port=self.server.port)
         self._listening = self.server.listening()
         self._listening.__enter__()

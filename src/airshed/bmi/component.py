@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.bmi.grids import ModelGrid, grid_of
+from airshed.core.alarm import INSTANT
 from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
-from airshed.core.every import INSTANT
 from airshed.core.fields import FieldSpec
 from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation

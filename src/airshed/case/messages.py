@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from airshed.case.renamed import present_key
-from airshed.core.settings import KEY, OrWords, Section, section_inside, settings_of
+from airshed.core.settings import KEY, KeywordUnion, Section, section_inside, settings_of
 from airshed.core.text import nearest, printable, quoted, shortened
 
 Locate = Callable[[tuple[int | str, ...]], str]
@@ -163,7 +163,7 @@ def _section_of(path: tuple[int | str, ...], section: type[Section]) -> type[Sec
 def _or_words(path: tuple[int | str, ...], section: type[Section]) -> str:
     """Return which words a setting may be instead: ``, or "auto"``; nothing where there are none."""
     field = _section_of(path, section).model_fields.get(str(path[-1])) if path else None
-    words = [f'"{word}"' for a in (field.metadata if field else ()) if isinstance(a, OrWords) for word in a.words]
+    words = [f'"{word}"' for a in (field.metadata if field else ()) if isinstance(a, KeywordUnion) for word in a.words]
     return f", or {' or '.join(words)}" if words else ""
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import model_validator
 
 from airshed.case.values import YEARS, Fields, FileName, Instant, Interval, Length, StrategyName, Text
-from airshed.core.settings import KEY, OrWords, Section, Whole, refuse, setting
+from airshed.core.settings import KEY, KeywordUnion, Section, Whole, refuse, setting
 from airshed.core.units import Quantity
 from airshed.io.cf import Statistic
 from airshed.io.strategies.choice import AUTO, COMPRESSING, Strategy
@@ -35,7 +35,9 @@ class OutputSection(Section):
     own_before = "strategy"
 
     name: FileName = setting("output", "Name of the file, without `.nc`.")
-    fields: Annotated[tuple[Text, ...] | Literal["all"], OrWords(("all",), Fields)] = setting("all", "Fields to write.")
+    fields: Annotated[tuple[Text, ...] | Literal["all"], KeywordUnion(("all",), Fields)] = setting(
+        "all", "Fields to write."
+    )
     every: Interval = setting("1 h", "Time between two records.")
     statistic: Statistic = setting(
         "point",

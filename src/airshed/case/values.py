@@ -10,13 +10,13 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from airshed.core.errors import OutputError
-from airshed.core.settings import KEY, measured, refuse
+from airshed.core.settings import KEY, quantity_range, refuse
 from airshed.core.text import quoted, shown
 from airshed.core.units import Quantity
 from airshed.io.strategies.choice import Strategy
 
-Length = Annotated[Quantity, measured("s", least="1 s", most="100 year")]
-Interval = Annotated[Quantity, measured("s", least="1 s", most="1000 year")]
+Length = Annotated[Quantity, quantity_range("s", least="1 s", most="100 year")]
+Interval = Annotated[Quantity, quantity_range("s", least="1 s", most="1000 year")]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 MOST_RECORDS: Final = 1_000_000
@@ -98,5 +98,5 @@ def rising(value: tuple[Any, Any]) -> tuple[Any, Any]:
     return value
 
 
-Moment = Annotated[Quantity, measured("s", least=0.0, most="100 year")]
+Moment = Annotated[Quantity, quantity_range("s", least=0.0, most="100 year")]
 Times = Annotated[tuple[Moment, Moment], BeforeValidator(pair), AfterValidator(rising)]

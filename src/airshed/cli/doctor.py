@@ -26,7 +26,7 @@ from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.cache import cache_folder, check_trusted, write_problem
 from airshed.kernels.host import processor, usable_cores
 from airshed.kernels.toolchain import ADVICE, build, find_toolchain, has_zig, load
-from airshed.parallel.environment import ASKED_FOR
+from airshed.parallel.environment import REQUESTED_RANKS
 from airshed.parallel.mpiexec import PROGRAM, Mpiexec, find_mpiexec, version
 
 Status = Literal["ok", "warning", "missing"]
@@ -203,7 +203,7 @@ ranks.barrier()
 _FILES: Final = f"""
 import json
 from airshed.io.libraries import NETCDF4, PNETCDF
-print("{_MARK}", json.dumps([library.reason_against() for library in (PNETCDF, NETCDF4)]))
+print("{_MARK}", json.dumps([library.unavailable_reason() for library in (PNETCDF, NETCDF4)]))
 """
 
 
@@ -241,7 +241,7 @@ def _mpiexec(mpiexec: Mpiexec) -> Check:
 def world_of(ranks: int, mpiexec: Mpiexec) -> Check:
     """Start ranks, and see that they find each other."""
     code, text = _answer(
-        [*mpiexec.command(ranks), sys.executable, "-c", _WORLD], {**mpiexec.environment(), ASKED_FOR: str(ranks)}
+        [*mpiexec.command(ranks), sys.executable, "-c", _WORLD], {**mpiexec.environment(), REQUESTED_RANKS: str(ranks)}
     )
     if code == 0:
         return Check("ranks", "ok", f"{ranks} started, and found each other")

@@ -10,7 +10,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Literal
 
-from airshed.core.report import Report, Table, shown
+from airshed.core.report import Report, Table, cell_text
 from airshed.core.text import printable
 from airshed.parallel.launch import TERMINALS
 
@@ -46,7 +46,7 @@ def show(report: Report, *, as_json: bool = False) -> None:
     console.print(_plain(report.title), style="bold")
     width = max((len(name) for name in report.facts), default=0)
     for name, value in report.facts.items():
-        lines = textwrap.wrap(printable(shown(value)), max(console.width - width - 4, 20), break_on_hyphens=False)
+        lines = textwrap.wrap(printable(cell_text(value)), max(console.width - width - 4, 20), break_on_hyphens=False)
         for number, line in enumerate(lines or [""]):
             console.print(_plain(f"  {name if number == 0 else '':<{width}}  {line}".rstrip()))
     for table in report.tables:
@@ -77,7 +77,7 @@ def drawn(table: Table) -> "RichTable":
         numeric = any(isinstance(row[index], int | float) for row in table.rows)
         rich.add_column(_plain(name), justify="right" if numeric else "left", overflow="fold")
     for row in table.rows:
-        rich.add_row(*(_plain(shown(value)) for value in row))
+        rich.add_row(*(_plain(cell_text(value)) for value in row))
     return rich
 
 

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all.
+"""Files that appear complete or not at all.
 
-A file gets its content under a temporary name in the same folder, reaches the disk, and only then takes its name in one
-indivisible step; a file with its name is always whole, however the writing process ended.
+The content goes to a temporary file in the same folder, is synced to disk, and is then renamed atomically. A file under
+its final name is therefore always complete, however the writing process ended.
 """
 
 import errno
@@ -33,25 +33,25 @@ _ADVICE: Final = {
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to; at the end of the block the file appears under ``path``, whole.
+    """Yield a temporary path to write to; when the block ends, the complete file appears under ``path``.
 
-    When the block raises, the temporary file is removed and what was under ``path`` stays. Raises OutputError, which
-    names the path and what to do, for whatever the system refuses.
+    If the block raises, the temporary file is removed and an earlier file under ``path`` remains. Any failure of the
+    operating system raises OutputError, which names the path and suggests a remedy.
     """
     part = part_path(path)
     with guarded(path, part):
-        os.stat(f"{path.parent}/.")  # netCDF says of a folder that is not there that it may not be written
+        os.stat(f"{path.parent}/.")  # netCDF reports a missing folder as a missing permission
         yield part
         publish(part, path)
 
 
 def part_path(path: Path) -> Path:
-    """Return a new temporary name beside ``path``, unlike those of other threads, processes and machines."""
+    """Return a new temporary name next to ``path``, unique among threads, processes and machines."""
     return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}{_PART_SUFFIX}")
 
 
 def publish(part: Path, path: Path) -> None:
-    """Bring a written temporary file to the disk and give it its name; the folder entry reaches the disk too."""
+    """Sync a temporary file to disk, rename it to its final name, and sync the folder entry."""
     sync(part)
     os.replace(part, path)
     sync(path.parent)
@@ -59,14 +59,14 @@ def publish(part: Path, path: Path) -> None:
 
 @contextmanager
 def guarded(path: Path, part: Path | None = None) -> Iterator[None]:
-    """Turn what the system refuses in the block into OutputError, after removing the temporary file ``part``."""
+    """Convert system errors in the block into OutputError, after the removal of the temporary file ``part``."""
     try:
         yield
     except BaseException as error:
-        explanation = None  # first, while a full disk is still full
+        explanation = None  # determined before the removal frees space on a full disk
         if isinstance(error, OSError):
             explanation = f"cannot write {path}: {advice(error.errno or 0, path, error)}"
-        elif type(error) is RuntimeError and str(error).startswith("NetCDF"):  # which says no more than "HDF error"
+        elif type(error) is RuntimeError and str(error).startswith("NetCDF"):  # the text is only "HDF error" or similar
             explanation = f"cannot write {path}: {advice(None, path, error)}"
         if part is not None:
             with suppress(OSError):
@@ -77,12 +77,12 @@ def guarded(path: Path, part: Path | None = None) -> Iterator[None]:
 
 
 def is_part(path: Path) -> bool:
-    """Say whether a path is a temporary file of :func:`write_whole`, left by a process that was killed."""
+    """Return whether a path is a temporary file of :func:`write_whole` that a killed process left behind."""
     return path.name.startswith(".") and path.name.endswith(_PART_SUFFIX)
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove the temporary files and folders that killed processes left anywhere in a folder."""
+    """Remove all temporary files and folders below a folder that killed processes left behind."""
     for path in [*folder.rglob(f".*{_PART_SUFFIX}")]:
         if path.is_dir():
             shutil.rmtree(path)
@@ -91,7 +91,7 @@ def remove_parts(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Bring a written file, or the entries of a folder, to the disk."""
+    """Sync a written file, or the entries of a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -100,9 +100,9 @@ def sync(path: Path) -> None:
 
 
 def advice(number: int | None, path: Path, reason: object) -> str:
-    """Return what to do about an error of the system, by its number or, where a library hides it, by its reason."""
+    """Return the remedy for a system error, by its number or, where a library hides the number, by its message."""
     if number is None:
         with suppress(OSError):
             is_full = shutil.disk_usage(path.parent).free < _CHUNK_OF_A_LARGE_GRID
             number = errno.ENOSPC if is_full else None
-    return _ADVICE.get(number or 0, f"the system says {reason}; mend that or choose another folder")
+    return _ADVICE.get(number or 0, f"the system reports {reason}; correct this or choose another folder")

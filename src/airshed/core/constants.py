@@ -1,6 +1,6 @@
 """Physical constants in SI units.
 
-Sources: CODATA 2018 for the exact ones; WMO and IUPAC values for air, the Earth and the elements.
+Sources: CODATA 2018 for exact values; WMO and IUPAC for air, the Earth and the elements.
 """
 
 from collections.abc import Mapping
@@ -54,4 +54,4 @@ ATOMIC_WEIGHTS: Final[Mapping[str, float]] = {
     "Kr": 83.798, "Sr": 87.62, "Mo": 95.95, "Cd": 112.41, "Sn": 118.71, "Sb": 121.76, "I": 126.90, "Xe": 131.29,
     "Cs": 132.91, "Ba": 137.33, "Hg": 200.59, "Pb": 207.2,
 }  # fmt: skip
-"""Standard atomic weights [g/mol] (IUPAC 2021, abridged) of the elements that atmospheric mechanisms use."""
+"""Standard atomic weights [g/mol] (IUPAC 2021, abridged) of the elements in atmospheric mechanisms."""

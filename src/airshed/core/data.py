@@ -1,8 +1,8 @@
-"""What files and users hand over: the units that data have, arrays that must hold numbers, datasets.
+"""Input data from files and users: units, numeric arrays and datasets.
 
-Units are those of attributes ``units``, and become the model's. Archives, converters and people spell one unit in many
-ways: m s**-1, m/s, m s-1. The spellings that are expected are known without a look into the registry of units, so that
-a usual file costs nothing; others are looked up there.
+Units are read from the attribute ``units`` and converted to those of the model. Archives and converters spell one unit
+in many ways: m s**-1, m/s, m s-1. The common spellings are compared directly, so that a usual file costs no time; other
+spellings are parsed by the unit registry.
 """
 
 import sys
@@ -37,26 +37,27 @@ _SAME: Mapping[str, tuple[str, ...]] = {
         "degrees_n", "degrees_e", "degree_n", "degree_e",
     ),
 }  # fmt: skip
-"""The model's unit -> further spellings of it, in small letters."""
+"""Unit of the model -> other spellings of it, in lower case."""
 
 _SPELLED = {
     "millibar": "hPa", "millibars": "hPa", "mbar": "hPa", "mb": "hPa", "radians": "rad", "meters": "m", "metres": "m",
     "kilometers": "km", "kilometres": "km", "percent": "%", "c": "degC", "degree_c": "degC", "degrees_c": "degC",
     "km/hr": "km/h", "knots": "knot", "kt": "knot", "kts": "knot", "mm of water equivalent": "mm",
 }  # fmt: skip
-"""Spellings of other units that the registry of units does not know, in small letters."""
+"""Spellings of other units that are missing from the unit registry, in lower case."""
 
 _ROUND_OFF = 1e-6
 
 _KINDS = {"U": "text", "S": "text", "T": "text", "O": "objects", "M": "dates", "m": "durations", "c": "complex values"}
-"""Kinds of NumPy's types that are no numbers -> a word for them."""
+"""Non-numeric kinds of NumPy types -> a word for each kind."""
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """value in the model's unit = factor * number in the file + offset; ``given`` is the file's unit.
+    """Linear conversion: value in the model's unit = factor * number in the file + offset.
 
-    missing  whether the file tells none, so that its numbers are taken as they are
+    given    unit in the file
+    missing  whether the file gives no unit, so that its numbers are used unchanged
     """
 
     factor: float = 1.0
@@ -66,19 +67,19 @@ class Conversion:
 
     @property
     def changes(self) -> bool:
-        """Whether numbers become others."""
+        """True unless the conversion is the identity."""
         return (self.factor, self.offset) != (1.0, 0.0)
 
 
 def conversion(
     attributes: Mapping[Any, Any], unit: str, where: str, *, also: Mapping[str, float] | None = None
 ) -> Conversion:
-    """Return how numbers in the unit of an attribute ``units`` become numbers in the model's ``unit``.
+    """Return the conversion from the unit in the attribute ``units`` to the model's ``unit``.
 
-    Without the attribute, or where it is empty, the numbers are in the model's unit.
+    Without the attribute, or if it is empty, the numbers are in the model's unit.
 
-    where  names what has the unit, for messages
-    also   units of another dimension that are taken too -> what one of them is in ``unit``: of water 1 kg/m2 is 1 mm
+    where  name of the quantity, for messages
+    also   accepted units of another dimension -> their value in ``unit``: 1 kg/m2 of water is 1 mm
     raises DataError for a unit that is unknown or of another dimension
     """
     written = str(attributes.get("units", "")).strip()
@@ -93,18 +94,18 @@ def conversion(
     try:
         zero, one = (quantity(f"{number} {text}", asked, where=where) for number in (0, 1))
     except CaseError:
-        raise DataError(f"{where} is in {written[:40]!r}; give it in {unit}, or name the unit that it has") from None
+        raise DataError(f"{where} is in {written[:40]!r}; give it in {unit}, or correct its unit") from None
     factor = (also or {}).get(one.unit, 1.0)
     return Conversion(factor * (one.value - zero.value), factor * zero.value, written)
 
 
 def kind(dtype: np.dtype[Any]) -> str:
-    """Return what values of a type are, in a word for messages."""
+    """Return a word for the values of a type, for messages."""
     return _KINDS.get(dtype.kind, dtype.name)
 
 
 def numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
-    """Return an array as float64; raises DataError for one of text, dates or objects, which ``what`` names."""
+    """Return an array as float64; raise DataError, which names ``what``, for text, dates or objects."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise DataError(f"{what} holds {kind(array.dtype)}, no numbers; give numbers")
@@ -112,9 +113,9 @@ def numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
 
 
 def without_round_off(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return values of which those that round-off made negative, by at most 1e-6 of the greatest, are 0.
+    """Return the values with small negative round-off, of at most 1e-6 times the maximum, set to 0.
 
-    Differences of sums, regridding and packing to integers leave such values; larger negative ones stay.
+    Differences of sums, regridding and packing to integers produce such values. Larger negative values are not changed.
     """
     least = np.nanmin(values, initial=0.0)
     if not least < 0.0 or not -least <= _ROUND_OFF * np.nanmax(values, initial=0.0):
@@ -123,9 +124,9 @@ def without_round_off(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
 
 
 def is_dataset(value: object) -> "TypeGuard[xr.Dataset]":
-    """Whether a value is an xarray.Dataset: while nobody has imported xarray, nothing is.
+    """Return whether a value is an xarray.Dataset; False as long as xarray has not been imported.
 
-    To import it for this question alone would take as long as all of Airshed.
+    Importing xarray for this test alone would take as long as importing all of Airshed.
     """
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(value, xarray.Dataset)

@@ -1,6 +1,6 @@
-"""What a field is, and how its values are reached.
+"""Field specifications, and access to the values of a field.
 
-One specification feeds output attributes, selection by name, and documentation.
+One specification is the source of output attributes, selection by name, and documentation.
 """
 
 import re
@@ -15,20 +15,24 @@ from airshed.core.report import markdown_table
 from airshed.core.text import suggestion
 
 Written = Literal["always", "all", "named"]
-"""When a field goes into an output: with every one, with those of all fields, or with those that name it."""
+"""When a field is written: to every output, to an output of all fields, or only if it is named."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """One field: its name, its dimensions out of those of the model's domain, its unit in SI and one line of text.
+    """Specification of a field: name, dimensions, SI unit and a line of description.
 
-    ``standard_name`` is that of the CF table where one exists for the same quantity; ``molar_mass`` [kg mol-1] is that
-    of the species whose mixing ratio it is; ``valid`` is the least and the greatest value that means anything;
-    ``phase`` of a species is "gas" or "particle", and ``particle`` its diameter [m] and density [kg m-3] where known;
-    ``settable`` fields can be changed while the model runs; values ``over_step`` are those of the whole last step, such
-    as fluxes, not those of its end. Raises CaseError when a part is missing.
+    dims           a subset of the dimensions of the model's domain, in their order
+    standard_name  name in the CF table, where it has the quantity
+    molar_mass     [kg mol-1] of the species whose mixing ratio the field is
+    valid          physically meaningful range
+    phase          "gas" or "particle", for a species
+    particle       diameter [m] and density [kg m-3] of a particle species, where known
+    settable       whether the field can be changed while the model runs
+    over_step      whether values refer to the whole last step, such as fluxes, and not to its end
+    raises         CaseError for an invalid name, or a missing unit or text
     """
 
     name: str
@@ -51,18 +55,18 @@ class FieldSpec:
             raise CaseError(f"field {self.name} needs a unit ('1' for a plain number) and a text")
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape of the field's array for the sizes of the dimensions."""
+        """Return the shape of the field's array, given the sizes of the dimensions."""
         return tuple(sizes[dim] for dim in self.dims)
 
     def check_shape(self, shape: tuple[int, ...], sizes: Mapping[str, int]) -> None:
-        """Raise DataError for a shape that is not this field's."""
+        """Raise DataError unless a shape is that of this field."""
         if shape != self.shape(sizes):
             expected = ", ".join(f"{dim} {sizes[dim]}" for dim in self.dims)
             raise DataError(f"field {self.name} must have the shape ({expected}), not {shape}")
 
 
 class FieldRegistry(Mapping[str, FieldSpec]):
-    """The fields that a model has, by name and in order; raises CaseError for two of the same name."""
+    """Fields of a model by name, in order; raises CaseError for a duplicate name."""
 
     def __init__(self, specs: Iterable[FieldSpec]) -> None:
         self._specs: dict[str, FieldSpec] = {}
@@ -81,7 +85,7 @@ class FieldRegistry(Mapping[str, FieldSpec]):
         return len(self._specs)
 
     def select(self, names: Iterable[str], *, where: str = "fields") -> tuple[FieldSpec, ...]:
-        """Return the named fields in the order of ``names``; raises CaseError for an unknown or repeated one."""
+        """Return the named fields in the order of ``names``; raise CaseError for an unknown or repeated name."""
         chosen = tuple(names)
         for name in chosen:
             if name not in self._specs:
@@ -91,14 +95,14 @@ class FieldRegistry(Mapping[str, FieldSpec]):
         return tuple(self._specs[name] for name in chosen)
 
     def for_output(self, names: Iterable[str] | Literal["all"]) -> tuple[FieldSpec, ...]:
-        """Return the fields of an output that names some, or all, and behind them those of every output."""
+        """Return the requested fields, or all, followed by the fields that every output contains."""
         every = [name for name, spec in self._specs.items() if spec.written == "all"]
         chosen = every if names == "all" else list(names)
         always = [name for name, spec in self._specs.items() if spec.written == "always" and name not in chosen]
         return self.select([*chosen, *always], where="output.fields")
 
     def markdown(self) -> str:
-        """Return the registry as a table for the documentation."""
+        """Return the registry as a Markdown table for the documentation."""
         rows = [(f"`{s.name}`", s.unit, ", ".join(s.dims), s.standard_name or "-", s.text) for s in self.values()]
         return markdown_table(("field", "unit", "dimensions", "CF standard name", "meaning"), rows)
 
@@ -109,13 +113,13 @@ Indices = slice | Sequence[int]
 
 @runtime_checkable
 class FieldView(Protocol):
-    """A field in the memory of a model, in the model's own layout."""
+    """Field in the memory of a model, in the model's own layout."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of cells along each dimension."""
+        """Number of cells along each dimension."""
         ...
 
     def copy_to(self, target: npt.NDArray[Any], indices: Indices) -> None:
-        """Fill an array with the values at some indices of the first dimension, in the array's precision."""
+        """Copy the values at some indices of the first dimension into an array, converted to its type."""
         ...

@@ -1,4 +1,4 @@
-"""Files that a user names, with a message of one line for each that cannot be read; and files that Airshed ships."""
+"""Readers of user files, with a one-line message for each failure, and the location of files shipped with Airshed."""
 
 import stat
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _inputs: ContextVar[set[Path] | None] = ContextVar("inputs", default=None)
 
 @contextmanager
 def noting_inputs() -> Iterator[set[Path]]:
-    """Yield a set that collects the files that this thread reads in the block; see :func:`note_input`."""
+    """Yield a set that collects the files which this thread reads in the block; see :func:`note_input`."""
     files: set[Path] = set()
     token = _inputs.set(files)
     try:
@@ -26,9 +26,9 @@ def noting_inputs() -> Iterator[set[Path]]:
 
 
 def note_input(path: Path) -> Path:
-    """Note that a result depends on a file, and return its path.
+    """Record that a result depends on a file, and return its path.
 
-    Every reader of a file that a user names calls this: a run that is resumed compares the content of these files.
+    Every reader of a user's file calls this function: a resumed run compares the content of these files.
     """
     files = _inputs.get()
     if files is not None:
@@ -37,28 +37,28 @@ def note_input(path: Path) -> Path:
 
 
 def plain_file(path: Path, missing: str = "") -> Path:
-    """Return the path, which is that of a file with content on a disk.
+    """Return the path of a regular file.
 
-    missing  what to say where there is none; by default that there is no such file
-    raises   DataError for what is not there, a folder, a pipe or a device, whose reader would wait for ever
+    missing  remedy to report if there is none; by default "there is no such file"
+    raises   DataError for a missing file, a folder, and a pipe or device, whose reader would block
     """
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(f"{path} does not exist; {missing}" if missing else f"there is no file {path}") from None
-    except (OSError, ValueError) as error:  # no permission for its folder, a name that no file system takes
+    except (OSError, ValueError) as error:  # no permission for its folder, or an invalid file name
         raise DataError(f"{path} cannot be read ({_reason(error)}); check its path and permissions") from None
     if stat.S_ISDIR(mode):
         raise DataError(f"{path} is a folder; name the file in it")
     if not stat.S_ISREG(mode):
-        raise DataError(f"{path} is a pipe or a device, not a file; put what it holds into a file")
+        raise DataError(f"{path} is a pipe or a device, not a file; copy its content to a file")
     return note_input(path)
 
 
 def read_text(path: Path, missing: str = "") -> str:
-    """Return the content of a text file in UTF-8, with or without a mark at its beginning; lines end as they are.
+    """Return the content of a UTF-8 text file, with or without a byte order mark; line endings are not changed.
 
-    raises  DataError as :func:`plain_file`, and with the line of bytes that are no text
+    raises  DataError as :func:`plain_file`, and with the line of bytes that are not text
     """
     try:
         content = plain_file(path, missing).read_bytes()
@@ -83,15 +83,15 @@ def _reason(error: Exception) -> str:
 
 
 def shipped_name(path: Path) -> str | None:
-    """Return the name of a shipped file, as :func:`resource` takes it; None for another file."""
+    """Return the name of a shipped file, as accepted by :func:`resource`; None for any other file."""
     return next((str(path.relative_to(root)) for root in reversed(_ROOTS) if path.is_relative_to(root)), None)
 
 
 def resource(name: str) -> Path:
     """Return the path of a shipped folder or file, such as ``mechanisms`` or ``cases/west-europe``.
 
-    In a checkout they lie at its root, in an installed wheel inside the package (see ``pyproject.toml``).
-    Raises DataError when this installation does not have it.
+    A checkout has them at its root, an installed wheel inside the package (see ``pyproject.toml``). Raises DataError if
+    the installation does not contain it.
     """
     for root in _ROOTS:
         path = root / name

@@ -1,4 +1,4 @@
-"""What a command has to say: tables as data, for the terminal, for JSON and for tests alike."""
+"""Results of commands: tables as data, for the terminal, JSON and tests."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, Final
 from airshed.core.text import printable
 
 Cell = str | int | float | bool | None
-"""What a table holds; None is an empty cell."""
+"""Content of a table cell; None is an empty cell."""
 
 WIDTH: Final = 99
 """Columns of a report as plain text."""
@@ -18,8 +18,8 @@ _NARROW: Final = 24
 _GAP: Final = 2
 
 
-def shown(value: Cell) -> str:
-    """Return a value as text: yes or no, four significant digits, nothing for None, and - for NaN, which is unknown."""
+def cell_text(value: Cell) -> str:
+    """Return a value as text: yes or no, four significant digits, nothing for None, and - for NaN."""
     if value is None:
         return ""
     if isinstance(value, float) and isnan(value):
@@ -30,12 +30,12 @@ def shown(value: Cell) -> str:
 
 
 def json_cell(value: Cell) -> Cell:
-    """Return a value that JSON has: it knows no infinity and no NaN."""
+    """Return a value that JSON can represent: None in place of infinity and NaN."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]], words: int | None = None) -> str:
-    """Return a table in Markdown; columns after the first `words`, where it is given, are numbers, to the right."""
+    """Return a table in Markdown; the columns after the first `words`, if given, are numbers, aligned right."""
     left = len(columns) if words is None else words
     rule = "---|" * left + "---:|" * (len(columns) - left)
     lines = [f"| {' | '.join(map(str, cells))} |" for cells in (columns, *rows)]
@@ -86,7 +86,7 @@ def _aligned(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool])
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under named columns; a column's unit is part of its name, as in "emitted [mol]"."""
+    """Table with named columns; the unit of a column is part of its name, as in "emitted [mol]"."""
 
     title: str
     columns: Sequence[str]
@@ -105,7 +105,7 @@ class Table:
 
         Long words are wrapped within their column. A table with too many columns continues below, first column first.
         """
-        cells = [[shown(value) for value in row] for row in self.rows]
+        cells = [[cell_text(value) for value in row] for row in self.rows]
         columns = [printable(name) for name in self.columns]
         numeric = [any(isinstance(row[i], int | float) for row in self.rows) for i in range(len(columns))]
         widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
@@ -122,16 +122,16 @@ class Table:
         return "\n".join([*wrapped(printable(self.title)), "\n\n".join(parts), *note])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table as a JSON object with one object for each row."""
+        """Return the table as a JSON object, with one object for each row."""
         rows = [dict(zip(self.columns, map(json_cell, row), strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, **({"note": self.note} if self.note else {})}
 
 
 @dataclass(frozen=True)
 class Report:
-    """Facts and tables; ``ok`` is False when something that was checked does not hold.
+    """Facts and tables; ``ok`` is False if a check failed.
 
-    warnings  the names of facts that a person must see who asked for nothing else
+    warnings  names of facts that are shown even if no report was requested
     """
 
     title: str
@@ -148,7 +148,7 @@ class Report:
         named = {printable(name): value for name, value in self.facts.items()}
         width = max(map(len, named), default=0)
         facts = [
-            line for name, value in named.items() for line in wrapped(f"{name:<{width}}  {shown(value)}", width + 2)
+            line for name, value in named.items() for line in wrapped(f"{name:<{width}}  {cell_text(value)}", width + 2)
         ]
         parts = ["\n".join([printable(self.title), *facts]), *(table.to_text() for table in self.tables)]
         return "\n\n".join(parts) + "\n"

@@ -1,7 +1,7 @@
-"""The settings registry: one description of every setting feeds validation, `airshed show` and the documentation.
+"""Settings registry: one description of each setting for validation, `airshed show` and the documentation.
 
-A section of a case file is a :class:`Section`; each of its fields carries a text, a unit and a default. `settings_of`
-lists them all by their key.
+A section of a case file is a :class:`Section`; each field carries a text, a unit and a default. `settings_of` lists all
+settings by key.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ Switch = Annotated[bool, Strict()]
 
 
 class Section(BaseModel):
-    """A table of a case file: immutable, and closed to keys that it does not know.
+    """Section of a case file: immutable, with unknown keys refused.
 
-    own_before  a setting before which those stand that a more special section declares; without it they are behind all
+    own_before  the setting in front of which a subclass inserts its settings; without it they follow all others
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
@@ -36,7 +36,7 @@ class Section(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Put the settings that the class adds where they belong."""
+        """Insert the settings of the subclass at their place."""
         fields, general = cls.__pydantic_fields__, cls.__mro__[1]
         if issubclass(general, Section) and general.own_before in fields:
             names, own = list(general.model_fields), [name for name in get_annotations(cls) if name in fields]
@@ -45,17 +45,17 @@ class Section(BaseModel):
             cls.__pydantic_fields__ = {name: fields[name] for name in order}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the section as plain TOML values, defaults included; what is not set is left out."""
+        """Return the section as plain TOML values, including defaults; unset values are omitted."""
         return {name: _plain(value) for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
 
 def setting(
     default: Any, text: str, *, unit: str = "", only_for: str | tuple[str, ...] = (), keys: str = "", **constraints: Any
 ) -> Any:
-    """Declare a field of a Section: its default (``...`` when it must be given), its text and unit, and its bounds.
+    """Declare a field of a Section: its default (``...`` if required), text, unit and bounds.
 
-    A default that is a function is called where it is needed. ``only_for`` has the words of another setting with
-    which alone this one changes anything; the text says so. ``keys`` of a table are names of these things: "species".
+    A default that is a function is called on use. ``only_for`` lists the values of another setting with which this one
+    takes effect; the text states it. ``keys`` describes the keys of a table, such as "species".
     """
     words = (only_for,) if isinstance(only_for, str) else only_for
     text = f"For {', '.join(f'`{word}`' for word in words)}: {text}" if words else text
@@ -69,8 +69,10 @@ def setting(
 
 
 @dataclass(frozen=True)
-class OrWords:
-    """Annotates a field that holds one of ``words`` or else a value of type ``other``: one error, not one for each."""
+class KeywordUnion:
+    """Annotation of a field that holds one of ``words`` or a value of type ``other``, with one error message for
+    both.
+    """
 
     words: tuple[str, ...]
     other: Any
@@ -84,7 +86,7 @@ class OrWords:
         return core_schema.no_info_wrap_validator_function(validate, handler.generate_schema(self.other))
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe the field: a word, or what the other type is."""
+        """Describe the field as a word or a value of the other type."""
         return {"anyOf": [{"enum": list(self.words)}, handler(core)]}
 
 
@@ -93,12 +95,12 @@ _LEAST, _MOST = {"ge": "", "gt": "above "}, {"le": "", "lt": "below "}
 
 @dataclass(frozen=True)
 class Setting:
-    """What there is to know about one setting.
+    """Description of one setting.
 
-    range     of numbers, such as "1 s to 100 year"; "" where there is none
-    default   a plain value, None where there is none
-    only_for  the words of another setting with which alone it changes anything; none where it always does
-    keys      names of what the keys of a table are, such as "species"
+    range     of numbers, such as "1 s to 100 year"; "" if unbounded
+    default   a plain value; None if there is none
+    only_for  values of another setting with which this one takes effect; empty if it always does
+    keys      description of the keys of a table, such as "species"
     """
 
     key: str
@@ -113,7 +115,7 @@ class Setting:
 
 
 def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
-    """List the settings of a section and of those inside it, in their order; lists show as ``output.N``."""
+    """Yield the settings of a section and of its subsections, in order; lists appear as ``output.N``."""
     for name, field in section.model_fields.items():
         key = f"{prefix}{name}"
         inner, many = section_inside(field.annotation)
@@ -130,7 +132,7 @@ def settings_of(section: type[Section], prefix: str = "") -> Iterator[Setting]:
 
 
 def section_inside(annotation: Any) -> tuple[type[Section] | None, bool]:
-    """Return the Section that a field holds, if any, and whether it holds a list of them."""
+    """Return the Section class that a field holds, if any, and whether the field holds a list of them."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation, False
     if get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,):
@@ -155,9 +157,9 @@ def _annotations(field: FieldInfo) -> list[Any]:
 
 
 def _inside(annotations: Iterable[Any]) -> Iterator[Any]:
-    """Yield what annotates a field and the values in it."""
+    """Yield the annotations of a field and of the values in it."""
     for annotation in annotations:
-        if isinstance(annotation, OrWords):
+        if isinstance(annotation, KeywordUnion):
             yield from _inside([annotation.other])
         elif isinstance(annotation, FieldInfo):
             yield from _inside(annotation.metadata)
@@ -167,48 +169,48 @@ def _inside(annotations: Iterable[Any]) -> Iterator[Any]:
 
 
 def _range(field: FieldInfo) -> str:
-    """Return the range of a field's numbers in words."""
+    """Return the range of a field's numbers as text."""
     found = list(_inside(_annotations(field)))
-    ranges = [each.range for each in found if isinstance(each, Measured)]
+    ranges = [each.range for each in found if isinstance(each, QuantityRange)]
     least, most = ([text for each in found if (text := _end(each, words))] for words in (_LEAST, _MOST))
     ranges += [f"{least[0]} to {most[0]}"] if least and most else []
     return "; ".join(dict.fromkeys(filter(None, ranges)))
 
 
 def ends_of(annotation: Any, field: FieldInfo, unit: str) -> tuple[float, float]:
-    """Return the least and the greatest number, in a unit, that a setting of a type may be."""
+    """Return the minimum and maximum, in a unit, of a setting of a given type."""
     found = list(_inside([annotation, *field.metadata]))
     least, most = ([end for each in found for end in _ends(each, words).values()] for words in (_LEAST, _MOST))
-    for low, high in (each.ends(unit) for each in found if isinstance(each, Measured)):
+    for low, high in (each.ends(unit) for each in found if isinstance(each, QuantityRange)):
         least, most = [*least, low], [*most, high]
     return max(least, default=-inf), min(most, default=inf)
 
 
 def _end(bound: object, words: Mapping[str, str]) -> str:
-    """Return the end of a range that pydantic looks at, in words."""
+    """Return a bound of a pydantic constraint as text."""
     return next((f"{words[name]}{end:g}" for name, end in _ends(bound, words).items()), "")
 
 
 def _ends(bound: object, names: Iterable[str]) -> dict[str, float]:
-    """Return those ends of a range that pydantic looks at."""
+    """Return the bounds of a pydantic constraint."""
     found = {name: getattr(bound, name, None) for name in names}
     return {name: float(end) for name, end in found.items() if isinstance(end, int | float)}
 
 
 def _unit(field: FieldInfo) -> str:
-    extra, measures = field.json_schema_extra, [m for m in _inside(_annotations(field)) if isinstance(m, Measured)]
+    extra, measures = field.json_schema_extra, [m for m in _inside(_annotations(field)) if isinstance(m, QuantityRange)]
     given = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
     return given or " or ".join(dict.fromkeys(unit for m in measures for unit in m.units))
 
 
 def _kind(field: FieldInfo) -> str:
-    words = [repr(word) for a in field.metadata if isinstance(a, OrWords) for word in a.words]
-    others = [_name(a.other) for a in field.metadata if isinstance(a, OrWords)] or [_name(field.annotation)]
+    words = [repr(word) for a in field.metadata if isinstance(a, KeywordUnion) for word in a.words]
+    others = [_name(a.other) for a in field.metadata if isinstance(a, KeywordUnion)] or [_name(field.annotation)]
     return ", ".join([*words, *others]).replace("'", '"')
 
 
 def _name(annotation: Any) -> str:
-    """Return the name of a type in a reader's words."""
+    """Return the name of a type for users."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _name(arguments[0])
@@ -232,29 +234,29 @@ def _words(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-# Quantities as fields of a Section: their units, and the range in which a value makes sense.
+# Quantities as fields of a Section: their units and valid range.
 
 
 KEY = "{key}"
-"""Stands for the key path in the message of a validator, which does not know where it is used."""
+"""Placeholder for the key path in the message of a validator, which does not have the path."""
 
 Bound = float | str
-"""The end of a range: a quantity such as "1 s", or a number that is meant in any unit."""
+"""Bound of a range: a quantity such as "1 s", or a number in any unit."""
 
 
 def refuse(message: str) -> PydanticCustomError:
-    """Return the error by which a validator refuses a value; ``{key}`` in the message becomes the key path."""
+    """Return the error with which a validator refuses a value; ``{key}`` in the message becomes the key path."""
     return PydanticCustomError("refused", "{message}", {"message": message})
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Annotates a field that holds a quantity in one of ``units``, in a range.
+class QuantityRange:
+    """Annotation of a field that holds a quantity in one of ``units``, within a range.
 
-    least, most  the ends of the range; of several units one for each, in their order
-    above        what the value must exceed, beside ``least`` or without
-    or_zero      whether 0 is in the range too, which begins above it
-    or_negative  whether the range holds for the size of a value of either sign
+    least, most  bounds of the range; with several units one for each, in their order
+    above        exclusive lower bound, with or without ``least``
+    or_zero      whether 0 is valid in addition to a range above 0
+    or_negative  whether the range applies to the magnitude of a value of either sign
     """
 
     units: tuple[str, ...]
@@ -265,19 +267,19 @@ class Measured:
     or_negative: bool = False
 
     def __call__(self, value: object) -> Quantity:
-        """Return the parsed quantity; raises the validator's error."""
+        """Return the parsed quantity; raise the validator's error."""
         try:
             found = quantity(value, self.units, where=KEY)
         except CaseError as error:
             raise refuse(str(error)) from error
         fault = self._fault(abs(found.value) if self.or_negative else found.value, found.unit)
         if fault and not (self.or_zero and found.value == 0.0):
-            raise refuse(f"{KEY} = {shown(found.text)} must {fault}{self._others()}")
+            raise refuse(f"{KEY} = {shown(found.text)} must {fault}{self._also_negative()}")
         return found
 
     @property
     def range(self) -> str:
-        """The range in words: "1 s to 100 year"; "" where there is no end."""
+        """Range as text: "1 s to 100 year"; "" if a bound is missing."""
         if not (self.least or self.above is not None) or not self.most:
             return ""
         zero = "0, or " if self.or_zero else ""
@@ -287,18 +289,18 @@ class Measured:
             zero
             + above
             + " or ".join(f"{_as_text(least)} to {_as_text(most)}" for least, most in ends)
-            + self._others()
+            + self._also_negative()
         )
 
     def ends(self, unit: str) -> tuple[float, float]:
-        """Return the least and the greatest value in one of the units."""
+        """Return the minimum and maximum in one of the units."""
         least, most = self._end(self.least, unit), self._end(self.most, unit)
         lowest = -inf if self.above is None else self.above
         lowest, highest = (lowest if least is None else least[0]), (inf if most is None else most[0])
         return -highest if self.or_negative else min(lowest, 0.0) if self.or_zero else lowest, highest
 
     def _fault(self, value: float, unit: str) -> str:
-        """Return what a value, in one of the units, must be and is not."""
+        """Return the requirement that a value violates, as text; "" if it is valid."""
         least, most = self._end(self.least, unit), self._end(self.most, unit)
         lowest = self.above if least is None else 0.0 if least[0] > 0.0 else None
         if lowest is not None and value <= lowest and not self.or_zero and not self.or_negative:
@@ -310,17 +312,17 @@ class Measured:
         return ""
 
     def _end(self, ends: Sequence[Bound], unit: str) -> tuple[float, str] | None:
-        """Return an end of the range in a unit, and in words."""
+        """Return a bound in a unit, and as text."""
         if not ends:
             return None
         end = ends[min(self.units.index(unit), len(ends) - 1)]
         return (end if isinstance(end, float) else quantity(end, (unit,), where=end).value), _as_text(end)
 
-    def _others(self) -> str:
+    def _also_negative(self) -> str:
         return ", or the same below 0" if self.or_negative else ""
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe the field: a text with one of the units, also a number where it may have none."""
+        """Describe the field as text with one of the units, or a number if a unit is not required."""
         kinds = ["string", "number"] if self.units[0] == "1" else "string"
         return {"type": kinds, "format": "quantity", "x-unit": " or ".join(self.units), "x-range": self.range}
 
@@ -329,12 +331,14 @@ class Measured:
         return core_schema.no_info_plain_validator_function(self)
 
 
-def measured(
+def quantity_range(
     *units: str, least: Bound | Sequence[Bound] = (), most: Bound | Sequence[Bound] = (), above: float | None = None,
     or_zero: bool = False, or_negative: bool = False,
-) -> Measured:  # fmt: skip
-    """Return the annotation of a quantity: ``Annotated[Quantity, measured("s", least="1 s", most="100 year")]``."""
-    return Measured(units, _each(least, units), _each(most, units), above, or_zero, or_negative)
+) -> QuantityRange:  # fmt: skip
+    """Return the annotation of a quantity, as in ``Annotated[Quantity, quantity_range("s", least="1 s", most="1
+    h")]``.
+    """
+    return QuantityRange(units, _each(least, units), _each(most, units), above, or_zero, or_negative)
 
 
 def _each(ends: Bound | Sequence[Bound], units: Sequence[str]) -> tuple[Bound, ...]:

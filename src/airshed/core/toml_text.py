@@ -1,6 +1,7 @@
-"""Reads TOML that others wrote: what takes endless time or memory is refused before it is parsed.
+"""TOML parser for untrusted text: refuses input that would take excessive time or memory.
 
-Time and memory of ``tomllib`` are quadratic in the parts of a dotted key: one key of 80 kB takes gigabytes.
+The time and memory of ``tomllib`` are quadratic in the number of parts of a dotted key: one key of 80 kB takes
+gigabytes.
 """
 
 import re
@@ -8,18 +9,18 @@ import tomllib
 from typing import Any, Final
 
 DEEPEST: Final = 30
-"""Most parts of a dotted key, and most tables in each other: more than any file needs."""
+"""Limit of the parts of a dotted key and of nested tables, above the need of any file."""
 
 _TOKEN: Final = re.compile(
     r""""{3}(?:\\.|.)*?(?:"{3}|\Z) | '{3}.*?(?:'{3}|\Z) | "(?:\\[^\n]|[^\\"\n])*"? | '[^'\n]*'? | \#[^\n]*"""
     r"| (?P<dot>\.) | (?P<end>[^A-Za-z0-9_\ \t-])",
     re.DOTALL | re.VERBOSE,
 )
-"""Strings and comments, the dots between the parts of a key, and what ends a key."""
+"""Strings and comments, the dots between parts of a key, and the characters that end a key."""
 
 
 class LongKeyError(tomllib.TOMLDecodeError):
-    """A dotted key of too many parts; its message names line and column."""
+    """Dotted key with too many parts; the message gives line and column."""
 
     def __init__(self, message: str) -> None:
         ValueError.__init__(self, message)  # from Python 3.14 on, TOMLDecodeError takes a text and a position
@@ -28,8 +29,9 @@ class LongKeyError(tomllib.TOMLDecodeError):
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text.
 
-    Raises tomllib.TOMLDecodeError with line and column, of the class LongKeyError for a key of too many parts;
-    RecursionError and ValueError as ``tomllib.loads`` does for brackets in brackets and numbers of thousands of digits.
+    Raises tomllib.TOMLDecodeError with line and column, and its subclass LongKeyError for a key with too many parts.
+    Deeply nested brackets and numbers of thousands of digits raise RecursionError and ValueError, as in
+    ``tomllib.loads``.
     """
     if any(each.count(".") >= DEEPEST for each in text.split("\n")):
         dots = 0

@@ -1,7 +1,7 @@
-"""Quantities with units, as people write them in a case file.
+"""Quantities with units in case files.
 
-Numbers meet their units only here, at the edge; inside the model everything is SI. The registry is a short one of our
-own: a unit that is not listed is refused with the nearest one, and an angle is a dimension, so that 5 ppb is none.
+Units are converted only on input; internally all values are SI. The registry is deliberately short: an unlisted unit is
+refused with the nearest match. An angle is a dimension, so that 5 ppb is not an angle.
 """
 
 import re
@@ -60,7 +60,7 @@ _UNITS = (
 )
 
 _WITH_OFFSET = frozenset({"degC", "celsius", "Celsius", "degree_Celsius", "degrees_Celsius"})
-"""Units with a zero of their own: no part of a product."""
+"""Units with an offset zero, which cannot be part of a product."""
 
 _MEANINGS = {
     "s": ("a time", "120 s"),
@@ -81,18 +81,18 @@ _MEANINGS = {
 }
 
 _SAME_RATIOS = {"mol/mol": ("m3/m3",)}
-"""Ratios of other things that mean the same: of volumes, for gases."""
+"""Ratios with the same meaning: for gases, ratios of volumes."""
 
 _MOST_TOLD = 4
 _LONGEST = 200
-"""No quantity is written with more characters; to look for units in a text takes time that grows with its square."""
+"""Limit of the length of a quantity; the search for units takes time quadratic in the length."""
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*", re.DOTALL | re.ASCII)
 _SPELLINGS = str.maketrans({"°": "deg", "µ": "u", "\u03bc": "u"})
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value as it was written, and as a number in ``unit``: the SI unit, or degrees for angles."""
+    """Value as written, and as a number in ``unit``: the SI unit, or degrees for angles."""
 
     text: str
     value: float
@@ -105,16 +105,16 @@ class Quantity:
 def to(value: str | int | float, unit: str, *, where: str) -> float:
     """Return ``value``, such as "24 h" or "10 ppb", as a number in ``unit``.
 
-    ``where`` is the key that the message names. A bare number is taken only where ``unit`` is "1".
-    Raises CaseError for a missing or unknown unit, or one of another dimension.
+    ``where`` is the key for messages. A bare number is accepted only if ``unit`` is "1". Raises CaseError for a missing
+    or unknown unit, or a unit of another dimension.
     """
     return quantity(value, (unit,), where=where).value
 
 
 def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
-    """Return ``value`` as a Quantity in the first of ``units`` whose dimension it has; raises CaseError.
+    """Return ``value`` as a Quantity in the first of ``units`` with the same dimension; raise CaseError.
 
-    It reads plainly: a number, then units of which each says something else, see ``_reads_plainly``.
+    The text must be a number followed by units without redundancy, see ``_reads_plainly``.
     """
     if isinstance(value, Quantity):
         value = value.text
@@ -123,7 +123,7 @@ def quantity(value: object, units: Sequence[str], *, where: str) -> Quantity:
     return _read(value, tuple(units), where)
 
 
-@lru_cache(4096, typed=True)  # models are built again and again of the same settings
+@lru_cache(4096, typed=True)  # models are built repeatedly from the same settings
 def _read(value: str | int | float, units: tuple[str, ...], where: str) -> Quantity:
     number, unit_text = _split(str(value), units, where)
     if not unit_text and units[0] != "1":
@@ -156,7 +156,7 @@ def _split(text: str, units: Sequence[str], where: str) -> tuple[float, str]:
 
 
 Factor = tuple[str, int]
-"""The name of a unit and its power."""
+"""Name of a unit, and its power."""
 
 _NAME: Final = r"([A-Za-z%]+(?:_[A-Za-z]+)*)(?:(?:\^|\*\*)?([-+]?\d{1,2})(?!\d))?"
 _TERM: Final = re.compile(rf"(\s*[*/]\s*|\s+|)(?:{_NAME}|\(([^()]+)\))", re.ASCII)
@@ -164,10 +164,10 @@ _ONE_OVER: Final = re.compile(r"1(?=\s*/)")
 
 
 def unit_factors(text: str) -> list[Factor] | None:
-    """Return the factors of a unit, none for "" and "1"; None for a text that is no product of units.
+    """Return the factors of a unit, none for "" and "1"; None for a text that is not a product of units.
 
-    A line divides by what stands next to it: one unit with its power, or a product in ( ). A power stands behind the
-    name, with ^ or ** between them or without: cm3, cm-3, cm^-3, cm**3.
+    A slash divides by the next factor: one unit with its power, or a product in parentheses. A power follows the name,
+    with or without ^ or **: cm3, cm-3, cm^-3, cm**3.
     """
     if text in ("", "1"):
         return []
@@ -176,7 +176,7 @@ def unit_factors(text: str) -> list[Factor] | None:
     at = 0
     while at < len(text):
         term = _TERM.match(text, at)
-        if term is None or (at == 0 and not ones) == bool(term[1]):  # nothing stands before the first one, only there
+        if term is None or (at == 0 and not ones) == bool(term[1]):  # only the first factor has no operator
             return None
         inner = unit_factors(term[4].strip()) if term[4] else [(term[2], int(term[3] or 1))]
         if not inner or any(power == 0 for _, power in inner):
@@ -188,8 +188,8 @@ def unit_factors(text: str) -> list[Factor] | None:
 
 
 def _factors(text: str, units: Sequence[str], place: str) -> list[Factor]:
-    """Return the factors of a unit: "cm3" and "m s-1" mean cm**3 and m*s**-1; raises CaseError for what is none."""
-    problem, factors = f"{place}: {shown(text)} is not a unit that Airshed knows", unit_factors(text)
+    """Return the factors of a unit: "cm3" and "m s-1" mean cm**3 and m*s**-1; raise CaseError for anything else."""
+    problem, factors = f"{place}: {shown(text)} is not a unit that Airshed recognises", unit_factors(text)
     unknown = [name for name, _ in factors or () if not _is_unit(name)]
     match = nearest(unknown[0], _names()) if unknown else None
     if factors is None or unknown or (any(name in _WITH_OFFSET for name, _ in factors) and _is_product(factors)):
@@ -205,7 +205,7 @@ def _is_unit(name: str) -> bool:
     from pint.errors import PintError
 
     try:
-        return name in _registry() and not name.startswith("delta_")  # by which pint means a difference of degC
+        return name in _registry() and not name.startswith("delta_")  # pint's prefix for a difference of degC
     except PintError:  # degC with a prefix
         return False
 
@@ -223,10 +223,10 @@ def _unit(text: str) -> "Unit":
 
 
 def _reads_plainly(factors: Sequence[Factor], unit: str) -> bool:
-    """Whether each factor tells something that no other does: not "ppm ppm", "5 m m", "km/h/h" or "s s-1".
+    """Return whether no factor is redundant, as in "ppm ppm", "5 m m", "km/h/h" or "s s-1".
 
-    A ratio has above and below what its unit has, as mol/mol, or volumes, which of gases is the same. A share such as
-    ppb or % stands alone or before a line, as in %/h.
+    A ratio such as mol/mol has the same units above and below the slash as its unit; for gases also volumes. A fraction
+    such as ppb or % is the only factor, or is the first before a slash, as in %/h.
     """
     kinds = [frozenset(_registry().Unit(name).dimensionality) for name, _ in factors]
     if len(factors) == 2 and kinds[0] and kinds[0] == kinds[1]:
@@ -257,7 +257,7 @@ def _given(measured: "PintQuantity[float]") -> str:
 
 
 def same_unit(unit: str, other: str) -> bool:
-    """Whether two texts name the same unit: `kg m-2 s-1` and `kg/m2/s`, but not `km/h` and `m/s`."""
+    """Return whether two texts denote the same unit: `kg m-2 s-1` and `kg/m2/s`, but not `km/h` and `m/s`."""
     try:
         return unit == other or to(f"1 {unit}", other, where="unit") == 1.0
     except CaseError:
@@ -265,19 +265,19 @@ def same_unit(unit: str, other: str) -> bool:
 
 
 def unit_names() -> list[str]:
-    """Return the name of each unit that there is, as it is mostly written."""
+    """Return the usual name of each unit."""
     return [line.split("=")[0].strip() for line in _UNITS]
 
 
 def _names() -> list[str]:
-    """Units to suggest: all names, and the multiples in common use."""
+    """Return the units for suggestions: all names, and multiples in common use."""
     listed = [part.strip() for line in _UNITS for part in line.split("=")]
     return [name for name in listed if name.isalpha()] + ["km", "cm", "mm", "hPa", "kPa", "kg", "mg", "ug"]
 
 
 @cache
 def _registry() -> "UnitRegistry[float]":
-    from pint import UnitRegistry  # slow to import, and needed only where a case is read
+    from pint import UnitRegistry  # slow to import, and needed only for reading a case
 
     registry: UnitRegistry[float] = UnitRegistry(None)
     prefixes = [f"{symbol}- = {factor}" for symbol, factor in _PREFIXES.items()]

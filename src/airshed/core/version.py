@@ -1,3 +1,3 @@
-"""The version of Airshed, where every layer may read it."""
+"""The version of Airshed, importable from every layer."""
 
 __version__ = "0.1.0"

@@ -155,7 +155,7 @@ class Grid(Metrics):
         return found[0], found[1]
 
     @cached_property
-    def face_places(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def face_centres(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         """Longitude and latitude of the middles of the x faces (ny, nx + 1) and of the y faces (ny + 1, nx)."""
         to_lonlat = self.mapping.to_lonlat
         return to_lonlat(*np.meshgrid(self.x_faces, self.y)), to_lonlat(*np.meshgrid(self.x, self.y_faces))

@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 from airshed.core.topojson import Polygon
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.mapping import LAT, LON
-from airshed.grid.packing import Packing
+from airshed.grid.packing import PackedGrid
 
 Mask = npt.NDArray[np.bool_]
 Index = npt.NDArray[np.int64]
@@ -72,7 +72,7 @@ class LandGrid:
 
     def unpacked(self, values: npt.NDArray[Any], missing: Any = np.nan) -> npt.NDArray[Any]:
         """Return a field of the grid (..., nlat, nlon) from one of packed cells (..., cells)."""
-        return Packing(self.lat, self.lon, *np.divmod(self.index, len(self.lon))).spread(values, missing)
+        return PackedGrid(self.lat, self.lon, *np.divmod(self.index, len(self.lon))).spread(values, missing)
 
 
 def within(outline: Iterable[Polygon], lat: Array, lon: Array) -> Mask:

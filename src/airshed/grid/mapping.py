@@ -90,7 +90,7 @@ class GridMapping:
             rotation=np.arctan2(np.sum(eastward * northward, axis=-1), np.sum(eastward * east, axis=-1)),
         )  # fmt: skip
 
-    def correlation_places(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
+    def correlation_coordinates(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
         """Return for y and for x the places of the cell centres along the axis [m], and its period [m]."""
         widths = metrics.y_width.mean(axis=1), metrics.x_width.mean(axis=0)
         along_y, along_x = (np.cumsum(each) - 0.5 * each for each in widths)
@@ -142,7 +142,7 @@ class LonLat(GridMapping):
             rotation=np.broadcast_to(0.0, of_cells),
         )  # fmt: skip
 
-    def correlation_places(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
+    def correlation_coordinates(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
         """Return places along meridians, and along the middle parallel for all rows: the axes separate.
 
         Away from the middle latitude correlations reach cos(lat)/cos(middle) as far.

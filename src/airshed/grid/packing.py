@@ -19,7 +19,7 @@ _OFF = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Packing:
+class PackedGrid:
     """Where packed cells lie on their grid.
 
     lat, lon       the grid's rows and columns [degrees], rising

@@ -30,7 +30,7 @@ _ENGLISH: Final = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """Somewhere on the globe: two longitudes and two latitudes [degrees], alike for a point, and an outline if any."""
 
     name: str
@@ -39,7 +39,7 @@ class Place:
     outline: tuple[Polygon, ...] = ()
 
 
-def find_place(name: str, key: str = "place") -> Place:
+def find_location(name: str, key: str = "place") -> Location:
     """Return the city of at least 100 000 people, or the country, of a name; raises CaseError with the nearest one.
 
     Of several cities of a name the largest is taken; "Valencia, ES" names its country too.
@@ -67,12 +67,12 @@ def folded(name: str) -> str:
 
 
 @cache
-def _cities() -> dict[str, Place]:
+def _cities() -> dict[str, Location]:
     text = files("airshed.grid").joinpath(CITIES).read_text(encoding="utf-8")
-    found: dict[str, Place] = {}
+    found: dict[str, Location] = {}
     for row in csv.DictReader(text.splitlines()):
         lon, lat = float(row["longitude"]), float(row["latitude"])
-        place = Place(row["name"], (lon, lon), (lat, lat))
+        place = Location(row["name"], (lon, lon), (lat, lat))
         for name in (row["name"], f"{row['name']}, {row['country']}"):
             found.setdefault(folded(name), place)
     return found
@@ -85,8 +85,8 @@ def _outlines() -> dict[str, tuple[str, tuple[Polygon, ...]]]:
     return {folded(name): (name, tuple(polygons)) for name, polygons in decoded.items()}
 
 
-def _country(name: str, outline: Iterable[Polygon]) -> Place:
+def _country(name: str, outline: Iterable[Polygon]) -> Location:
     polygons = tuple(outline)
     points = np.concatenate([polygon[0] for polygon in polygons])
     (west, south), (east, north) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
-    return Place(name, (west, east), (south, north), polygons)
+    return Location(name, (west, east), (south, north), polygons)

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
+from airshed.core.alarm import INSTANT
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.core.every import INSTANT
 from airshed.inverse.reverse.area import Area
 from airshed.kernels.host import AnyArray
 

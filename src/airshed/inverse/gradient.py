@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from airshed.core.alarm import INSTANT
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.core.every import INSTANT
 from airshed.inverse.backward import Adjoints, Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import Commits, Part, Problem, committing, fingerprints

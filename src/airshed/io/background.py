@@ -66,7 +66,7 @@ class Copy:
             return True
 
 
-class Lent:
+class PendingCopies:
     """Copies of a model's fields that are still to be made, and the step before which they must be."""
 
     def __init__(self) -> None:

@@ -149,7 +149,7 @@ class Layout:
             yield Variable(TIME_BOUNDS, "f8", (TIME, "bnds"), {})
 
 
-def own_names(axes: Axes) -> frozenset[str]:
+def reserved_names(axes: Axes) -> frozenset[str]:
     """Return the names of the dimensions and variables that every file has of its own, which no field may have."""
     described = Layout(axes, {}, (), np.datetime64(0, "s"), {}, statistic="mean").describe(complete=True)
     return frozenset({*described.dims, *(variable.name for variable in described.variables)})

@@ -149,7 +149,7 @@ def sendable(error: BaseException) -> BaseException:
 
 
 @contextmanager
-def made_together(channel: Channel, path: Path) -> Iterator[Path]:
+def create_together(channel: Channel, path: Path) -> Iterator[Path]:
     """Yield a temporary folder, the same on all ranks, which gets the name ``path`` at the end of the block.
 
     What the block does must fail on all ranks alike, or on none; then the folder is removed, and what was under

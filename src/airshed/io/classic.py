@@ -123,7 +123,7 @@ def is_wide(start: bytes) -> bool:
     return start.startswith(_DATA)
 
 
-def needed(file: BinaryIO) -> int | None:
+def required_bytes(file: BinaryIO) -> int | None:
     """Return the bytes that a classic file, of 32 or 64 bits, must have by its header; None for another format.
 
     Raises ValueError for a header that is cut or damaged. The netCDF library reads what is missing as zeros, and takes

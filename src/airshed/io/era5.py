@@ -16,19 +16,19 @@ from xarray.core import indexing
 from airshed.core.arrays import Array
 from airshed.core.data import conversion, kind, numbers
 from airshed.core.errors import DataError
-from airshed.grid.places import check_places, in_degrees
+from airshed.grid.coordinates import check_places, to_degrees
 from airshed.io.era5_fields import (
     ALSO,
     FIELDS,
     MODEL_LEVEL_NAMES,
     NAME_OF_ALIAS,
     PRESSURE_LEVEL_NAMES,
-    FieldOfFiles,
+    MultiFileField,
     StoredField,
     coordinate_text,
     dimension,
     stem,
-    values_of,
+    value_reader,
 )
 from airshed.io.hdf5 import check_heads
 from airshed.io.netcdf import open_netcdf, reading
@@ -73,7 +73,7 @@ _STATIC = frozenset({"lsm", "land_sea_mask", "var172", "z", "geopotential", "var
 _CALENDARS = frozenset({"standard", "gregorian", "proleptic_gregorian"})
 
 
-def by_name(path: Path, dataset: xr.Dataset, unused: set[str]) -> dict[str, list[str]]:
+def group_by_field(path: Path, dataset: xr.Dataset, unused: set[str]) -> dict[str, list[str]]:
     """Return the variable of the file for each field of the reader; others go to ``unused``.
 
     CDO numbers variables of one name that lie on different kinds of levels, u, u_2 ...: the one with the most
@@ -112,7 +112,7 @@ def _levels_of(field: xr.DataArray) -> tuple[bool, int]:
     return unit.lower() not in NO_UNITS, field.sizes[levels[0]]
 
 
-def take_moments(
+def standardise_times(
     path: Path, original: str, field: xr.DataArray, names: dict[str, str], coordinates: dict[str, NDArray[Any]]
 ) -> dict[str, str]:
     """Check the times of a field, and put them in place: of steps of a forecast, and of a file of one instant.
@@ -221,7 +221,7 @@ def open_era5(files: Sequence[Path]) -> xr.Dataset:
 def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[StoredField]:
     """Return the known variables of one file in the reader's names."""
     fields: dict[str, StoredField] = {}
-    for name, originals in by_name(path, dataset, unused).items():
+    for name, originals in group_by_field(path, dataset, unused).items():
         original = originals[0]
         with reading(path, f"variable {original}".format):
             field = _standard(path, original, name, dataset[original])
@@ -261,13 +261,13 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
         if dim not in field.coords and dim != "step":
             raise DataError(f"{path}: variable {original} has no values for its {dim}; export the file with them")
         coordinates[standard] = np.asarray(field[dim].values)
-    names |= take_moments(path, original, field, names, coordinates)
+    names |= standardise_times(path, original, field, names, coordinates)
     if level_kind:
         coordinates["level"] = level
     for standard in ("latitude", "longitude"):
         if standard not in coordinates:
             raise DataError(f"{path}: variable {original} has no {standard}; export it on a longitude-latitude grid")
-        degrees = in_degrees(standard, coordinates[standard], field[names[standard]].attrs, f"{path}: {original}")
+        degrees = to_degrees(standard, coordinates[standard], field[names[standard]].attrs, f"{path}: {original}")
         coordinates[standard] = np.round(degrees, 6)
     if "level" in names and original in FIELDS["lnsp"].aliases:
         field = field.isel({names.pop("level"): 0}, drop=True)
@@ -280,7 +280,7 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
     unit = conversion(stored.attrs, ours, f"{path}: variable {original}", also=ALSO.get(name))
     in_order = {standard: coordinates[standard][places[standard]] for standard in axes}
     return StoredField(
-        path, original, name, values_of(stored), stored.dtype, tuple(map(str, stored.dims)),
+        path, original, name, value_reader(stored), stored.dtype, tuple(map(str, stored.dims)),
         tuple(map(str, field.dims)), axes, places,
         in_order, level_kind, unit, path.stat().st_size,
     )  # fmt: skip
@@ -329,7 +329,7 @@ def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
         "level_kind": first.level_kind, "file": first.path.name, "converted": ", ".join(dict.fromkeys(texts)),
         "original": first.original, "steps": "of a forecast" if first.axes.get("time") == "step" else "",
     }  # fmt: skip
-    coordinates, array = dict(first.coordinates), FieldOfFiles(parts[:1], None)
+    coordinates, array = dict(first.coordinates), MultiFileField(parts[:1], None)
     if "time" in first.axes:
         # All parts must have the same points and levels.
         for part in parts[1:]:
@@ -343,7 +343,7 @@ def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
         places = [(number, at) for number, part in enumerate(parts) for at in range(part.coordinates["time"].size)]
         times = np.concatenate([part.coordinates["time"] for part in parts])
         coordinates["time"], chosen = np.unique(times, return_index=True)
-        array = FieldOfFiles(parts, [places[index] for index in chosen])
+        array = MultiFileField(parts, [places[index] for index in chosen])
     variable = xr.Variable(tuple(first.axes), indexing.LazilyIndexedArray(array), attributes)
     return xr.DataArray(variable, coordinates, name=first.name)
 

@@ -97,7 +97,7 @@ Key = tuple[int | slice, ...]
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedVariable:
     """A variable as netCDF4 reads it, and how xarray makes values of its numbers.
 
     array   the variable in the file, behind xarray's locks
@@ -126,7 +126,7 @@ class Packed:
         return values
 
 
-def values_of(field: xr.Variable) -> Callable[[Key], NDArray[Any]]:
+def value_reader(field: xr.Variable) -> Callable[[Key], NDArray[Any]]:
     """Return what reads the values of a variable, which xarray has opened and nobody has cut yet, at some places.
 
     xarray's own way, with an index and a copy for each of its layers, takes several times as long as netCDF4's reading;
@@ -140,7 +140,7 @@ def values_of(field: xr.Variable) -> Callable[[Key], NDArray[Any]]:
         return lambda key: np.asarray(field[key].values)
     marks = (mark for name in ("_FillValue", "missing_value") for mark in np.ravel(packing.get(name, ())))
     fills = tuple({mark for mark in marks if mark == mark})  # NaN needs no mark
-    return Packed(array, field.dtype, fills, packing.get("scale_factor"), packing.get("add_offset"))
+    return PackedVariable(array, field.dtype, fills, packing.get("scale_factor"), packing.get("add_offset"))
 
 
 Places = NDArray[np.intp]
@@ -246,7 +246,7 @@ class StoredField:
         )
 
 
-class FieldOfFiles(BackendArray):
+class MultiFileField(BackendArray):
     """A variable whose times may lie in several files, as an array that xarray indexes without reading it."""
 
     def __init__(self, parts: Sequence[StoredField], times: Sequence[tuple[int, int]] | None) -> None:
@@ -292,13 +292,13 @@ class FieldOfFiles(BackendArray):
         return result
 
 
-def at_times(field: xr.Variable) -> Callable[[Sequence[int]], NDArray[Any]]:
+def time_reader(field: xr.Variable) -> Callable[[Sequence[int]], NDArray[Any]]:
     """Return what reads a variable of ERA5 files, or a part of it with all of its dimensions, at some of its times.
 
     It finds the way to the values once; xarray looks for it each time, for about as long as they are read.
     """
     lazy = getattr(field, "_data", None)
-    if not isinstance(lazy, indexing.LazilyIndexedArray) or not isinstance(lazy.array, FieldOfFiles):
+    if not isinstance(lazy, indexing.LazilyIndexedArray) or not isinstance(lazy.array, MultiFileField):
         return lambda times: np.asarray(field.isel(time=times).values)
     array, places = lazy.array, lazy.array.places(lazy.key.tuple)
     return lambda times: array.read({**places, "time": places["time"][times]})

@@ -33,11 +33,11 @@ from airshed.io.run_state import (
     changed_inputs,
     check_replaceable,
     check_resumable,
-    in_words,
+    describe_differences,
     read_state,
     results,
 )
-from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.communicator import Communicator, SingleRank
 
 RUNS: Final = Path("runs")
 """The default folder of runs."""
@@ -107,7 +107,7 @@ class RunFolder:
         ranks: Communicator | None = None,
         bandwidth: float | None = None,
     ) -> None:
-        self._ranks = ranks or Alone()
+        self._ranks = ranks or SingleRank()
         self.path, self.channel = path, Channel(self._ranks)
         self._lock: int | None = None
         self._inputs, self._may_differ = inputs, may_differ
@@ -142,7 +142,10 @@ class RunFolder:
         """Note the time [s] from which the earlier run is resumed, None for the start, and which inputs are others."""
         history = self._state.history if seconds is not None else ()
         if seconds is not None and self.changed:
-            history = (*history, f"resumed at {seconds / 3600.0:g} h with other inputs: {in_words(self.changed)}")
+            history = (
+                *history,
+                f"resumed at {seconds / 3600.0:g} h with other inputs: {describe_differences(self.changed)}",
+            )
         self._state = replace(self._state, history=history)
         self.note_inputs(self._inputs)
 

@@ -55,7 +55,7 @@ class Library:
     symbol: str
     packages: str
 
-    def reason_against(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Return why the library cannot be used; None if it can."""
         try:
             load(self)

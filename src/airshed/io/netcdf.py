@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import AirshedError, DataError
 from airshed.core.files import plain_file
-from airshed.io.classic import needed
+from airshed.io.classic import required_bytes
 from airshed.io.hdf5 import HDF5, check_heads, hdf5
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def check_whole(path: Path) -> None:
         return
     try:
         with path.open("rb") as file:
-            whole = path.stat().st_size >= (needed(file) or 0)
+            whole = path.stat().st_size >= (required_bytes(file) or 0)
     except ValueError:
         whole = False
     if not whole:

@@ -13,9 +13,9 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from airshed.core.alarm import Alarm
 from airshed.core.atomic import guarded
 from airshed.core.errors import NumericalError, OutputError
-from airshed.core.every import Every
 from airshed.core.fields import FieldSpec, FieldView
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
@@ -24,7 +24,7 @@ from airshed.io.cf import Compression, Layout, Statistic
 from airshed.io.folder import RECORDS, RunFolder
 from airshed.io.strategies import open_store
 from airshed.io.strategies.choice import Strategy
-from airshed.io.strategies.store import Block, Place, Record, prepare_records
+from airshed.io.strategies.store import Block, OutputTarget, Record, prepare_records
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SPARE: Final = 2
@@ -68,7 +68,7 @@ class OutputWriter:
     ) -> None:  # fmt: skip
         if not _NAME.fullmatch(output.name):
             raise OutputError(f"output name {output.name!r} is not usable: letters, digits, '.', '-' and '_' only")
-        self.fields, self._due = tuple(output.fields), Every(output.every, first=0.0)
+        self.fields, self._due = tuple(output.fields), Alarm(output.every, first=0.0)
         self._run = run
         for spec in self.fields:
             axes.check_dims(spec.name, spec.dims)
@@ -82,7 +82,7 @@ class OutputWriter:
         with run.channel.together(), guarded(records):
             records.mkdir(parents=True, exist_ok=True)
         boxes = tuple(run.channel.gather_all(self._box))
-        place = Place(result, records, run.channel, layout, boxes, output.compression)
+        place = OutputTarget(result, records, run.channel, layout, boxes, output.compression)
         chosen = output.strategy
         chosen = Strategy.parse(chosen) if isinstance(chosen, str) else chosen
         self.strategy, self._store, self.measured = open_store(chosen, place)

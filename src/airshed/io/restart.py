@@ -27,7 +27,7 @@ from airshed.io.strategies.states import (
     FolderParts,
     GatheredParts,
     GatheredStates,
-    found_states,
+    find_states,
     open_state,
     remove_state,
     state_store,
@@ -137,7 +137,7 @@ class RestartStore:
         """
         skipped: list[str] = []
         channel = self._run.channel
-        found = channel.broadcast(found_states(self._folder) if channel.is_root else None)
+        found = channel.broadcast(find_states(self._folder) if channel.is_root else None)
         for path in reversed(found):
             try:
                 with channel.together():
@@ -166,7 +166,7 @@ class RestartStore:
         write()
         with self._run.channel.together(), guarded(self._folder):
             if self._run.channel.is_root:
-                for old in found_states(self._folder)[:-_KEPT]:
+                for old in find_states(self._folder)[:-_KEPT]:
                     remove_state(old)
 
 

@@ -85,7 +85,7 @@ class Inputs:
         return [*self.changed(before), *missing, *new]
 
 
-def in_words(differences: Collection[str]) -> str:
+def describe_differences(differences: Collection[str]) -> str:
     """Return differences behind each other, the first ones of many."""
     return listed(list(differences), 5)
 
@@ -213,8 +213,8 @@ def check_resumable(
     changed = [] if inputs is None or inputs.accept else changed_inputs(earlier, inputs)
     if changed and difference is None:
         raise CaseError(
-            f"the run in {path} has read other files: {in_words(changed)}; restore them, run anew without --resume, or "
-            "give --accept-changed-inputs to go on with the files of now"
+            f"the run in {path} has read other files: {describe_differences(changed)}; restore them, "
+            "restart the run without --resume, or give --accept-changed-inputs to continue with the changed files"
         )
     finished = earlier.state == "finished" and all(results(path, name) for name in earlier.outputs)
     if finished and difference is None:
@@ -245,7 +245,7 @@ def check_replaceable(
     if difference is None and earlier.airshed != __version__:
         difference = f"Airshed was {earlier.airshed}, now is {__version__}"
     if difference is None and inputs is not None:
-        difference = in_words(changed_inputs(earlier, inputs)) or None
+        difference = describe_differences(changed_inputs(earlier, inputs)) or None
     if difference is not None:
         raise OutputError(
             f"{path} holds another run ({difference}), which would be lost; choose another folder, or give --force (in "

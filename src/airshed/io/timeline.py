@@ -39,7 +39,7 @@ class Spans(Protocol):
         ...
 
 
-class Listed:
+class InstantSpans:
     """Spans between instants [s] in rising order; the last one has no end."""
 
     def __init__(self, times: Sequence[float]) -> None:
@@ -55,7 +55,7 @@ class Listed:
         return self.times[later] if later < len(self.times) else inf
 
 
-class Between(NamedTuple, Generic[T]):
+class Bracket(NamedTuple, Generic[T]):
     """The values at the instants around a time, and the weight of the second one, 0 to 1."""
 
     before: T
@@ -96,13 +96,13 @@ class Timeline(Generic[T]):
         self._ahead.clear()
         self._kept = {}
 
-    def at(self, seconds: float) -> Between[T]:
+    def at(self, seconds: float) -> Bracket[T]:
         """Return the values at the instants around a time; beyond the first or the last one that one, twice."""
         begin, end = self._spans.begin_of(seconds), self._spans.next_change(seconds)
         before = self.of(begin)
         if end == inf or seconds <= begin:
-            return Between(before, before if end == inf else self.of(end), 0.0)
-        return Between(before, self.of(end), (seconds - begin) / (end - begin))
+            return Bracket(before, before if end == inf else self.of(end), 0.0)
+        return Bracket(before, self.of(end), (seconds - begin) / (end - begin))
 
     def travel(self, seconds: float) -> bool:
         """Note the present time, and return whether the direction is backwards; unchanged if time is."""

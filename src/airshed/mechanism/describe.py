@@ -15,7 +15,7 @@ from airshed.core.units import to
 from airshed.formula.tree import Expression
 from airshed.mechanism import inspect_mechanism
 from airshed.mechanism.expressions import Environment, evaluate, parameters
-from airshed.mechanism.kpp.rate_functions import Missing, MissingFormulasError, side_file
+from airshed.mechanism.kpp.rate_functions import MissingFormula, MissingFormulasError, side_file
 from airshed.mechanism.load import OPENATMOS, save_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rates_file import rates_path
@@ -85,7 +85,7 @@ def write_rates(mechanism: str) -> Report:
 
     What other models' functions are known to be is filled in; to a side file that is there its lines are added.
     """
-    missing: Sequence[Missing] = ()
+    missing: Sequence[MissingFormula] = ()
     try:
         network = inspect_mechanism(mechanism)
         name, left_open = network.name, [each.name for each in network.open_parameters]

@@ -27,7 +27,7 @@ from airshed.mechanism.kpp.source import SourceFile, read_source
 from airshed.mechanism.kpp.statements import MisplacedError
 from airshed.mechanism.location import Location, error_at
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.rates_file import Code, rates_path, read_rates_file
+from airshed.mechanism.rates_file import CodePolicy, rates_path, read_rates_file
 
 SUFFIX: Final = ".fac"
 
@@ -79,7 +79,7 @@ class FacsimileSource(SourceFile):
         return self.original.location(there + offset - start)
 
 
-def read_facsimile(path: Path, code: Code = Code.REFUSED) -> ReactionNetwork:
+def read_facsimile(path: Path, code: CodePolicy = CodePolicy.REFUSED) -> ReactionNetwork:
     """Return the mechanism of a file in FACSIMILE's language, named after the file.
 
     What `<mechanism>.rates.toml` beside it gives comes before the file's own values, and these before `PHOTOLYSIS`.

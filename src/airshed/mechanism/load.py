@@ -12,7 +12,7 @@ from airshed.core.text import printable
 from airshed.mechanism.kpp import read_kpp, write_kpp
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.rates_file import Code, rates_path, read_rates_file, with_rates
+from airshed.mechanism.rates_file import CodePolicy, rates_path, read_rates_file, with_rates
 
 _HEAD: Final = 200_000  # characters that are looked at
 _FLAGS: Final = re.MULTILINE | re.IGNORECASE
@@ -91,7 +91,7 @@ def load_mechanism(name_or_path: str | PathLike[str], *, allow_code: bool = Fals
     Raises MechanismError with the names that there are, with file, line and column of a fault in the file, or for code
     that is not allowed.
     """
-    return _load(name_or_path, Code.RUN if allow_code else Code.REFUSED)
+    return _load(name_or_path, CodePolicy.RUN if allow_code else CodePolicy.REFUSED)
 
 
 def inspect_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
@@ -99,10 +99,10 @@ def inspect_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
 
     Functions in Python stand in it by their names; who calls one gets a MechanismError.
     """
-    return _load(name_or_path, Code.LEFT)
+    return _load(name_or_path, CodePolicy.LEFT)
 
 
-def _load(name_or_path: str | PathLike[str], code: Code) -> ReactionNetwork:
+def _load(name_or_path: str | PathLike[str], code: CodePolicy) -> ReactionNetwork:
     text = str(name_or_path)
     path = _of_musica(text) or Path(text)
     suffix = path.suffix.lower()

@@ -9,7 +9,7 @@ Formulas are those of reaction files: molecules, cm3, s, K, Pa, and other names 
 called with what its arguments name, out of TEMP, PRESS, M, O2, N2, H2O, SUN, sec_zenith and daylight, as keyword
 arguments: numbers, or arrays over cells whose shapes broadcast; where the name has arguments itself, as in
 ``"k_het(gamma, mass)"``, these, which are constants, come first. Its code is run with the rights of the user, and only
-where the user allows it, see :class:`Code`; its file lies in the folder of this one.
+where the user allows it, see :class:`CodePolicy`; its file lies in the folder of this one.
 """
 
 import importlib.util
@@ -29,7 +29,7 @@ from airshed.core.errors import MechanismError
 from airshed.core.files import note_input
 from airshed.core.toml_text import parse_toml
 from airshed.mechanism.expressions import ALIASES, SUN_POSITION, SYMBOLS, Environment, Value, parameters
-from airshed.mechanism.kpp.meaning import KNOWN, Definition, Meaning
+from airshed.mechanism.kpp.meaning import KNOWN, Definition, NameResolver
 from airshed.mechanism.kpp.parser import parse_formula
 from airshed.mechanism.kpp.statements import MisplacedError, names_in
 from airshed.mechanism.location import Location, check_label, error_at, nearest
@@ -42,7 +42,7 @@ _KEY = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\(([^()]*)\)\s*)?")
 _GIVEN: Final = (*SYMBOLS, *SUN_POSITION)
 
 
-class Code(Enum):
+class CodePolicy(Enum):
     """What is done about functions in Python that a mechanism brings: it may be a stranger's.
 
     REFUSED  they are an error, which says how to allow them
@@ -89,7 +89,7 @@ def rates_path(mechanism: Path) -> Path:
     return mechanism.with_suffix("").with_name(f"{mechanism.stem}{SUFFIX}")
 
 
-def read_rates_file(path: Path, shown: str | None = None, code: Code = Code.REFUSED) -> RatesFile:
+def read_rates_file(path: Path, shown: str | None = None, code: CodePolicy = CodePolicy.REFUSED) -> RatesFile:
     """Return a side file, empty where there is none; raise MechanismError with the place of a fault."""
     if not path.is_file():
         return RatesFile(path)
@@ -132,7 +132,7 @@ def with_rates(network: ReactionNetwork, rates: RatesFile) -> ReactionNetwork:
     if not rates.definitions:
         return network
     names = [*(each.name for each in network.parameters), *network.bindings]
-    meaning = Meaning(rates.spelled(names))
+    meaning = NameResolver(rates.spelled(names))
     for name in names:
         meaning.give(name)
     rates.refuse_unused(meaning.used, names)
@@ -160,7 +160,7 @@ class _Place:
         return Location(self.file, 1)
 
 
-def _definition(key: str, value: Any, path: Path, place: _Place, code: Code) -> Definition:
+def _definition(key: str, value: Any, path: Path, place: _Place, code: CodePolicy) -> Definition:
     match = _KEY.fullmatch(key)
     if match is None:
         raise place(MisplacedError(0, "expected a name such as j_NO2, J(1) or k_x(a, b)"))
@@ -184,7 +184,7 @@ def _index(argument: str, mentioned: set[str], in_python: bool) -> bool:
     return not in_python and bool(_NAME.fullmatch(argument)) and argument.casefold() not in mentioned
 
 
-def _value(value: Any, path: Path, place: _Place, constants: int, code: Code) -> Any:
+def _value(value: Any, path: Path, place: _Place, constants: int, code: CodePolicy) -> Any:
     if isinstance(value, dict) and set(value) == {"python"} and isinstance(value["python"], str):
         return _python(value["python"], path, place, constants, code)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -196,16 +196,16 @@ def _value(value: Any, path: Path, place: _Place, constants: int, code: Code) ->
         raise place(fault) from None
 
 
-def _python(text: str, path: Path, place: _Place, constants: int, code: Code) -> Callable[..., HostFunction]:
+def _python(text: str, path: Path, place: _Place, constants: int, code: CodePolicy) -> Callable[..., HostFunction]:
     """Return what makes a function of the environment from a function in a Python file and constant arguments."""
     check_label("a function in Python", text, place.location(0))
     file, _, name = text.rpartition(":")
     source = _source(file, text, path, place)
-    if code is Code.REFUSED:
+    if code is CodePolicy.REFUSED:
         message = f"{text} is code of the mechanism's own, which would run as you; read it, then allow it by {ALLOWING}"
         raise place(MisplacedError(0, message))
-    if code is Code.LEFT:
-        return lambda *given: _Called(_unrun, source, text, given, {}, frozenset(), place)
+    if code is CodePolicy.LEFT:
+        return lambda *given: _PythonFunction(_unrun, source, text, given, {}, frozenset(), place)
     function = _function(source, name, place)
     try:
         names = list(inspect.signature(function).parameters.values())[constants:]
@@ -224,7 +224,7 @@ def _python(text: str, path: Path, place: _Place, constants: int, code: Code) ->
         elif each.default is each.empty:
             message = f"{text} wants {each.name!r}, which is not among {', '.join(_GIVEN)}"
             raise place(MisplacedError(0, f"{message}{nearest(each.name, _GIVEN)}"))
-    return lambda *given: _Called(function, source, text, given, wanted, frozenset(optional), place)
+    return lambda *given: _PythonFunction(function, source, text, given, wanted, frozenset(optional), place)
 
 
 def _unrun() -> float:
@@ -273,7 +273,7 @@ def _function(source: Path, name: str, place: _Place) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class _Called:
+class _PythonFunction:
     """A function in Python with its constant arguments, as a function of the environment."""
 
     function: Callable[..., Any]
@@ -314,7 +314,7 @@ def rates_text(network: ReactionNetwork, folder: Path) -> str:
     values = {name: f'"{_escaped(str(value))}"' for name, value in network.bindings.items() if name in needed}
     for each in network.parameters:
         called = network.callables.get(each.name)
-        if isinstance(called, _Called):
+        if isinstance(called, _PythonFunction):
             file = relpath(called.source, folder)
             if Path(file).parts[0] == "..":
                 raise MechanismError(

@@ -69,7 +69,7 @@ def imbalances(network: ReactionNetwork, atom: str) -> tuple[Imbalance, ...]:
     )
 
 
-def follow(network: ReactionNetwork, elements: tuple[str, ...]) -> ReactionNetwork:
+def track_elements(network: ReactionNetwork, elements: tuple[str, ...]) -> ReactionNetwork:
     """Return the network with a species for the atoms made, and one for those lost, of each element, in this order.
 
     Nothing depends on these species. With them the element is a linear invariant of the network, which Rosenbrock

@@ -19,7 +19,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
 from airshed.core.text import counted, listed, suggestion
 from airshed.grid import Grid
-from airshed.grid.places import turned_into
+from airshed.grid.coordinates import wrap_longitude
 from airshed.observations.observation import ErrorModel, Kernel, Observation, Observations, observed_unit
 from airshed.observations.screening import NO_VALUE, plain_flag, reasons
 from airshed.observations.station import Station
@@ -369,7 +369,7 @@ class ObservationSelection:
         if found is None:
             west, east, *_ = self._grid.bounds
             inside = self._grid.contains(each.lon, each.lat)
-            found = turned_into(each.lon, west, east), "" if inside else f"{each.lon:g} E, {each.lat:g} N"
+            found = wrap_longitude(each.lon, west, east), "" if inside else f"{each.lon:g} E, {each.lat:g} N"
             self._places[each.lon, each.lat] = found
         return found
 

@@ -17,7 +17,7 @@ import numpy as np
 from airshed.core.arrays import AnyArray, Array
 from airshed.kernels.host import aligned_zeros
 from airshed.parallel.communicator import MpiRanks, all_of
-from airshed.parallel.redistribution.costs import FREE, Line, ping_pong
+from airshed.parallel.redistribution.costs import FREE, LinearCost, ping_pong
 from airshed.parallel.redistribution.redistribution import MpiMessages
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def level(work: Sequence[float]) -> list[Move]:
     return moves
 
 
-def worthwhile(moves: Sequence[Move], work: Sequence[float], seconds: float, price: Line) -> list[Move]:
+def profitable_moves(moves: Sequence[Move], work: Sequence[float], seconds: float, price: LinearCost) -> list[Move]:
     """Return the moves that save time, if all of them together let the busiest rank end earlier; else none.
 
     seconds  [s] that a unit of work takes;  price  [s] of moving so many units, at either end
@@ -157,7 +157,7 @@ class BalanceRecord:
         return (self.before / self.work - 1.0, self.after / self.work - 1.0) if self.work > 0.0 else (0.0, 0.0)
 
 
-class Balance:
+class LoadBalancer:
     """Balances calls of some kinds, such as the halves of a step, among ranks, which all make the same calls.
 
     line    [s] of a message of so many bytes; None to move work at any cost
@@ -165,7 +165,7 @@ class Balance:
     record  what was done so far
     """
 
-    def __init__(self, ranks: MpiRanks, line: Line | None) -> None:
+    def __init__(self, ranks: MpiRanks, line: LinearCost | None) -> None:
         self._ranks, self._line = ranks, line
         self._work: dict[int, tuple[Array, float]] = {}  # of each kind's last call: of the columns, and done here
         self._seconds = 0.0  # of a unit of work here
@@ -219,8 +219,8 @@ class Balance:
         if self._line is not None:  # of moving a unit of work there and back
             messages = 1 + _RUNS * (len(columns.given) + len(columns.made))
             per_unit = self._line.beta * columns.column_bytes * float(columns_of_work)
-            price = Line(messages * self._line.alpha, per_unit)
-        return worthwhile(moves, total.tolist(), float(seconds.mean()), price)
+            price = LinearCost(messages * self._line.alpha, per_unit)
+        return profitable_moves(moves, total.tolist(), float(seconds.mean()), price)
 
     def _send_out(
         self, columns: Columns, given: Mapping[int, list[Columns]], takes: list[int]
@@ -256,7 +256,7 @@ class Balance:
         )
 
 
-def message_costs(ranks: MpiRanks) -> Line:
+def message_costs(ranks: MpiRanks) -> LinearCost:
     """Return what messages between two of the ranks cost, measured; all of them call this."""
     transport = MpiMessages(ranks.handle)
     try:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from airshed.core.arrays import AnyArray
 from airshed.core.errors import AirshedError
-from airshed.parallel.environment import choose_library, launched, ranks_asked_for
+from airshed.parallel.environment import choose_library, launched, requested_ranks
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -110,7 +110,7 @@ class Communicator:
         """Return when all ranks have called this."""
 
 
-class Alone(Communicator):
+class SingleRank(Communicator):
     """One rank by itself."""
 
 
@@ -184,7 +184,7 @@ def split(ranks: Communicator, part: int) -> Communicator:
     if handle.size > 1:
         return MpiRanks(handle)
     handle.Free()
-    return Alone()
+    return SingleRank()
 
 
 def free(part: Communicator, whole: Communicator) -> None:
@@ -200,7 +200,7 @@ def world() -> Communicator:
     Raises AirshedError if the launcher belongs to another MPI than the library, as each process is then alone.
     """
     if not launched():
-        return Alone()
+        return SingleRank()
     choose_library()
     try:
         from mpi4py import MPI
@@ -209,7 +209,7 @@ def world() -> Communicator:
             f"no MPI can be loaded ({str(error).splitlines()[0]}); `airshed doctor` tells more"
         ) from error
     ranks = MpiRanks(MPI.COMM_WORLD)
-    asked = ranks_asked_for()
+    asked = requested_ranks()
     if asked and ranks.size != asked:
         library = MPI.Get_library_version().splitlines()[0].strip("\0 ")
         raise AirshedError(
@@ -217,7 +217,7 @@ def world() -> Communicator:
             f"than the library in use ({library}); `airshed doctor` tells which are there"
         )
     if ranks.size == 1:
-        return Alone()
+        return SingleRank()
     report = sys.excepthook
 
     def end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -18,7 +18,7 @@ from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.grid.window import Window
 from airshed.kernels.boundary import FaceCells
-from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.communicator import Communicator, SingleRank
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts
 
 
@@ -34,7 +34,7 @@ def totals(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
     return sums.value(ranks.total(sums.parts(values, greatest)), greatest)
 
 
-class OfRanks:
+class RankPartition:
     """What has a part on each of some ranks."""
 
     ranks: Communicator
@@ -55,7 +55,7 @@ class OfRanks:
 
 
 @dataclass(frozen=True)
-class Subdomain(OfRanks):
+class Subdomain(RankPartition):
     """The ranks of a run and the tile of this one; what it computes over the whole grid is the same on every rank."""
 
     ranks: Communicator
@@ -69,7 +69,7 @@ class Subdomain(OfRanks):
         """Return this rank's subdomain of a grid; raises CaseError for a grid that cannot be divided so, or summed."""
         if rows * columns > exact_sum.MOST:
             raise CaseError(f"{rows} x {columns} columns are more than the {exact_sum.MOST} that sums are exact for")
-        ranks = ranks or Alone()
+        ranks = ranks or SingleRank()
         return cls(ranks, Decomposition.of(rows, columns, width, ranks.size, tiles))
 
     @cached_property
@@ -128,7 +128,7 @@ class Subdomain(OfRanks):
         return result
 
 
-class Tiling(Protocol):
+class TileLayout(Protocol):
     """The order of the cells of a rank in the tiled arrays of a snapshot, where it is a model's own."""
 
     def pack(self, field: Array) -> npt.NDArray[Any]:
@@ -141,7 +141,7 @@ class Tiling(Protocol):
 
 
 @dataclass(frozen=True)
-class Domain(OfRanks):
+class Domain(RankPartition):
     """The coordinates of the whole, the ranks that divide it, and the part of this one.
 
     box         the cells of this rank along the divided dimensions, as its fields have them
@@ -155,7 +155,7 @@ class Domain(OfRanks):
     box: Box
     held: Box
     attributes: Mapping[str, str] = field(default_factory=dict)
-    tiling: Tiling | None = None
+    tiling: TileLayout | None = None
 
     @classmethod
     def even(cls, axes: Axes, ranks: Communicator | None = None) -> Self:
@@ -163,7 +163,7 @@ class Domain(OfRanks):
 
         Raises CaseError for more ranks than cells there, and for several ranks where nothing can be divided.
         """
-        ranks = ranks or Alone()
+        ranks = ranks or SingleRank()
         if not axes.divided and ranks.size > 1:
             raise CaseError(f"the model has no dimension that {ranks.size} ranks could divide; run it on 1 rank")
         if not axes.divided:

@@ -5,7 +5,7 @@ from typing import Final
 
 from airshed.core.errors import AirshedError
 
-ASKED_FOR: Final = "AIRSHED_RANKS"
+REQUESTED_RANKS: Final = "AIRSHED_RANKS"
 """The number of ranks that was asked for; the world must have it."""
 
 LIBRARY: Final = "MPI4PY_MPIABI"
@@ -27,7 +27,7 @@ def launched() -> bool:
 
     Raises AirshedError if Slurm started several without MPI: each would do the whole run.
     """
-    if ranks_asked_for() or any(name in os.environ for name in _OTHERS):
+    if requested_ranks() or any(name in os.environ for name in _OTHERS):
         return True
     if _number(_TASKS) > 1:
         raise AirshedError(
@@ -37,9 +37,9 @@ def launched() -> bool:
     return False
 
 
-def ranks_asked_for() -> int:
+def requested_ranks() -> int:
     """Return the number of ranks by the launcher's variables; 0 if it sets none, or there is no launcher."""
-    return _number(ASKED_FOR) or next((_number(name) for name in _SIZES if name in os.environ), 0)
+    return _number(REQUESTED_RANKS) or next((_number(name) for name in _SIZES if name in os.environ), 0)
 
 
 def launched_rank() -> int | None:

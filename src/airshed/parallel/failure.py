@@ -1,4 +1,4 @@
-"""Ends all ranks when one raises: none waits for it for ever, and its message is printed once."""
+"""RankMonitor all ranks when one raises: none waits for it for ever, and its message is printed once."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import Communicator, MpiRanks
-from airshed.parallel.launch import hear_interrupts
+from airshed.parallel.launch import handle_interrupts
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -37,7 +37,7 @@ def failing_together(ranks: Communicator, explain: Callable[[BaseException], Las
         return
     line, ranks.fails_together = ranks.line, True
     try:
-        hear_interrupts()
+        handle_interrupts()
         yield
     except BaseException as error:
         raise SystemExit(_end(line, explain(error))) from None

@@ -18,8 +18,8 @@ from typing import IO, Final
 
 from airshed.core.errors import AirshedError
 from airshed.core.text import counted
-from airshed.parallel.environment import ASKED_FOR, launched, launched_rank, ranks_asked_for
-from airshed.parallel.lost_ranks import ANNOUNCEMENT, Ends, Facts, Filter, be_watched
+from airshed.parallel.environment import REQUESTED_RANKS, launched, launched_rank, requested_ranks
+from airshed.parallel.lost_ranks import ANNOUNCEMENT, Filter, LaunchReport, RankMonitor, join_monitor
 from airshed.parallel.mpiexec import find_mpiexec
 
 TERMINALS: Final = "AIRSHED_TERMINALS"
@@ -48,7 +48,7 @@ def must_launch(ranks: int | None) -> bool:
 
     Raises AirshedError if a launcher has started another number already.
     """
-    started = ranks_asked_for() if launched() else 0
+    started = requested_ranks() if launched() else 0
     if ranks is None or ranks == started:
         return False
     if started:
@@ -59,20 +59,20 @@ def must_launch(ranks: int | None) -> bool:
 def launch(ranks: int, command: Sequence[str]) -> int:
     """Run a command on so many ranks, and return their exit code; 128 + signal if one was lost by a signal.
 
-    The first Ctrl-C (or SIGTERM, SIGHUP) is passed to every rank, see `hear_interrupts`; the second kills all.
+    The first Ctrl-C (or SIGTERM, SIGHUP) is passed to every rank, see `handle_interrupts`; the second kills all.
     """
     mpiexec = find_mpiexec()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if ranks > cores:
         _say(f"warning: {ranks} ranks on {counted(cores, 'core')} take turns; -n {cores} would be faster")
     environment = {**os.environ, **mpiexec.environment(crowded=ranks > cores)}
-    facts = Facts()
-    with closing(Ends()) as ends:
+    facts = LaunchReport()
+    with closing(RankMonitor()) as ends:
         code, asked = _run([*mpiexec.command(ranks), *command], environment | _told(ranks, ends), facts)
         return _ending(code, facts, ends.first(), interrupted=asked)
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str], facts: Facts) -> tuple[int, bool]:
+def _run(command: Sequence[str], environment: Mapping[str, str], facts: LaunchReport) -> tuple[int, bool]:
     """Run mpiexec, and return its exit code and whether a signal came; facts from its output are kept."""
     if sys.platform == "linux":  # mpiexec ends with this process; watched ranks end by themselves
         command = [sys.executable, "-I", "-S", "-c", _ENDING_WITH_PARENT, str(os.getpid()), *command]
@@ -102,20 +102,20 @@ def join() -> None:
         if isinstance(stream, TextIOWrapper):
             # lines are sent whole; PYTHONUNBUFFERED would send the words of a line one by one
             stream.reconfigure(line_buffering=True, write_through=False)
-    be_watched(os.environ[_LAUNCHER], rank)
+    join_monitor(os.environ[_LAUNCHER], rank)
     os.write(2, f"{ANNOUNCEMENT} {rank} {os.getpid()} {socket.gethostname()}\n".encode())
 
 
-def hear_interrupts() -> None:
+def handle_interrupts() -> None:
     """Treat the signal from the launcher as Ctrl-C; before this call it ends this rank and all others."""
     if _LAUNCHER in os.environ:
         signal.signal(signal.SIGUSR1, lambda number, frame: signal.raise_signal(signal.SIGINT))
 
 
-def _told(ranks: int, ends: Ends) -> dict[str, str]:
+def _told(ranks: int, ends: RankMonitor) -> dict[str, str]:
     """Return the environment of the ranks: their number, the launcher, the terminal."""
     terminals = [name for name in ("stdout", "stderr") if getattr(sys, name).isatty()]
-    variables = {ASKED_FOR: str(ranks), _LAUNCHER: ends.address, TERMINALS: ",".join(terminals)}
+    variables = {REQUESTED_RANKS: str(ranks), _LAUNCHER: ends.address, TERMINALS: ",".join(terminals)}
     if terminals:
         with suppress(OSError):
             size = os.get_terminal_size(1 if "stdout" in terminals else 2)
@@ -124,7 +124,7 @@ def _told(ranks: int, ends: Ends) -> dict[str, str]:
     return variables
 
 
-def _pump(source: IO[bytes], target: IO[bytes], facts: Facts) -> Thread:
+def _pump(source: IO[bytes], target: IO[bytes], facts: LaunchReport) -> Thread:
     """Copy a stream of the ranks to the user in a thread, without the launcher's lines."""
     sieve = Filter(facts)
 
@@ -147,7 +147,7 @@ def _write(target: IO[bytes], data: bytes) -> None:
 
 
 @contextmanager
-def _passing_signals(process: "subprocess.Popen[bytes]", facts: Facts) -> Iterator[list[int]]:
+def _passing_signals(process: "subprocess.Popen[bytes]", facts: LaunchReport) -> Iterator[list[int]]:
     """Pass the first signal on to the ranks, kill them at the second; returns the list of signals that came."""
     came: list[int] = []
 
@@ -170,7 +170,7 @@ def _passing_signals(process: "subprocess.Popen[bytes]", facts: Facts) -> Iterat
             signal.signal(number, handler)
 
 
-def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:
+def _kill(process: "subprocess.Popen[bytes]", facts: LaunchReport) -> None:
     """Kill the ranks of this machine; mpiexec then ends those of others and itself, or is killed too."""
     for number, host in facts.processes.values():
         if host == socket.gethostname():
@@ -182,7 +182,7 @@ def _kill(process: "subprocess.Popen[bytes]", facts: Facts) -> None:
         process.kill()
 
 
-def _ending(code: int, facts: Facts, first: int | None, *, interrupted: bool) -> int:
+def _ending(code: int, facts: LaunchReport, first: int | None, *, interrupted: bool) -> int:
     """Return the exit code of the run, and report a lost rank.
 
     first  the rank of this machine that ended first, where it is known

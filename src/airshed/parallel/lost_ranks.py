@@ -22,7 +22,7 @@ _OWNER: Final = struct.Struct("=iII")
 """Process, user and group at the other end of a socket."""
 
 
-class Ends:
+class RankMonitor:
     """Watches ranks by sockets, which the system closes when a rank ends, in order.
 
     Hydra names whichever process it finds ended, and where one is killed it kills the others at once: only the order of
@@ -30,7 +30,7 @@ class Ends:
     those that it kills may be gone first; but the socket to here is closed before Hydra's. Where the system has no
     epoll (other than Linux) nothing is known.
 
-    address  the argument of `be_watched` in the ranks; empty where they cannot be watched
+    address  the argument of `join_monitor` in the ranks; empty where they cannot be watched
     """
 
     def __init__(self) -> None:
@@ -80,8 +80,8 @@ class Ends:
             line.send(b".")
 
 
-def be_watched(address: str, rank: int) -> None:
-    """Let the launcher's `Ends` watch this process as long as it lasts, and end it with the launcher.
+def join_monitor(address: str, rank: int) -> None:
+    """Let the launcher's `RankMonitor` watch this process as long as it lasts, and end it with the launcher.
 
     Returns when it is watched. Does nothing where the launcher has gone, or is on another machine.
     """
@@ -144,8 +144,8 @@ _BLOCKS: Final = re.compile(
 
 
 @dataclass
-class Facts:
-    """Facts from the messages of the launcher and the ranks.
+class LaunchReport:
+    """LaunchReport from the messages of the launcher and the ranks.
 
     processes     rank -> (process, host)
     lost_process  the process that was lost (Hydra), or lost_rank the rank (OpenMPI), by a signal
@@ -189,7 +189,7 @@ class Filter:
     Only lines that begin like one of those, and text between two of the launchers' rules, are held back to their end.
     """
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: LaunchReport) -> None:
         self._facts = facts
         self._line = b""  # the beginning of a line that may be the launcher's
         self._passing = False  # the beginning of this line has been passed on

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.data import numbers
 from airshed.core.errors import DataError
-from airshed.grid.packing import Packing, Raster
-from airshed.grid.places import check_places
+from airshed.grid.coordinates import check_places
+from airshed.grid.packing import PackedGrid, Raster
 from airshed.models.pasture.drought import DROUGHT, with_drought
 from airshed.plot import units
 from airshed.plot.geography import Area
@@ -154,7 +154,7 @@ class Results:
     @property
     def is_land(self) -> bool:
         """Tell whether cells lie packed, as those of land do, and so have nothing above them."""
-        return isinstance(self._packing, Packing)
+        return isinstance(self._packing, PackedGrid)
 
     def lowest_height(self, name: str) -> float | None:
         """Return the height of a field's lowest cell centres [m above ground], None for a field without levels."""
@@ -274,14 +274,14 @@ class Results:
             raise DataError(f"{self.path}: {variable.name} cannot be read ({reason}); run the case again") from error
 
 
-def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], Packing | Raster | None]:
+def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], PackedGrid | Raster | None]:
     """Return the dimensions that cells lie along, and where cells lie on a map that are no rows and columns of it."""
     places = [dataset.coords[name] for name in ("lat", "lon") if name in dataset.coords]
     along = {each.dims for each in places}
     if len(places) < 2 or len(along) > 1:
         return ("lat", "lon"), None
     [cells] = along
-    kind = Packing.of if len(cells) == 1 else Raster.over
+    kind = PackedGrid.of if len(cells) == 1 else Raster.over
     return tuple(map(str, cells)), kind(*(each.values for each in places))
 
 

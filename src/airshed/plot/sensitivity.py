@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import xarray as xr
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from airshed.grid.packing import Packing
+from airshed.grid.packing import PackedGrid
 from airshed.inverse.receptors.point_sensitivity import contributions, periods
 from airshed.plot.limits import scale_of
 from airshed.plot.page import colour_bar_at
@@ -344,7 +344,7 @@ def draw_cells(found: "xr.Dataset", main: str) -> Figure:
     import xarray as xr
 
     field, weight = found[f"contribution_{main}"].values, found["receptor_weight"].values
-    packing = Packing.of(found["lat"].values, found["lon"].values)
+    packing = PackedGrid.of(found["lat"].values, found["lon"].values)
     columns = Columns(xr.Dataset(coords={"lat": packing.lat, "lon": packing.lon}))
     sizes, none = np.abs(field), np.full(weight.shape, np.nan)
     own = np.divide(field.sum(axis=0, dtype=np.float64), weight, out=none.copy(), where=weight > 0.0)

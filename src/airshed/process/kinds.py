@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from pydantic.fields import FieldInfo
 
 from airshed.core.errors import CaseError
-from airshed.core.settings import Bound, Number, OrWords, Switch, measured
+from airshed.core.settings import Bound, KeywordUnion, Number, Switch, quantity_range
 from airshed.core.settings import setting as field_of_section
 from airshed.core.units import Quantity
 from airshed.kernels.operators import Kind, Shape
@@ -46,7 +46,7 @@ def per_species(
     Formulas see an array (species, 1, 1, 1) of all species that the process touches.
     missing  the number of a species that only another table names; None where that is an error
     """
-    value = Number if unit == "1" else Annotated[Quantity, measured(unit, least=least, most=most)]
+    value = Number if unit == "1" else Annotated[Quantity, quantity_range(unit, least=least, most=most)]
     field = field_of_section({}, text, unit=unit, keys="species")
     table: Any = Mapping
     return SettingDeclaration(table[str, value], field, unit, by_species=True, missing=missing, settable=settable)
@@ -56,7 +56,7 @@ def quantity(
     default: str | None, unit: str, text: str, *, least: Bound = 0.0, most: Bound = 1e30, settable: bool = False
 ) -> Any:  # fmt: skip
     """Declare a quantity; None as its default where it must be given once the process is on."""
-    value = Annotated[Quantity, measured(unit, least=least, most=most)]
+    value = Annotated[Quantity, quantity_range(unit, least=least, most=most)]
     return SettingDeclaration(
         value | None if default is None else value, field_of_section(default, text), unit, settable=settable
     )
@@ -79,9 +79,9 @@ def choice(default: str, words: tuple[str, ...], text: str) -> Any:
 
 def choice_or_quantity(default: str, words: tuple[str, ...], unit: str, text: str, *, most: Bound = 1e30) -> Any:
     """Declare a setting that is one of some words, or a quantity."""
-    other = Annotated[Quantity, measured(unit, least=0.0, most=most)]
+    other = Annotated[Quantity, quantity_range(unit, least=0.0, most=most)]
     return SettingDeclaration(
-        Annotated[Quantity | Literal[words], OrWords(words, other)], field_of_section(default, text)
+        Annotated[Quantity | Literal[words], KeywordUnion(words, other)], field_of_section(default, text)
     )
 
 

@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.case.case import RunCase
+from airshed.core.alarm import INSTANT, Alarm
 from airshed.core.errors import CaseError
-from airshed.core.every import INSTANT, Every
 from airshed.core.units import to
 from airshed.runtime.model import Model, Snapshot
 
@@ -32,14 +32,14 @@ _LEAST_PART: Final = 0.5
 _ROUND_OFF: Final = 1e-9
 
 
-def outputs_due(case: RunCase) -> list[Every]:
+def outputs_due(case: RunCase) -> list[Alarm]:
     """When each output of a case is due."""
-    return [Every(each.every.value, first=0.0) for each in case.output]
+    return [Alarm(each.every.value, first=0.0) for each in case.output]
 
 
-def due_in(case: RunCase) -> list[Every]:
+def due_in(case: RunCase) -> list[Alarm]:
     """When outputs and restarts of a case are due: its steps end there."""
-    return [*outputs_due(case), Every(case.restart.every.value)]
+    return [*outputs_due(case), Alarm(case.restart.every.value)]
 
 
 class Clock:
@@ -51,7 +51,7 @@ class Clock:
     The steps depend on the case alone, not on when a run was stopped, looked at, or resumed.
     """
 
-    def __init__(self, model: Model, due: Iterable[Every], end: float, planned: Sequence[float] = ()) -> None:
+    def __init__(self, model: Model, due: Iterable[Alarm], end: float, planned: Sequence[float] = ()) -> None:
         self.end = end
         self._model, self._due = model, tuple(due)
         self._planned = list(planned)

@@ -13,12 +13,12 @@ import numpy as np
 
 from airshed.case.case import MACHINE, WRITING, RunCase
 from airshed.case.sections import OutputSection
+from airshed.core.alarm import INSTANT, Alarm
 from airshed.core.errors import AirshedError, OutputError
-from airshed.core.every import INSTANT, Every
 from airshed.core.report import Report
 from airshed.core.toml_text import parse_toml
 from airshed.core.units import to
-from airshed.io.background import Lent
+from airshed.io.background import PendingCopies
 from airshed.io.channel import Channel
 from airshed.io.folder import RECORDS, RESTARTS, RunFolder, check_usable
 from airshed.io.output import Output, OutputWriter
@@ -26,7 +26,7 @@ from airshed.io.restart import RestartStore
 from airshed.io.run_state import Inputs
 from airshed.io.strategies.choice import AUTO, Strategy, check_there
 from airshed.io.strategies.store import count_records
-from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.communicator import Communicator, SingleRank
 from airshed.runtime.model import Model, Snapshot
 from airshed.runtime.statistics import TimeStatistics
 
@@ -67,7 +67,7 @@ def check_folder(case: RunCase, use: FolderUse, ranks: Communicator | None = Non
             inputs=use.inputs(case),
         )  # fmt: skip
 
-    with closing(Channel(ranks or Alone())) as channel:
+    with closing(Channel(ranks or SingleRank())) as channel:
         channel.on_root(check)
         with channel.together():
             for text in (*(section.strategy for section in case.output), case.restart.strategy):
@@ -138,11 +138,11 @@ class RunRecords:
         except BaseException:
             self._folder.close()
             raise
-        self._restart_due = Every(case.restart.every.value)
+        self._restart_due = Alarm(case.restart.every.value)
         self._restarts = self._restart_due.last_until(model.seconds)
         self._saved_at: float | None = None
         self._is_changed = False
-        self._lent = Lent()
+        self._lent = PendingCopies()
 
     def restore(self) -> list[float]:
         """Set the model to the newest restart, if the run is resumed; return the ends of its planned steps."""

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from airshed.case.case import RunCase
+from airshed.core.alarm import INSTANT
 from airshed.core.errors import CaseError, DataError, ReplayableError
-from airshed.core.every import INSTANT
 from airshed.core.files import noting_inputs
 from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.parallel.failure import raising_together

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.alarm import INSTANT
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.core.every import INSTANT
 from airshed.core.fields import FieldView
 from airshed.io.cf import Statistic
 from airshed.io.output import OutputWriter

@@ -6,8 +6,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from airshed.core.alarm import INSTANT
 from airshed.core.errors import AirshedError, CaseError
-from airshed.core.every import INSTANT
 from airshed.core.units import to
 from airshed.serve import types
 from airshed.serve.host import Host

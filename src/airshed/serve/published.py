@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
 from airshed.grid.axes import Axes, Coordinate
-from airshed.grid.packing import Packing, Raster
+from airshed.grid.packing import PackedGrid, Raster
 from airshed.serve import types
 from airshed.serve.access import Lease
 from airshed.serve.frames import Payload, encode, frame, window_of
@@ -31,7 +31,7 @@ class Shape:
 
     variables: Mapping[str, types.Variable]
     grid: types.GridInfo
-    packing: Packing | Raster | None
+    packing: PackedGrid | Raster | None
     attributes: Mapping[str, str]
 
     @classmethod
@@ -66,19 +66,19 @@ class Shape:
             raise CaseError(f"window {window} lies not within {variable.name}, {rows} rows and {columns} columns")
 
 
-def _packing(axes: Axes) -> Packing | Raster | None:
+def _packing(axes: Axes) -> PackedGrid | Raster | None:
     places = {each.name: each for each in axes.coordinates}
     if not {"lat", "lon"} <= set(places) or places["lat"].dims != places["lon"].dims:
         return None
     if len(places["lat"].dims) == 2:
         return Raster.over(places["lat"].values, places["lon"].values)
     try:
-        return Packing.of(places["lat"].values, places["lon"].values)
+        return PackedGrid.of(places["lat"].values, places["lon"].values)
     except DataError:  # cells that lie on no grid have no map
         return None
 
 
-def _grid(axes: Axes, packing: Packing | Raster | None) -> types.GridInfo:
+def _grid(axes: Axes, packing: PackedGrid | Raster | None) -> types.GridInfo:
     levels: list[float] = next((each.values.tolist() for each in axes.coordinates if each.name == "level"), [])
     if packing is not None:
         lat, lon = Coordinate("lat", packing.lat, _units("north")), Coordinate("lon", packing.lon, _units("east"))
@@ -106,7 +106,7 @@ def _coordinate(each: Coordinate) -> types.Coordinate:
     )  # fmt: skip
 
 
-def _variable(spec: FieldSpec, axes: Axes, packing: Packing | Raster | None, group: str) -> types.Variable:
+def _variable(spec: FieldSpec, axes: Axes, packing: PackedGrid | Raster | None, group: str) -> types.Variable:
     dims, shape = list(spec.dims), list(spec.shape(axes.sizes))
     if packing is not None and dims:
         cells = len(axes.divided)

@@ -23,7 +23,7 @@ from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RESTARTS, RunFolder
 from airshed.io.restart import Restart, RestartStore
 from airshed.io.run_state import STATE_FILE
-from airshed.io.strategies.states import found_states
+from airshed.io.strategies.states import find_states
 from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import Snapshot
 from airshed.runtime.records import FolderUse, fitting
@@ -290,7 +290,7 @@ class SessionFolders:
         for file in [] if self.folder is None else sorted(self.folder.glob("*.json")):
             if file.stem == MAIN:
                 continue
-            if not found_states(file.with_suffix("") / RESTARTS):
+            if not find_states(file.with_suffix("") / RESTARTS):
                 yield f"session {file.stem} left no state in {file.with_suffix('')}, and does not come back"
                 continue
             try:

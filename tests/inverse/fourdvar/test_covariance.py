@@ -12,7 +12,7 @@ GRID = Grid.regular((0.0, 5.0), (45.0, 49.0), 0.5, [20.0, 100.0, 400.0, 1000.0])
 
 
 def covariance(shape: str = "exponential") -> Covariance:
-    horizontal = GRID.mapping.correlation_places(GRID)
+    horizontal = GRID.mapping.correlation_coordinates(GRID)
     roots = [axis_root(places, 100e3, shape, period=period) for places, period in horizontal]
     return Covariance(0.2 + RANDOM.random(GRID.shape), [axis_root(GRID.level, 300.0, shape), *roots])
 
@@ -75,7 +75,7 @@ def test_around_a_circle_correlations_stay_positive_and_close(shape: str) -> Non
 
 def test_lon_correlations_go_by_the_middle_parallel() -> None:
     grid = Grid.regular((-0.5, 1.5), (58.0, 62.0), (1.0, 2.0), [20.0])
-    _, (places, period) = grid.mapping.correlation_places(grid)
+    _, (places, period) = grid.mapping.correlation_coordinates(grid)
     root = axis_root(places, 100e3, period=period)
     km = np.pi / 180 * 6371e3 * np.cos(np.radians(60.0))
     assert (root @ root)[0, 1] == pytest.approx(np.exp(-km / 100e3), rel=1e-4)

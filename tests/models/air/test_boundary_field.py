@@ -17,7 +17,7 @@ from airshed.grid import Grid
 from airshed.models.air import kind
 from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.budget import FaceBudget
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 pytestmark = pytest.mark.standard
 
@@ -219,4 +219,4 @@ def test_groups_of_ranks_take_profiles_alone(tmp_path: Path, monkeypatch: pytest
         _ = small_case(tmp_path, **groups, boundary={"budget": "faces"}).has_groups
     monkeypatch.setattr(kind, "make_groups", lambda case, ranks: None)
     with pytest.raises(AirshedError, match=r"need ranks that are all alike, no parallel.groups"):
-        kind.build(small_case(tmp_path, **groups), Alone(), lambda ranks: None, boundary=constant(O3=50.0))
+        kind.build(small_case(tmp_path, **groups), SingleRank(), lambda ranks: None, boundary=constant(O3=50.0))

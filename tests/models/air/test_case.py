@@ -288,7 +288,7 @@ def test_mistakes_in_a_file_name_its_line(tmp_path: Path) -> None:
     spaced = write(tmp_path, TEXT.replace('"0.5 deg"', '"0.5 dog"'))
     with pytest.raises(CaseError) as error:
         Case.load(tmp_path)
-    what = "grid.spacing = '0.5 dog': 'dog' is not a unit that Airshed knows; did you mean deg?"
+    what = "grid.spacing = '0.5 dog': 'dog' is not a unit that Airshed recognises; did you mean deg?"
     assert str(error.value) == f"{spaced}:5: {what}"
     write(tmp_path, TEXT.replace('"24 h"', '"24 m"'))
     with pytest.raises(CaseError, match=rf"^{re.escape(str(file))}:13: time\.length = [^\n]*$"):

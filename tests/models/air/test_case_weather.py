@@ -17,7 +17,7 @@ from airshed.models.air.weather import DatasetMeteorology, MetState
 from airshed.models.air.weather.case_weather import weather_of
 from airshed.models.air.weather.fields import WeatherNeeds, by_name
 from airshed.models.air.weather.state import always
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.domain import Subdomain
 
@@ -28,7 +28,7 @@ NEEDS = WeatherNeeds((CLOUD,), margin=2)
 AT = 5000.0
 
 
-class Rank(Alone):
+class Rank(SingleRank):
     """One of four ranks, who reads for itself and hears nothing bad of the others."""
 
     def __init__(self, rank: int) -> None:
@@ -94,7 +94,7 @@ def weather(name: str, rank: int | None, needs: WeatherNeeds = NEEDS) -> tuple[A
     grid = of_case.make_grid()
     assert grid.shape[1:] == (ROWS, COLUMNS)
     decomposition = Decomposition.of(ROWS, COLUMNS, 8, 1 if rank is None else 4, None if rank is None else (2, 2))
-    subdomain = Subdomain(Alone() if rank is None else Rank(rank), decomposition)
+    subdomain = Subdomain(SingleRank() if rank is None else Rank(rank), decomposition)
     land = np.random.default_rng(5).random((ROWS, COLUMNS))
     return weather_of(of_case, grid, subdomain, land, given, needs), subdomain
 

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 from airshed.core.errors import DataError
 from airshed.models.pasture.inputs import open_inputs
-from airshed.parallel.communicator import Alone, MpiRanks
+from airshed.parallel.communicator import MpiRanks, SingleRank
 from airshed.parallel.domain import Domain
 
 DAYS = (0, 1, 70, 69, 149, 3)
@@ -47,7 +47,7 @@ def main() -> None:
     for size in (3, 2, 1):
         part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else 1)
         if MPI.COMM_WORLD.rank < size:
-            ranks = MpiRanks(part) if size > 1 else Alone()
+            ranks = MpiRanks(part) if size > 1 else SingleRank()
             for reading in ("every", "root"):
                 answers[f"{size} {reading}"] = streamed(sound, ranks, reading)
     answers["spoilt"] = MPI.COMM_WORLD.gather(damaged(spoilt, MpiRanks(MPI.COMM_WORLD), "root"))

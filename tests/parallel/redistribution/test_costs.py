@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from airshed.parallel.redistribution import Distribution, Redistribution, choose, make_plan
-from airshed.parallel.redistribution.costs import FREE, Costs, Line, fitted, predict, predictions, timer_overhead
-from airshed.parallel.redistribution.redistribution import OwnMessages
+from airshed.parallel.redistribution.costs import FREE, Costs, LinearCost, fitted, predict, predictions, timer_overhead
+from airshed.parallel.redistribution.redistribution import SingleRankMessages
 
 SHAPE = (32, 4, 16, 16)
 PLANES = Distribution.spread(SHAPE, range(8), axes=(0, 1))
@@ -16,7 +16,7 @@ COLUMNS = Distribution.spread(SHAPE, range(8, 16), axes=(2, 3), order=(2, 3, 0, 
 
 
 def costs(alpha, beta, copy=FREE, between=None, cores=16, first=16, synchronisation=0.0):
-    return Costs(Line(alpha, beta), between or Line(alpha, beta), copy, synchronisation, cores, first)
+    return Costs(LinearCost(alpha, beta), between or LinearCost(alpha, beta), copy, synchronisation, cores, first)
 
 
 def test_a_line_is_found_again():
@@ -40,14 +40,16 @@ def test_one_message_costs_alpha_and_beta_and_many_ranks_share_cores():
 def test_a_copy_is_paid_for_what_does_not_lie_in_one_piece():
     turned = Distribution(PLANES.shape, {0: [slice(None)] * 4}, order=(3, 2, 1, 0))
     whole = Distribution(PLANES.shape, {1: [slice(None)] * 4})
-    free, paid = (predict(make_plan(whole, turned), costs(1e-5, 1e-9, copy)).seconds for copy in (FREE, Line(0, 1e-9)))
+    free, paid = (
+        predict(make_plan(whole, turned), costs(1e-5, 1e-9, copy)).seconds for copy in (FREE, LinearCost(0, 1e-9))
+    )
     assert paid - free == pytest.approx(PLANES.nbytes * 1e-9)
     straight = Distribution(PLANES.shape, {2: [slice(None)] * 4})
-    assert predict(make_plan(whole, straight), costs(0.0, 0.0, Line(0, 1e-9))).seconds == 0.0
+    assert predict(make_plan(whole, straight), costs(0.0, 0.0, LinearCost(0, 1e-9))).seconds == 0.0
 
 
 def test_dear_messages_make_a_funnel_and_dear_bytes_make_it_direct():
-    dear_between = costs(1e-6, 1e-10, between=Line(1e-2, 1e-9), first=8)
+    dear_between = costs(1e-6, 1e-10, between=LinearCost(1e-2, 1e-9), first=8)
     assert predictions(PLANES, COLUMNS, dear_between)[0].plan.strategy == "funnel"
     assert predictions(PLANES, COLUMNS, costs(1e-7, 1e-9))[0].plan.strategy == "direct"
     steps = [each.seconds for each in predictions(PLANES, COLUMNS, dear_between)]
@@ -55,13 +57,13 @@ def test_dear_messages_make_a_funnel_and_dear_bytes_make_it_direct():
 
 
 def test_two_jobs_have_one_line_between_them():
-    one_line = costs(0.0, 0.0, between=Line(0.0, 1e-9), first=8)
+    one_line = costs(0.0, 0.0, between=LinearCost(0.0, 1e-9), first=8)
     assert predict(make_plan(PLANES, COLUMNS), one_line).seconds == pytest.approx(PLANES.nbytes * 1e-9)
 
 
 def test_the_choice_is_the_least_of_what_was_measured():
     source, target = (Distribution(SHAPE, {0: [slice(None)] * 4}, order=order) for order in [(), (3, 2, 1, 0)])
-    found = choose(OwnMessages(), source, target)
+    found = choose(SingleRankMessages(), source, target)
     assert found.plan == found.predictions[0].plan
     assert found.costs.copy.beta > 0.0
     assert found.costs.within == FREE
@@ -74,7 +76,7 @@ def test_the_timer_is_taken_off():
 def test_a_repeated_move_allocates_nothing():
     one = Distribution((64, 64, 64), {0: [slice(None)] * 3})
     other = Distribution((64, 64, 64), {0: [slice(None)] * 3}, ">f4", order=(2, 0, 1))
-    mover = Redistribution(OwnMessages(), make_plan(one, other))
+    mover = Redistribution(SingleRankMessages(), make_plan(one, other))
     given = np.random.default_rng(2).random((64, 64, 64))
     first = mover(given)
     tracemalloc.start()

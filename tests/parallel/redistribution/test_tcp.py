@@ -17,7 +17,7 @@ from tests.started import python
 
 from airshed.core.errors import LinkError
 from airshed.parallel.redistribution import Distribution, Redistribution, make_plan
-from airshed.parallel.redistribution.tcp import Line, Sockets, TwoJobs, new_token
+from airshed.parallel.redistribution.tcp import JobLink, Sockets, TwoJobs, new_token
 
 PLAN = make_plan(Distribution((2,), {0: [slice(2)]}), Distribution((2,), {1: [slice(2)]}))
 
@@ -28,7 +28,7 @@ import numpy as np
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import world
 from airshed.parallel.redistribution import Distribution, Redistribution, possible_plans
-from airshed.parallel.redistribution.tcp import Line, TwoJobs
+from airshed.parallel.redistribution.tcp import JobLink, TwoJobs
 
 job, port, token, task = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 sizes = tuple(map(int, os.environ["TEST_SIZES"].split(",")))
@@ -37,7 +37,7 @@ whole = np.arange(360.0).reshape(shape) / 7.0
 planes = Distribution.spread(shape, range(sizes[0]), axes=(0, 1), dtype=">f8")
 columns = Distribution.spread(shape, range(sizes[1]), axes=(2, 3), dtype="<f4", order=(2, 3, 0, 1)).numbered(sizes[0])
 try:
-    line = Line(port=port, timeout=float(os.environ["TEST_TIMEOUT"]))
+    line = JobLink(port=port, timeout=float(os.environ["TEST_TIMEOUT"]))
     with TwoJobs(job, sizes, token, world(), line) as link:
         rank = link.rank
         for plan in possible_plans(planes, columns):
@@ -107,7 +107,7 @@ def in_threads(*tasks):
 
 def test_another_token_is_refused():
     port = free_port()
-    jobs = [TwoJobs(job, (1, 1), str(job) * 40, line=Line(port=port, timeout=1.0)) for job in (0, 1)]
+    jobs = [TwoJobs(job, (1, 1), str(job) * 40, line=JobLink(port=port, timeout=1.0)) for job in (0, 1)]
     first, second = in_threads(*((job, lambda link: Redistribution(link, PLAN)) for job in jobs))
     assert "somebody without its token was refused" in first
     assert "refused this one: give both the same token" in second
@@ -115,7 +115,7 @@ def test_another_token_is_refused():
 
 def test_another_plan_is_noticed_by_both():
     port, other = free_port(), replace(PLAN.target, dtype=">f4")
-    jobs = [TwoJobs(job, (1, 1), "t" * 40, line=Line(port=port, timeout=10.0)) for job in (0, 1)]
+    jobs = [TwoJobs(job, (1, 1), "t" * 40, line=JobLink(port=port, timeout=10.0)) for job in (0, 1)]
     plans = [PLAN, make_plan(PLAN.source, other)]
     said = in_threads(
         (jobs[0], lambda link: Redistribution(link, plans[0])), (jobs[1], lambda link: Redistribution(link, plans[1]))
@@ -125,7 +125,7 @@ def test_another_plan_is_noticed_by_both():
 
 def test_a_job_that_stops_is_noticed_by_the_one_that_waits():
     port = free_port()
-    jobs = [TwoJobs(job, (1, 1), "t" * 40, line=Line(port=port, timeout=10.0)) for job in (0, 1)]
+    jobs = [TwoJobs(job, (1, 1), "t" * 40, line=JobLink(port=port, timeout=10.0)) for job in (0, 1)]
 
     def stop(link):
         Redistribution(link, PLAN)
@@ -139,7 +139,7 @@ def test_a_job_that_stops_is_noticed_by_the_one_that_waits():
     ("job", "complaint"), [(0, r"ranks \[1\] of the other job did not come"), (1, "nobody listens")]
 )
 def test_a_missing_job_is_told(job, complaint):
-    link = TwoJobs(job, (1, 1), new_token(), line=Line(port=free_port(), timeout=0.3))
+    link = TwoJobs(job, (1, 1), new_token(), line=JobLink(port=free_port(), timeout=0.3))
     with link, pytest.raises(LinkError, match=complaint):
         Redistribution(link, PLAN)
 
@@ -149,13 +149,13 @@ def test_a_port_in_use_and_settings_that_cannot_be_are_told():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(LinkError, match=r"cannot listen at .* name another port"):
-            Redistribution(TwoJobs(0, (1, 1), new_token(), line=Line(port=taken.getsockname()[1])), PLAN)
+            Redistribution(TwoJobs(0, (1, 1), new_token(), line=JobLink(port=taken.getsockname()[1])), PLAN)
     with pytest.raises(LinkError, match="a token needs 32 characters"):
         TwoJobs(0, (1, 1), "secret")
     with pytest.raises(LinkError, match="job 1 was to have 3 ranks"):
         TwoJobs(1, (1, 3), new_token())
     with pytest.raises(LinkError, match="name one, or one for each"):
-        TwoJobs(1, (3, 1), new_token(), line=Line(hosts=("a", "b")))
+        TwoJobs(1, (3, 1), new_token(), line=JobLink(hosts=("a", "b")))
 
 
 # ---- strangers at the port of the job that listens -------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_strangers_do_not_keep_the_true_peer_away(kind):
     visit, times = STRANGERS[kind]
 
     def moved(job):
-        with TwoJobs(job, (1, 1), token, line=Line(port=port, timeout=20.0)) as link:
+        with TwoJobs(job, (1, 1), token, line=JobLink(port=port, timeout=20.0)) as link:
             there = Redistribution(link, PLAN)
             received = [there(data if job == 0 else None)]
             met[job].set()

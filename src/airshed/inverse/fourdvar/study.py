@@ -23,7 +23,7 @@ from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, See, Stop
 from airshed.inverse.fourdvar.operator import Domain, Operator
 from airshed.inverse.fourdvar.posterior import Posterior, estimate, exact, hessian
 from airshed.inverse.gradient import Progress
-from airshed.io.run_state import Inputs, in_words
+from airshed.io.run_state import Inputs, describe_differences
 from airshed.models.air.case import Case
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.model import AirModel
@@ -70,7 +70,7 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
     if section.resolution == "region":
         return (dims[0], "region"), [first, None], (parts, len(section.regions))
     length = section.length.value
-    horizontal = grid.mapping.correlation_places(grid)
+    horizontal = grid.mapping.correlation_coordinates(grid)
     roots = [first, *(axis_root(places, length, correlation, period=period) for places, period in horizontal)]
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
 
@@ -179,8 +179,8 @@ def check_inputs(folder: Path, inputs: Inputs, *, resumed: bool) -> None:
         raise CaseError(f"{file} is damaged; leave --resume away") from None
     if differences:
         raise CaseError(
-            f"{folder} holds the assimilation of other files ({in_words(differences)}); restore them, or leave "
-            "--resume away"
+            f"{folder} holds the assimilation of other files ({describe_differences(differences)}); "
+            "restore them, or omit --resume"
         )
 
 

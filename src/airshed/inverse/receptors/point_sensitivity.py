@@ -21,7 +21,7 @@ from airshed.core.fields import FieldSpec
 from airshed.core.report import Cell, Report, Table
 from airshed.core.version import __version__
 from airshed.grid.land import within
-from airshed.grid.world import find_place
+from airshed.grid.world import find_location
 from airshed.inverse.gradient import DEFAULT, Options, Progress
 from airshed.inverse.receptors.point_gradient import Fields, PointGradient, point_gradient
 from airshed.inverse.receptors.receptor import receptor_section
@@ -138,7 +138,7 @@ def _cells(section: ReceptorSection, model: PointModel) -> tuple[str, npt.NDArra
         raise CaseError("receptor: cells of this model have no latitude and longitude; give receptor.cells")
     lat, lon = found
     if section.place is not None:
-        place = find_place(section.place, "receptor.place")
+        place = find_location(section.place, "receptor.place")
         name, (west, east), (south, north) = place.name, place.lon, place.lat
     else:
         assert section.lon is not None

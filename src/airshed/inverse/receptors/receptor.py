@@ -27,7 +27,7 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import Section
 from airshed.grid import Grid
 from airshed.grid.coverage import box_around, box_shares, outline_shares
-from airshed.grid.world import Place, find_place
+from airshed.grid.world import Location, find_location
 from airshed.inverse.cost import Fields
 from airshed.models.air.case.inverse import ReceptorSection
 
@@ -50,7 +50,7 @@ class Receptor:
     """
 
     species: str
-    place: Place
+    place: Location
     level: int
     times: tuple[float, ...]
     measure: str
@@ -62,10 +62,10 @@ class Receptor:
         if section.species is None:
             raise CaseError("the receptor has no species; it needs one, and a place, or lon and lat")
         if section.place is not None:
-            place = find_place(section.place, "receptor.place")
+            place = find_location(section.place, "receptor.place")
         elif section.lon is not None and section.lat is not None:
             east, north = (f"{a:g}" if a == b else f"{a:g} to {b:g}" for a, b in (section.lon, section.lat))
-            place = Place(f"{north} N, {east} E", section.lon, section.lat)
+            place = Location(f"{north} N, {east} E", section.lon, section.lat)
         else:
             raise CaseError("the receptor has no place; give place, such as Cologne or Belgium, or lon and lat")
         return cls(section.species, place, section.level, _times(section, end), section.measure)

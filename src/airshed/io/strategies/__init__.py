@@ -13,16 +13,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from airshed.io.strategies.checked import Store
 from airshed.io.strategies.choice import AUTO, COMPRESSING, Strategy, check_there, choose, probe_output
-from airshed.io.strategies.files import PrivateRecords, gathered
+from airshed.io.strategies.files import PrivateRecords, gather_store
 from airshed.io.strategies.in_place import SharedFile
+from airshed.io.strategies.journal import Store
 from airshed.io.strategies.library import ParallelRecords, PnetcdfFile
-from airshed.io.strategies.store import Place, kind_of
+from airshed.io.strategies.store import OutputTarget, kind_of
 from airshed.io.strategies.zarr_store import Shards
 
-_STORES: Final[dict[str, Callable[[Place], Store]]] = {
-    "gather": gathered,
+_STORES: Final[dict[str, Callable[[OutputTarget], Store]]] = {
+    "gather": gather_store,
     "files": PrivateRecords,
     "mpiio": SharedFile,
     "pnetcdf": PnetcdfFile,
@@ -31,7 +31,7 @@ _STORES: Final[dict[str, Callable[[Place], Store]]] = {
 }
 
 
-def open_store(strategy: Strategy, place: Place) -> tuple[Strategy, Store, Mapping[str, float]]:
+def open_store(strategy: Strategy, place: OutputTarget) -> tuple[Strategy, Store, Mapping[str, float]]:
     """Return a strategy, what writes by it, and for "auto" the time [s] that a probe took by each.
 
     Raises OutputError where this machine lacks a library for it.
@@ -46,7 +46,7 @@ def open_store(strategy: Strategy, place: Place) -> tuple[Strategy, Store, Mappi
     return strategy, _STORES[strategy.name](place), measured
 
 
-def _candidates(place: Place) -> list[str]:
+def _candidates(place: OutputTarget) -> list[str]:
     """Return the names that "auto" may take: of a run that is taken up again those that go on with its records."""
     names = [name for name in _STORES if place.compression == "none" or name in COMPRESSING]
     found = place.channel.on_root(lambda: kind_of(place.records))

@@ -23,9 +23,9 @@ from airshed.core.text import suggestion
 from airshed.grid.box import Box
 from airshed.io.channel import Channel
 from airshed.io.libraries import FILES
-from airshed.io.strategies.checked import Store
+from airshed.io.strategies.journal import Store
 from airshed.io.strategies.states import GatheredStates, PartStates
-from airshed.io.strategies.store import TAKEN, Place
+from airshed.io.strategies.store import CHOICE_FILE, OutputTarget
 
 STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 AUTO: Final = "auto"
@@ -65,7 +65,7 @@ def check_there(strategy: Strategy) -> None:
 
 def missing(name: str) -> str | None:
     """Return why a strategy cannot be used on this machine and what to install; None where it can."""
-    return FILES[name].library.reason_against() if name in FILES else None
+    return FILES[name].library.unavailable_reason() if name in FILES else None
 
 
 _PROBE: Final = 4 * 1024 * 1024
@@ -81,7 +81,7 @@ def choose(
     folder  where what was taken is kept; a run that goes on keeps what it began with, and measures nothing
     probe   writes something by a strategy into an empty folder, on all ranks
     """
-    taken = folder / TAKEN
+    taken = folder / CHOICE_FILE
     known = channel.on_root(lambda: taken.read_text(encoding="utf-8") if taken.exists() else None)
     possible = [name for name in STRATEGIES if name in names]
     if known in possible:
@@ -100,7 +100,9 @@ def choose(
     return fastest, measured
 
 
-def probe_output(place: Place, stores: Mapping[str, Callable[[Place], Store]], name: str, folder: Path) -> None:
+def probe_output(
+    place: OutputTarget, stores: Mapping[str, Callable[[OutputTarget], Store]], name: str, folder: Path
+) -> None:
     """Write some records by a strategy, of as many fields as make a small probe, and the result of them."""
     layout, fields, size = place.layout, list[FieldSpec](), 0
     for spec in layout.fields:

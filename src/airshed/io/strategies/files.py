@@ -20,21 +20,21 @@ from airshed.core.atomic import guarded, write_whole
 from airshed.grid.box import Box
 from airshed.io import cf
 from airshed.io.archive import load_arrays, load_metadata
-from airshed.io.channel import made_together
-from airshed.io.strategies.checked import Store
-from airshed.io.strategies.in_place import FileInPlace
+from airshed.io.channel import create_together
+from airshed.io.strategies.in_place import InPlaceFile
+from airshed.io.strategies.journal import Store
 from airshed.io.strategies.store import (
     BY_ROOT,
     PRIVATE,
     Block,
-    Place,
+    OutputTarget,
     Regrouping,
     check_sequence,
     covers,
-    found_records,
-    keep_until,
-    lacks,
+    find_records,
+    missing_record,
     record_path,
+    remove_after,
     save_record,
 )
 
@@ -48,7 +48,7 @@ class PrivateRecords(Store):
     kind, _suffix = PRIVATE, ".files"
 
     def _keep(self, last: int) -> None:
-        keep_until(self._place.records, last)
+        remove_after(self._place.records, last)
         self._check_parts()
 
     def _write(self, index: int, seconds: float, block: Block) -> None:
@@ -61,7 +61,7 @@ class PrivateRecords(Store):
 
     def _finish(self, path: Path, *, complete: bool) -> None:
         """Make the private netCDF files and the manifest."""
-        with made_together(self._channel, path) as made:
+        with create_together(self._channel, path) as made:
             with self._channel.together():
                 if self._channel.is_root:
                     self._check_parts()
@@ -76,11 +76,11 @@ class PrivateRecords(Store):
                     self._share(made, groups, complete=complete)
 
     def _check_parts(self) -> None:
-        records = found_records(self._place.records)
+        records = find_records(self._place.records)
         check_sequence(self._place.records, records)
         for index, parts in records.items():
             if not covers([box for _, box in parts if box is not None], self._place.layout.whole):
-                raise lacks(self._place.records, index)
+                raise missing_record(self._place.records, index)
 
     def _groups(self) -> dict[Box, list[int]]:
         """Return the records of each box; the boxes of this run's ranks come first, by rank.
@@ -88,7 +88,7 @@ class PrivateRecords(Store):
         Windows without records are left out, unless there are no records at all, as the fields follow from the files.
         """
         groups: dict[Box, list[int]] = {box: [] for box in self._place.boxes}
-        for index, parts in found_records(self._place.records).items():
+        for index, parts in find_records(self._place.records).items():
             for _, box in parts:
                 if box is not None:
                     groups.setdefault(box, []).append(index)
@@ -96,7 +96,7 @@ class PrivateRecords(Store):
 
     def _share(self, folder: Path, groups: Mapping[Box, list[int]], *, complete: bool) -> None:
         layout = self._place.layout
-        found = found_records(self._place.records)
+        found = find_records(self._place.records)
         times = [load_metadata(record)["seconds"] for [(record, _), *_] in found.values()]
         description = layout.describe(complete=complete)
         shared = cf.Description(
@@ -124,15 +124,15 @@ def _file_name(number: int) -> str:
     return f"part-{number:05d}.nc"
 
 
-def gathered(place: Place) -> Store:
+def gather_store(place: OutputTarget) -> Store:
     """Return what writes on the root alone, as the compression asks for."""
     return GatheredFile(place) if place.compression == "none" else GatheredRecords(place)
 
 
-class GatheredFile(FileInPlace):
+class GatheredFile(InPlaceFile):
     """Records that the root of the ranks writes to one file in place."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: OutputTarget) -> None:
         super().__init__(place)
         self._gather = _to_the_root(place)
 
@@ -148,12 +148,12 @@ class GatheredRecords(Store):
 
     kind = BY_ROOT
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: OutputTarget) -> None:
         super().__init__(place)
         self._gather = _to_the_root(place)
 
     def _keep(self, last: int) -> None:
-        keep_until(self._place.records, last)
+        remove_after(self._place.records, last)
 
     def _write(self, index: int, seconds: float, block: Block) -> None:
         records = self._gather.move(block)
@@ -169,12 +169,14 @@ class GatheredRecords(Store):
         return record_path(self._place.records, index)
 
     def _make(self, path: Path, *, complete: bool) -> None:
-        records = found_records(self._place.records)
+        records = find_records(self._place.records)
         check_sequence(self._place.records, records)
         _write_netcdf(path, self._place, [record for [(record, _)] in records.values()], complete=complete)
 
 
-def _write_netcdf(path: Path, place: Place, records: Sequence[Path], *, complete: bool, box: Box | None = None) -> None:
+def _write_netcdf(
+    path: Path, place: OutputTarget, records: Sequence[Path], *, complete: bool, box: Box | None = None
+) -> None:
     """Make a netCDF-4 file of records, or of the parts of records in a box."""
     layout = place.layout
     description = layout.describe(complete=complete, box=box)
@@ -187,5 +189,5 @@ def _write_netcdf(path: Path, place: Place, records: Sequence[Path], *, complete
                 file[spec.name][number] = arrays[spec.name]
 
 
-def _to_the_root(place: Place) -> Regrouping:
+def _to_the_root(place: OutputTarget) -> Regrouping:
     return Regrouping(place.channel, place.boxes, [(0, place.layout.whole)])

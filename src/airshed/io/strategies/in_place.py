@@ -25,8 +25,17 @@ from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.cf import CLOCK
 from airshed.io.classic import ClassicFormat, count_in, is_wide, records_at
-from airshed.io.strategies.checked import Store
-from airshed.io.strategies.store import AS_IN_FILE, IN_PLACE, SHARED_FILE, Block, Place, Record, lacks, link
+from airshed.io.strategies.journal import Store
+from airshed.io.strategies.store import (
+    AS_IN_FILE,
+    IN_PLACE,
+    SHARED_FILE,
+    Block,
+    OutputTarget,
+    Record,
+    link,
+    missing_record,
+)
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -38,12 +47,12 @@ _ROOM: Final = 256
 """Bytes in the header for a longer text of the run's state."""
 
 
-class FileInPlace(Store):
+class InPlaceFile(Store):
     """Records in one file; how a record comes into it is up to the strategy."""
 
     kind, dtype = IN_PLACE, AS_IN_FILE
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: OutputTarget) -> None:
         super().__init__(place)
         self._path = place.records / SHARED_FILE
         self._format = ClassicFormat(place.layout.describe(complete=False), _ROOM)
@@ -59,7 +68,7 @@ class FileInPlace(Store):
 
     def _write(self, index: int, seconds: float, block: Block) -> None:
         if index > self._count:
-            raise lacks(self._place.records, self._count)
+            raise missing_record(self._place.records, self._count)
         self._put(index, seconds, block)
         self._count = max(self._count, index + 1)
         with self._channel.together():
@@ -107,7 +116,7 @@ class FileInPlace(Store):
         count = last + 1
         found, begin = self._counted() if self._path.exists() else (0, 0)
         if found < count or self._path.stat().st_size < begin + count * self._format.record:
-            raise lacks(self._place.records, found)
+            raise missing_record(self._place.records, found)
         if begin != self._format.records or self._path.stat().st_nlink > 1:
             self._copy(begin)  # a longer text needs room; a result that has been made of it must not change any more
         self._write_at(0, self._start(count, complete=False))
@@ -168,10 +177,10 @@ class FileInPlace(Store):
             os.fsync(file.fileno())
 
 
-class SharedFile(FileInPlace):
+class SharedFile(InPlaceFile):
     """Records in one file that all ranks write."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: OutputTarget) -> None:
         super().__init__(place)
         self._filetype: MPI.Datatype | None = None
 

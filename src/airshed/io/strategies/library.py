@@ -19,12 +19,12 @@ from airshed.io.archive import reading
 from airshed.io.channel import Channel
 from airshed.io.hdf5 import hdf5
 from airshed.io.libraries import FILES, ParallelFile, Variable
-from airshed.io.strategies.checked import Store
-from airshed.io.strategies.in_place import FileInPlace
-from airshed.io.strategies.store import NATIVE, TOGETHER, Block, Place, check_sequence
+from airshed.io.strategies.in_place import InPlaceFile
+from airshed.io.strategies.journal import Store
+from airshed.io.strategies.store import NATIVE, TOGETHER, Block, OutputTarget, check_sequence
 
 
-class PnetcdfFile(FileInPlace):
+class PnetcdfFile(InPlaceFile):
     """Records in one classic file that PnetCDF writes."""
 
     dtype = NATIVE
@@ -123,7 +123,7 @@ def open_parallel(name: str, path: Path, channel: Channel, *, append: bool = Fal
     return FILES[name](path, channel.handle, append=append)
 
 
-def write_record(file: ParallelFile, index: int, seconds: float, block: Block, place: Place) -> None:
+def write_record(file: ParallelFile, index: int, seconds: float, block: Block, place: OutputTarget) -> None:
     """Write this rank's part of a record; the root writes the time and its bounds."""
     root = place.channel.is_root
     for name, instants in place.layout.clock(seconds).items():

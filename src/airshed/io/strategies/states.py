@@ -23,7 +23,7 @@ from airshed.core.atomic import guarded, part_path, publish, sync, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import load_array, load_arrays, load_metadata, load_rows, reading, save_arrays
-from airshed.io.channel import Channel, made_together
+from airshed.io.channel import Channel, create_together
 from airshed.io.hdf5 import hdf5
 from airshed.io.libraries import Variable
 from airshed.io.strategies.in_place import mpi_guarded
@@ -182,7 +182,7 @@ def state_store(name: str, folder: Path, channel: Channel, held: Box) -> "Gather
     return GatheredStates(folder, channel, boxes) if name == GATHER else PartStates(name, folder, channel, boxes)
 
 
-def found_states(folder: Path) -> list[Path]:
+def find_states(folder: Path) -> list[Path]:
     """Return the restarts in a folder, the newest last; what has no time for its name is none."""
     found = []
     for suffix in (_ARCHIVE, _PARTS):
@@ -262,7 +262,7 @@ class PartStates:
             {name: array.dtype.str for name, array in tiled.items()},
             {name: array.shape[divided:] for name, array in tiled.items()},
         )
-        with made_together(self._channel, path) as made:
+        with create_together(self._channel, path) as made:
             write, _ = FORMATS[self._name]
             write(made, self._channel, shapes, tiled)
             sums = self._channel.gather_all([_checksum(array) for array in tiled.values()])

@@ -159,7 +159,7 @@ SHARED_FILE: Final = "records.nc"
 """All records in one file, where a strategy writes in place."""
 SHARDED: Final = "records.zarr"
 """All records in one store."""
-TAKEN: Final = "strategy"
+CHOICE_FILE: Final = "strategy"
 """The file with the choice of the strategy "auto", beside the records."""
 
 IN_PLACE: Final = "gather without compression, mpiio or pnetcdf"
@@ -168,7 +168,7 @@ BY_ROOT, PRIVATE, TOGETHER, SHARDS = "gather with compression", "files", "netcdf
 
 
 @dataclass(frozen=True)
-class Place:
+class OutputTarget:
     """The paths of an output, and the boxes of the ranks.
 
     result   path of the result without its ending
@@ -201,7 +201,7 @@ def save_record(path: Path, block: Block, seconds: float) -> None:
         save_arrays(part, block, {"seconds": seconds})
 
 
-def found_records(folder: Path) -> dict[int, list[tuple[Path, Box | None]]]:
+def find_records(folder: Path) -> dict[int, list[tuple[Path, Box | None]]]:
     """Return the parts of each record, in the order of time; the box of a part that is all of it is None."""
     found: dict[int, list[tuple[Path, Box | None]]] = {}
     for path in sorted(folder.glob(f"[!.]*{RECORD}")):
@@ -217,7 +217,7 @@ def count_records(folder: Path) -> int:
     if shared.exists():
         with shared.open("rb") as file:
             return count_in(file.read(64)) or 0
-    return len(found_records(folder)) or len(list(folder.glob("[!.]*.nc")))
+    return len(find_records(folder)) or len(list(folder.glob("[!.]*.nc")))
 
 
 def prepare_records(folder: Path, kind: str, last: int) -> None:
@@ -231,7 +231,7 @@ def prepare_records(folder: Path, kind: str, last: int) -> None:
             for path in folder.iterdir():
                 if path.is_dir():
                     shutil.rmtree(path)
-                elif path.name != TAKEN:  # a result that was made of a file, as its second name, stays whole
+                elif path.name != CHOICE_FILE:  # a result that was made of a file, as its second name, stays whole
                     path.unlink()
     elif found not in (None, kind):
         raise OutputError(
@@ -248,13 +248,13 @@ def kind_of(folder: Path) -> str | None:
         return SHARDS
     if any(folder.glob("[!.]*.nc")):
         return TOGETHER
-    parts = [box for record in found_records(folder).values() for _, box in record]
+    parts = [box for record in find_records(folder).values() for _, box in record]
     if not parts:
         return None
     return BY_ROOT if None in parts else PRIVATE
 
 
-def lacks(folder: Path, index: int) -> OutputError:
+def missing_record(folder: Path, index: int) -> OutputError:
     """Return the error of a record that is missing."""
     return OutputError(f"{folder} lacks the record {index:06d} of this run; run anew without --resume")
 
@@ -265,12 +265,12 @@ def check_sequence(folder: Path, indices: Any, last: int | None = None) -> None:
     count = len(numbers) if last is None else last + 1
     for expected in range(count):
         if expected >= len(numbers) or numbers[expected] != expected:
-            raise lacks(folder, expected)
+            raise missing_record(folder, expected)
 
 
-def keep_until(folder: Path, last: int) -> None:
+def remove_after(folder: Path, last: int) -> None:
     """Remove the records after the one from which a run continues; raises OutputError if one up to it is missing."""
-    found = found_records(folder)
+    found = find_records(folder)
     for index in [index for index in found if index > last]:
         for path, _ in found.pop(index):
             path.unlink()

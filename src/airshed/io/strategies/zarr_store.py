@@ -24,18 +24,18 @@ from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import load_metadata
 from airshed.io.cf import CLOCK, TIME, Compression, Description, Variable
-from airshed.io.strategies.checked import Store
+from airshed.io.strategies.journal import Store
 from airshed.io.strategies.store import (
     SHARDED,
     SHARDS,
     Block,
-    Place,
+    OutputTarget,
     Regrouping,
     check_sequence,
-    found_records,
-    keep_until,
+    find_records,
     link,
     record_path,
+    remove_after,
     save_record,
 )
 
@@ -53,7 +53,7 @@ class Shards(Store):
 
     kind, _suffix = SHARDS, ".zarr"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: OutputTarget) -> None:
         super().__init__(place)
         self._path = place.records / SHARDED
         self._arrays: dict[str, Any] = {}
@@ -64,7 +64,7 @@ class Shards(Store):
         self._set_cut(self._channel.on_root(self._stored_cut))
 
     def _keep(self, last: int) -> None:
-        keep_until(self._place.records, last)
+        remove_after(self._place.records, last)
         if last < 0:
             shutil.rmtree(self._path, ignore_errors=True)
             self._create(self._path)
@@ -97,7 +97,7 @@ class Shards(Store):
 
     def _make(self, path: Path, *, complete: bool) -> None:
         """Set the length of the store and give it its name."""
-        records = found_records(self._place.records)
+        records = find_records(self._place.records)
         check_sequence(self._place.records, records)
         times = [load_metadata(found)["seconds"] for [(found, _)] in records.values()]
         made = path.with_name(f".{path.name}.part")

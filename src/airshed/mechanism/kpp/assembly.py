@@ -12,8 +12,8 @@ from airshed.core.text import printable
 from airshed.formula.tree import Expression, Number
 from airshed.mechanism.expressions import parameters
 from airshed.mechanism.kpp.code_values import code_values, set_in_code
-from airshed.mechanism.kpp.meaning import Meaning, Unknown, meant
-from airshed.mechanism.kpp.rate_functions import Missing, MissingFormulasError, message, of_dialect
+from airshed.mechanism.kpp.meaning import NameResolver, UnknownName, did_you_mean
+from airshed.mechanism.kpp.rate_functions import MissingFormula, MissingFormulasError, message, of_dialect
 from airshed.mechanism.kpp.source import SourceFile
 from airshed.mechanism.kpp.statements import (
     Amount,
@@ -25,7 +25,7 @@ from airshed.mechanism.kpp.statements import (
     Statement,
     ValueStatement,
 )
-from airshed.mechanism.kpp.sums import CodeSum, NoSumError, followed, in_terms
+from airshed.mechanism.kpp.sums import CodeSum, SumPowerError, expand_sums, with_sum_changes
 from airshed.mechanism.location import Location, check_label, check_name, error_at, nearest
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.mechanism.rates_file import RatesFile
@@ -74,15 +74,15 @@ class Faults:
         return "\n".join([*lines, *(["and more"] if self.many else [])])
 
 
-def first_places(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[tuple[Location, str, Unknown]]:
+def first_places(unknown: Iterable[tuple[Location, str, UnknownName]]) -> list[tuple[Location, str, UnknownName]]:
     """Return each name that nothing explains where it stands first."""
-    first: dict[str, tuple[Location, str, Unknown]] = {}
+    first: dict[str, tuple[Location, str, UnknownName]] = {}
     for each in unknown:
         first.setdefault(each[2].name.casefold(), each)
     return list(first.values())
 
 
-def of_species(unknown: tuple[Location, str, Unknown], total: CodeSum, meaning: Meaning) -> MechanismError:
+def of_species(unknown: tuple[Location, str, UnknownName], total: CodeSum, meaning: NameResolver) -> MechanismError:
     """Return the error of a rate with what code computes from concentrations and cannot be carried as their sum."""
     place, label, each = unknown
     known = {**meaning.variable, **meaning.fixed}
@@ -116,23 +116,23 @@ def of_power(reaction: Reaction, species: Sequence[str], sums: Iterable[str]) ->
     return error_at(reaction.location, text)
 
 
-def missing_formulas(unknown: Iterable[tuple[Location, str, Unknown]]) -> list[Missing]:
+def missing_formulas(unknown: Iterable[tuple[Location, str, UnknownName]]) -> list[MissingFormula]:
     """Return what no formula gives, each function once with the number of its places."""
-    found: dict[tuple[str, int], Missing] = {}
+    found: dict[tuple[str, int], MissingFormula] = {}
     for place, label, each in unknown:
         key = each.name.casefold(), each.arguments
         if key in found:
             found[key] = replace(found[key], places=found[key].places + 1)
         else:
-            found[key] = Missing(each.name, each.arguments, each.text, label, place, species=each.species)
+            found[key] = MissingFormula(each.name, each.arguments, each.text, label, place, species=each.species)
     return list(found.values())
 
 
-def unexplained(missing: Sequence[Missing], rates: RatesFile, file: str) -> MechanismError:
+def unexplained(missing: Sequence[MissingFormula], rates: RatesFile, file: str) -> MechanismError:
     """Return the error that names all that the rates call and no formula gives, each with its first reaction."""
     one = missing[0]
     alone = len(missing) == 1 and one.arguments and of_dialect(one.name, one.arguments) is None
-    hint = meant(one.name, rates.definitions) if alone else ""
+    hint = did_you_mean(one.name, rates.definitions) if alone else ""
     return error_at(one.location, f"{message(missing, rates.path.name, file)}{hint}")
 
 
@@ -221,7 +221,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
     factor, fixed = _factor(collection), _by_key(collection.declared(fixed=True))
     values = code_values(collection.sources, {key: each.fixed for key, (_, each) in collection.species.items()})
     rates = replace(rates, own={**values, **rates.own})
-    meaning = Meaning(
+    meaning = NameResolver(
         definitions=rates.spelled(fixed.values()),
         variable=_by_key(collection.declared(fixed=False)),
         fixed=fixed,
@@ -249,7 +249,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
             *(Species(each, text=f"sum of {len(sums[each])} species") for each in sums),
         ),
         fixed=collection.declared(fixed=True),
-        reactions=followed(reactions, sums),
+        reactions=with_sum_changes(reactions, sums),
         atoms=tuple(collection.atoms.values()),
         initial=initial,
         sources=tuple(source.name for source in collection.sources),
@@ -262,7 +262,7 @@ def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNet
     return replace(network, factor=factor) if meaning.follows and factor is not None else network
 
 
-def _sums(collection: Collection, meaning: Meaning) -> dict[str, dict[str, float]]:
+def _sums(collection: Collection, meaning: NameResolver) -> dict[str, dict[str, float]]:
     """Return the sums of variable species in inlined code: name -> weights by the species' names."""
     found: dict[str, dict[str, float]] = {}
     for source in collection.sources:
@@ -322,11 +322,11 @@ def _apply_lists(collection: Collection) -> tuple[str, ...]:
     return tuple(checked.values())
 
 
-def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tuple[Reaction, ...]:
+def _reactions(collection: Collection, meaning: NameResolver, rates: RatesFile) -> tuple[Reaction, ...]:
     """Return the reactions; the faults of several of them are reported together."""
     reactions: dict[str, Reaction] = {}
     faults = Faults()
-    unknown: list[tuple[Location, str, Unknown]] = []
+    unknown: list[tuple[Location, str, UnknownName]] = []
     for number, (source, equation) in enumerate(collection.equations, start=1):
         label = equation.label or f"R{number}"
         first = reactions.get(label.casefold())
@@ -357,17 +357,17 @@ def _reactions(collection: Collection, meaning: Meaning, rates: RatesFile) -> tu
     return tuple(reactions.values())
 
 
-def _in_terms(reaction: Reaction, meaning: Meaning, taken: Container[str]) -> tuple[Reaction, ...]:
+def _in_terms(reaction: Reaction, meaning: NameResolver, taken: Container[str]) -> tuple[Reaction, ...]:
     """Return a reaction with the sums and species of its rate as reactants; raise MechanismError for none such."""
     species = [name for name in parameters(reaction.rate) if name.casefold() in meaning.variable]
     try:
-        return tuple(in_terms(reaction, [*meaning.sums.values(), *species], taken))
-    except NoSumError:
+        return tuple(expand_sums(reaction, [*meaning.sums.values(), *species], taken))
+    except SumPowerError:
         raise of_power(reaction, species, meaning.sums.values()) from None
 
 
 def _reaction(
-    source: SourceFile, equation: EquationStatement, label: str, collection: Collection, meaning: Meaning
+    source: SourceFile, equation: EquationStatement, label: str, collection: Collection, meaning: NameResolver
 ) -> Reaction:
     check_label("reaction label", label, source.location(equation.offset))
     return Reaction(
@@ -380,14 +380,14 @@ def _reaction(
     )
 
 
-def _rate(source: SourceFile, equation: EquationStatement, meaning: Meaning) -> Expression:
-    rate = _meant(source, equation.rate, equation.offset, meaning)
+def _rate(source: SourceFile, equation: EquationStatement, meaning: NameResolver) -> Expression:
+    rate = _rate_expression(source, equation.rate, equation.offset, meaning)
     if isinstance(rate, Number) and rate.value < 0.0:
         raise error_at(source.location(equation.offset), f"the rate constant {rate} is negative")
     return rate
 
 
-def _meant(source: SourceFile, formula: Formula, offset: int, meaning: Meaning) -> Expression:
+def _rate_expression(source: SourceFile, formula: Formula, offset: int, meaning: NameResolver) -> Expression:
     try:
         return meaning.expression(formula, offset)
     except MisplacedError as error:
@@ -416,8 +416,8 @@ def _factor(collection: Collection) -> float | None:
 
 
 def _constant(source: SourceFile, statement: ValueStatement) -> float:
-    meaning = Meaning()
-    value = _meant(source, statement.value, statement.offset, meaning)
+    meaning = NameResolver()
+    value = _rate_expression(source, statement.value, statement.offset, meaning)
     if not isinstance(value, Number) or value.value < 0.0 or meaning.unknown:
         text = f"the initial value of {statement.name[:40]} is not a number >= 0"
         raise error_at(source.location(statement.offset), text)

@@ -12,7 +12,15 @@ from airshed.mechanism.expressions import AIR_GASES, ALIASES, FUNCTIONS, PHOTO, 
 from airshed.mechanism.file_air import AIR_NAMES, part_of_air
 from airshed.mechanism.kpp.parser import finite, limited, parse_formula, short
 from airshed.mechanism.kpp.rate_functions import OF_AIR, RATE_FUNCTIONS, of_dialect, rate_function
-from airshed.mechanism.kpp.statements import Applied, Combined, Formula, MisplacedError, Name, Negative, Whole
+from airshed.mechanism.kpp.statements import (
+    BinaryOperation,
+    Formula,
+    FunctionCall,
+    MisplacedError,
+    Name,
+    Negation,
+    WholeNumber,
+)
 from airshed.mechanism.location import nearest
 from airshed.mechanism.network import HostFunction
 
@@ -33,7 +41,7 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownName:
     """A name that nothing explains, as written, with the number of its arguments.
 
     species  variable species whose concentrations are among the arguments
@@ -46,19 +54,19 @@ class Unknown:
     species: tuple[str, ...] = ()
 
 
-def element_text(applied: Applied) -> str:
+def element_text(call: FunctionCall) -> str:
     """Return an element of a list, J(1) or J(ip_NO2), as text; empty for another call."""
-    if len(applied.arguments) != 1:
+    if len(call.arguments) != 1:
         return ""
-    index = applied.arguments[0]
-    if isinstance(index, Whole):
-        return f"{applied.name}({index.value:.0f})"
-    return f"{applied.name}({index.name})" if isinstance(index, Name) else ""
+    index = call.arguments[0]
+    if isinstance(index, WholeNumber):
+        return f"{call.name}({index.value:.0f})"
+    return f"{call.name}({index.name})" if isinstance(index, Name) else ""
 
 
-def element_key(applied: Applied) -> str:
+def element_key(call: FunctionCall) -> str:
     """Return the text of an element with its case folded."""
-    return element_text(applied).casefold()
+    return element_text(call).casefold()
 
 
 def signature(definition: Definition) -> str:
@@ -66,7 +74,7 @@ def signature(definition: Definition) -> str:
     return f"{definition.name}({', '.join(definition.arguments)})"
 
 
-# Meaning of names in formulas.
+# Resolution of names in formulas.
 
 
 _FORTRAN: Final = {  # other names of functions
@@ -83,7 +91,7 @@ KNOWN: Final = (*SYMBOLS, *ALIASES, "CAIR", "CFACTOR")
 
 
 @dataclass
-class Meaning:
+class NameResolver:
     """Resolves formulas, and collects what they leave unexplained.
 
     definitions  of the side file, by their names with the case folded: ``k_x``, ``gcarr_ac``, ``j(1)``
@@ -109,7 +117,7 @@ class Meaning:
     sums: Mapping[str, str] = field(default_factory=dict)
     factor: float | None = None
     follows: bool = False
-    unknown: list[Unknown] = field(default_factory=list)
+    unknown: list[UnknownName] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     bindings: dict[str, Expression] = field(default_factory=dict)
     callables: dict[str, HostFunction] = field(default_factory=dict)
@@ -141,15 +149,15 @@ class Meaning:
         """Note a name that nothing explains; one in a definition stands where the formula with it starts."""
         species = {name for value in values for name in parameters(value)}.intersection(self.variable.values())
         place = self._offset if self._above else offset
-        self.unknown.append(Unknown(place, name, text, len(values), tuple(sorted(species))))
+        self.unknown.append(UnknownName(place, name, text, len(values), tuple(sorted(species))))
 
     def _resolve(self, formula: Formula, arguments: Mapping[str, Expression]) -> Expression:
         match formula:
             case Number(value):
                 return Number(value)
-            case Negative(operand):
+            case Negation(operand):
                 return Negate(self._resolve(operand, arguments))
-            case Combined(operator, left, right):
+            case BinaryOperation(operator, left, right):
                 return Binary(operator, self._resolve(left, arguments), self._resolve(right, arguments))
             case Name():
                 return self._name(formula, arguments)
@@ -254,36 +262,36 @@ class Meaning:
             self._in_arguments = before
             self._above.pop()
 
-    def _call(self, applied: Applied, arguments: Mapping[str, Expression]) -> Expression:
-        key = applied.name.casefold()
-        element = self.definitions.get(element_key(applied))
+    def _call(self, call: FunctionCall, arguments: Mapping[str, Expression]) -> Expression:
+        key = call.name.casefold()
+        element = self.definitions.get(element_key(call))
         if element is not None:
             return self._value(element)
         definition = self.definitions.get(key)
         if definition is not None and definition.arguments:
-            return self._defined(definition, applied, arguments)
-        if self._is_element(applied):
-            return self._element(applied)
-        if _is_own(applied.name):
-            values = tuple(self._resolve(argument, arguments) for argument in applied.arguments)
+            return self._defined(definition, call, arguments)
+        if self._is_element(call):
+            return self._element(call)
+        if _is_own(call.name):
+            values = tuple(self._resolve(argument, arguments) for argument in call.arguments)
         else:
-            values = self._arguments(applied, arguments)
+            values = self._arguments(call, arguments)
         try:
-            found = rate_function(applied.name, values, Symbol("M")) or self._elementary(applied.name, values)
+            found = rate_function(call.name, values, Symbol("M")) or self._elementary(call.name, values)
         except MechanismError as error:
-            if of_dialect(applied.name, len(values)) is None:
-                raise MisplacedError(applied.offset, str(error)) from None
+            if of_dialect(call.name, len(values)) is None:
+                raise MisplacedError(call.offset, str(error)) from None
             found = None
-        self.follows |= applied.name.upper() in OF_AIR
+        self.follows |= call.name.upper() in OF_AIR
         constant = self._constant_function(key) if found is None and len(values) == 1 else None
         if constant is not None:
             return self._value(constant)
         if found is None:
             shown = ", ".join(map(str, values))
-            text = f"{applied.name}({short(shown)})"
-            self._note_unknown(applied.offset, applied.name, text, values)
+            text = f"{call.name}({short(shown)})"
+            self._note_unknown(call.offset, call.name, text, values)
             return Number(1.0)
-        return limited(found, applied.offset)
+        return limited(found, call.offset)
 
     def _constant_function(self, key: str) -> Definition | None:
         """Return the definition k(x) whose formula does not name x, which reads as that of an element of a list."""
@@ -291,11 +299,11 @@ class Meaning:
         is_named = len(alike) == 1 and not alike[0][len(key) + 1 : -1].isdigit()
         return self.definitions[alike[0]] if is_named else None
 
-    def _arguments(self, applied: Applied, outer: Mapping[str, Expression]) -> tuple[Expression, ...]:
+    def _arguments(self, call: FunctionCall, outer: Mapping[str, Expression]) -> tuple[Expression, ...]:
         """Return the arguments of a model's own function; a variable species is its concentration."""
         before, self._in_arguments = self._in_arguments, True
         try:
-            return tuple(fold(limited(self._resolve(each, outer), applied.offset)) for each in applied.arguments)
+            return tuple(fold(limited(self._resolve(each, outer), call.offset)) for each in call.arguments)
         finally:
             self._in_arguments = before
 
@@ -307,38 +315,38 @@ class Meaning:
             return call(canonical, tuple(map(fold, values)) if canonical == PHOTO else values)
         return None
 
-    def _defined(self, definition: Definition, applied: Applied, outer: Mapping[str, Expression]) -> Expression:
-        if len(applied.arguments) != len(definition.arguments):
-            raise MisplacedError(applied.offset, f"{applied.name} takes {signature(definition)}")
+    def _defined(self, definition: Definition, call: FunctionCall, outer: Mapping[str, Expression]) -> Expression:
+        if len(call.arguments) != len(definition.arguments):
+            raise MisplacedError(call.offset, f"{call.name} takes {signature(definition)}")
         self.used.add(definition.name.casefold())
-        values = self._arguments(applied, outer)
+        values = self._arguments(call, outer)
         if not callable(definition.value):
             if definition.name.casefold() in self._above:
-                raise MisplacedError(applied.offset, f"{definition.name} calls itself")
+                raise MisplacedError(call.offset, f"{definition.name} calls itself")
             given = dict(zip((name.casefold() for name in definition.arguments), values, strict=True))
             return self._inside(definition, given)
         constants = [value.value for value in values if isinstance(value, Number)]
         if len(constants) < len(values):
-            raise MisplacedError(applied.offset, f"{applied.name} is a Python function: its arguments are constants")
+            raise MisplacedError(call.offset, f"{call.name} is a Python function: its arguments are constants")
         name = f"{definition.name}({', '.join(map(repr, constants))})"
         self.callables[name] = definition.value(*constants)
         return Parameter(name)
 
-    def _is_element(self, applied: Applied) -> bool:
-        if len(applied.arguments) != 1 or _is_own(applied.name) or applied.name.casefold() in self.assigned:
+    def _is_element(self, call: FunctionCall) -> bool:
+        if len(call.arguments) != 1 or _is_own(call.name) or call.name.casefold() in self.assigned:
             return False
-        index = applied.arguments[0]
-        return isinstance(index, Whole) or (isinstance(index, Name) and index.name.upper() not in KNOWN)
+        index = call.arguments[0]
+        return isinstance(index, WholeNumber) or (isinstance(index, Name) and index.name.upper() not in KNOWN)
 
-    def _element(self, applied: Applied) -> Expression:
+    def _element(self, call: FunctionCall) -> Expression:
         """Return an element of a host's list; C(ind_X) is the concentration of the species X."""
-        index = applied.arguments[0]
-        if applied.name.upper() in _CONCENTRATIONS and isinstance(index, Name):
+        index = call.arguments[0]
+        if call.name.upper() in _CONCENTRATIONS and isinstance(index, Name):
             match = _INDEX.match(index.name)
             if match is not None:
-                return self._concentration(Name(applied.offset, index.name[match.end() :]))
-        key = element_key(applied)
-        return Parameter(self._open.setdefault(key, element_text(applied)))
+                return self._concentration(Name(call.offset, index.name[match.end() :]))
+        key = element_key(call)
+        return Parameter(self._open.setdefault(key, element_text(call)))
 
     def _concentration(self, name: Name) -> Expression:
         """Return the concentration of a species that a rate names as C(ind_X); raise MisplacedError for none."""
@@ -366,7 +374,7 @@ def of_variable(name: str) -> str:
     )
 
 
-def meant(name: str, definitions: Mapping[str, Definition]) -> str:
+def did_you_mean(name: str, definitions: Mapping[str, Definition]) -> str:
     """Return ``; did you mean X?`` for a function that does not exist."""
     return nearest(name, [*FUNCTIONS, *RATE_FUNCTIONS, *(each.name for each in definitions.values())])
 
@@ -376,12 +384,14 @@ def read_rate(text: str) -> Expression:
 
     Raises MechanismError with the column.
     """
-    meaning = Meaning()
+    meaning = NameResolver()
     try:
         expression = meaning.expression(parse_formula(text), 0)
     except MisplacedError as error:
         raise MechanismError(f"column {error.offset + 1}: {error.message}") from None
     if meaning.unknown:
         first = meaning.unknown[0]
-        raise MechanismError(f"column {first.offset + 1}: there is no function {first.text!r}{meant(first.name, {})}")
+        raise MechanismError(
+            f"column {first.offset + 1}: there is no function {first.text!r}{did_you_mean(first.name, {})}"
+        )
     return expression

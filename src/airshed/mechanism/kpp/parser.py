@@ -13,18 +13,18 @@ from airshed.formula.tree import Call, Expression, Number, walk
 from airshed.mechanism.expressions import PHOTO
 from airshed.mechanism.kpp.statements import (
     Amount,
-    Applied,
-    Combined,
+    BinaryOperation,
     EquationStatement,
     Formula,
+    FunctionCall,
     MisplacedError,
     Name,
     NameStatement,
-    Negative,
+    Negation,
     SpeciesStatement,
     Statement,
     ValueStatement,
-    Whole,
+    WholeNumber,
     depth,
 )
 from airshed.mechanism.location import check_label
@@ -265,7 +265,7 @@ class _Statements(Transformer[Token, Any]):
         return _limited(0, formula)
 
     def number(self, token: Token) -> Number:
-        return Whole(_number(token)) if token.isdigit() else Number(_number(token))
+        return WholeNumber(_number(token)) if token.isdigit() else Number(_number(token))
 
     def logical(self, token: Token) -> Number:
         return Number(1.0 if token.lower() == ".true." else 0.0)
@@ -278,14 +278,14 @@ class _Statements(Transformer[Token, Any]):
             raise MisplacedError(_offset(name), str(error)) from None
         return Name(_offset(name), spelled)
 
-    def call(self, name: Token, *arguments: Formula | Token) -> Applied:
+    def call(self, name: Token, *arguments: Formula | Token) -> FunctionCall:
         """Return a call; a text among its arguments, as f('B', x), makes it another function, f_B(x)."""
         texts = [argument.strip("'") for argument in arguments if isinstance(argument, Token)]
         values = tuple(argument for argument in arguments if not isinstance(argument, Token))
-        return Applied(_offset(name), "_".join([str(name), *texts]), values)
+        return FunctionCall(_offset(name), "_".join([str(name), *texts]), values)
 
     def sign(self, sign: Token, operand: Formula) -> Formula:
-        return Negative(operand) if sign == "-" else operand
+        return Negation(operand) if sign == "-" else operand
 
-    def binary(self, left: Formula, operator: Token, right: Formula) -> Combined:
-        return Combined("^" if operator == "**" else str(operator), left, right)  # type: ignore[arg-type]
+    def binary(self, left: Formula, operator: Token, right: Formula) -> BinaryOperation:
+        return BinaryOperation("^" if operator == "**" else str(operator), left, right)  # type: ignore[arg-type]

@@ -181,7 +181,7 @@ _DIALECTS: Final = (WRF_CHEM, GEOS_CHEM)
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingFormula:
     """A function, or a value, that rates use and no formula gives.
 
     arguments  how many it has, none for a value;  text  as first written;  places  how many reactions use it
@@ -213,7 +213,7 @@ class MissingFormulasError(MechanismError):
     left_open  values that the rates name and that conditions or a species map may give as well
     """
 
-    def __init__(self, text: str, missing: Sequence[Missing], left_open: Sequence[str]) -> None:
+    def __init__(self, text: str, missing: Sequence[MissingFormula], left_open: Sequence[str]) -> None:
         super().__init__(text)
         self.missing, self.left_open = tuple(missing), tuple(left_open)
 
@@ -228,7 +228,7 @@ def of_dialect(name: str, arguments: int) -> tuple[Dialect, str, str] | None:
     return None
 
 
-def message(missing: Sequence[Missing], side: str, file: str) -> str:
+def message(missing: Sequence[MissingFormula], side: str, file: str) -> str:
     """Return what to say of missing functions: each once with the number of its places, and what writes them down.
 
     side  name of the side file;  file  the mechanism's, as a user names it
@@ -246,14 +246,14 @@ def message(missing: Sequence[Missing], side: str, file: str) -> str:
     return f"no formula gives {listed}{more}; {write}{_of_concentrations(many)}{_of_models(many)}"
 
 
-def _of_concentrations(missing: Iterable[Missing]) -> str:
+def _of_concentrations(missing: Iterable[MissingFormula]) -> str:
     """Return which of the functions take concentrations, and what their formulas may do with them."""
     names = [each.name for each in missing if each.species]
     listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
     return f"\n{listed}: takes concentrations of species, which its formula may have as factors only" if names else ""
 
 
-def _of_models(missing: Iterable[Missing]) -> str:
+def _of_models(missing: Iterable[MissingFormula]) -> str:
     """Return which of the functions are other models' own, with the meaning of one that KPP has, too."""
     told = []
     for dialect in _DIALECTS:
@@ -270,7 +270,7 @@ def _of_models(missing: Iterable[Missing]) -> str:
     return "".join(told)
 
 
-def side_file(name: str, missing: Sequence[Missing], left_open: Iterable[str]) -> str:
+def side_file(name: str, missing: Sequence[MissingFormula], left_open: Iterable[str]) -> str:
     """Return the text of a side file for what a mechanism lacks; what is not known is a line with ``#?``."""
     lines = [
         f"# What the rates of {name} leave to other code. "

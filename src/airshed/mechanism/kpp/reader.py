@@ -11,12 +11,12 @@ from airshed.mechanism.kpp.source import INCLUDE, MODEL, Section, SourceFile, re
 from airshed.mechanism.kpp.statements import MisplacedError
 from airshed.mechanism.location import error_at, nearest
 from airshed.mechanism.network import ReactionNetwork
-from airshed.mechanism.rates_file import Code, RatesFile, rates_path, read_rates_file
+from airshed.mechanism.rates_file import CodePolicy, RatesFile, rates_path, read_rates_file
 
 _DEEPEST = 20
 
 
-def read_kpp(path: Path, shown: str | None = None, code: Code = Code.REFUSED) -> ReactionNetwork:
+def read_kpp(path: Path, shown: str | None = None, code: CodePolicy = CodePolicy.REFUSED) -> ReactionNetwork:
     """Return the mechanism of a .def, .kpp, .eqn or .spc file and its includes, named after the file.
 
     What its rates leave to other code is taken from `<mechanism>.rates.toml` beside it, where that is.

@@ -19,7 +19,7 @@ class MisplacedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Number):
+class WholeNumber(Number):
     """A number written without a point or an exponent, as the index of an element is."""
 
 
@@ -32,7 +32,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class FunctionCall:
     """``name(arguments)`` in a formula: a function's value, or an element of a list."""
 
     offset: int
@@ -41,14 +41,14 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Negative:
+class Negation:
     """``-operand``."""
 
     operand: "Formula"
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class BinaryOperation:
     """``left operator right``."""
 
     operator: Arithmetic
@@ -56,28 +56,28 @@ class Combined:
     right: "Formula"
 
 
-Formula = Number | Name | Applied | Negative | Combined
+Formula = Number | Name | FunctionCall | Negation | BinaryOperation
 """A rate as written: what its names mean is found when all files are read."""
 
 
 def operands(formula: Formula) -> tuple[Formula, ...]:
     """Return what a formula is made of."""
     match formula:
-        case Negative(operand):
+        case Negation(operand):
             return (operand,)
-        case Combined(_, left, right):
+        case BinaryOperation(_, left, right):
             return (left, right)
-        case Applied(_, _, arguments):
+        case FunctionCall(_, _, arguments):
             return arguments
     return ()
 
 
-def names_in(formula: Formula) -> Iterator[Name | Applied]:
+def names_in(formula: Formula) -> Iterator[Name | FunctionCall]:
     """Yield the names and calls of a formula, left to right."""
     stack = [formula]
     while stack:
         node = stack.pop()
-        if isinstance(node, Name | Applied):
+        if isinstance(node, Name | FunctionCall):
             yield node
         stack.extend(reversed(operands(node)))
 

@@ -54,7 +54,7 @@ class CodeSum:
         return {name: weight for name, weight in weights.items() if name in species or name not in self.optional}
 
 
-class NoSumError(Exception):
+class SumPowerError(Exception):
     """A rate depends on a sum in another way than by its powers."""
 
 
@@ -124,7 +124,7 @@ def _weights(value: str, key: str, before: CodeSum | None) -> dict[str, float] |
 
 
 def split(rate: Expression, sums: Iterable[str]) -> Terms:
-    """Return the terms of a rate by the sums that they are multiplied with; raise NoSumError where it has none such."""
+    """Return the terms of a rate, keyed by their sum factors; raise SumPowerError for any other dependence on a sum."""
     return _terms(rate, frozenset(sums))
 
 
@@ -151,7 +151,7 @@ def _terms(node: Expression, sums: frozenset[str]) -> Terms:
                 result = _product(result, found)
             return result
     if _named(node, sums):
-        raise NoSumError
+        raise SumPowerError
     return {(): node}
 
 
@@ -161,7 +161,7 @@ def _product(left: Terms, right: Terms) -> Terms:
         for other, b in right.items():
             key = tuple(sorted((*one, *other)))
             if len(key) > _MOST:
-                raise NoSumError
+                raise SumPowerError
             value: Expression = b if a == Number(1.0) else a if b == Number(1.0) else Binary("*", a, b)
             found[key] = Binary("+", found[key], value) if key in found else value
     return found
@@ -171,8 +171,8 @@ def _named(node: Expression, sums: frozenset[str]) -> bool:
     return any(isinstance(each, Parameter) and each.name in sums for each in walk(node))
 
 
-def in_terms(reaction: Reaction, sums: Iterable[str], taken: Container[str] = ()) -> Iterator[Reaction]:
-    """Yield a reaction once for each power of sums in its rate, with these on both sides; raise NoSumError.
+def expand_sums(reaction: Reaction, sums: Iterable[str], taken: Container[str] = ()) -> Iterator[Reaction]:
+    """Yield a reaction once for each power of sums in its rate, with these on both sides; raise SumPowerError.
 
     taken  labels, their case folded, that other reactions have
     """
@@ -203,8 +203,8 @@ def _is_zero(rate: Expression) -> bool:
     return rate == Number(0.0)
 
 
-def as_written(reaction: Reaction, sums: Iterable[str]) -> Reaction:
-    """Return a reaction with sums as factors of its rate, not among its species: what :func:`in_terms` came from."""
+def collapse_sums(reaction: Reaction, sums: Iterable[str]) -> Reaction:
+    """Return a reaction with sums as factors of its rate, not among its species: what :func:`expand_sums` came from."""
     names = frozenset(sums)
     rate = reaction.rate
     for name, number in reaction.reactants:
@@ -229,7 +229,7 @@ def code_of(sums: Mapping[str, Mapping[str, float]], air: Sequence[str]) -> str:
     return f"#INLINE F90_GLOBAL\n{declared}#ENDINLINE\n{computed}"
 
 
-def followed(reactions: Sequence[Reaction], sums: Mapping[str, Mapping[str, float]]) -> tuple[Reaction, ...]:
+def with_sum_changes(reactions: Sequence[Reaction], sums: Mapping[str, Mapping[str, float]]) -> tuple[Reaction, ...]:
     """Return the reactions in which each sum changes by what its species change by."""
     return tuple(_followed(reaction, sums) for reaction in reactions)
 

@@ -10,7 +10,7 @@ from airshed.core.errors import MechanismError
 from airshed.mechanism.expressions import dependencies
 from airshed.mechanism.file_air import named_as_air
 from airshed.mechanism.kpp.assembly import GROUPS, LIGHT, NOTHING
-from airshed.mechanism.kpp.sums import as_written, code_of
+from airshed.mechanism.kpp.sums import code_of, collapse_sums
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
 from airshed.mechanism.rates_file import rates_path, rates_text
 
@@ -81,7 +81,7 @@ def _remark(text: str) -> str:
 def _equations(network: ReactionNetwork) -> list[str]:
     nothing = NOTHING.upper() if NOTHING not in {each.name.casefold() for each in network.species} else LIGHT
     return [
-        _equation(as_written(reaction, network.sums), label, nothing)
+        _equation(collapse_sums(reaction, network.sums), label, nothing)
         for reaction, label in zip(network.reactions, _labels(network.reactions), strict=True)
     ]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from airshed.mechanism.openatmos.document import Fields, Node, read_beside
+from airshed.mechanism.openatmos.document import Fields, Node, read_relative
 from airshed.mechanism.openatmos.rates import BRANCHED, SURFACE, Collection, Equation, Units, refuse_other_kinds
 from airshed.mechanism.openatmos.species import Gas, read_species
 
@@ -42,7 +42,7 @@ def read_camp(root: Fields, path: Path) -> tuple[dict[str, Gas], Collection, lis
 
 def _objects(file: Node, path: Path) -> tuple[Sequence[Node], str]:
     """Return the objects of a file, those of its mechanisms in their place."""
-    root, shown = read_beside(file, path)
+    root, shown = read_relative(file, path)
     fields = root.fields()
     data = fields.need(DATA).items()
     fields.finish()

@@ -184,7 +184,7 @@ def read_document(path: Path, shown: str) -> Node:
     return _build(events, shown)
 
 
-def read_beside(file: Node, path: Path) -> tuple[Node, str]:
+def read_relative(file: Node, path: Path) -> tuple[Node, str]:
     """Return the root of the file that a text in the document at `path` names beside it, and its name for messages.
 
     Raises MechanismError with the place of the text, and the nearest name there is, where there is no such file.

@@ -27,7 +27,7 @@ class Form:
     expression: Expression
 
 
-def recognised(rate: Expression) -> Form | None:
+def recognise(rate: Expression) -> Form | None:
     """Return the rate as one of the forms that follow from the air alone, or None."""
     return product_form(rate) or _falloff_form(rate)
 

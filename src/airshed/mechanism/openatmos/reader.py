@@ -11,7 +11,7 @@ from airshed.formula.tree import Expression
 from airshed.mechanism.location import check_label, check_name, nearest
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.mechanism.openatmos.camp import DATA, FILES, read_camp
-from airshed.mechanism.openatmos.document import Fields, Node, read_beside, read_document
+from airshed.mechanism.openatmos.document import Fields, Node, read_document, read_relative
 from airshed.mechanism.openatmos.rates import (
     BRANCHED,
     PREFIXES,
@@ -63,7 +63,7 @@ def _section(node: Node, path: Path) -> Sequence[Node]:
     fields = node.fields()
     files = fields.need("files").items()
     fields.finish()
-    return [item for file in files for item in read_beside(file, path)[0].items()]
+    return [item for file in files for item in read_relative(file, path)[0].items()]
 
 
 def _phase(phases: Sequence[Node], reactions: Sequence[Node], root: Node) -> Node:
@@ -221,7 +221,7 @@ def _of_musicbox(node: Node, path: Path, shown: str) -> tuple[Node, Path, str]:
     if inner is None:
         return node, path, shown
     if isinstance(inner.value, str):
-        found, name = read_beside(inner, path)
+        found, name = read_relative(inner, path)
         if not isinstance(found.value, dict):
             raise found.expected("a mechanism: an object with 'version', 'species', 'phases' and 'reactions'")
         return found, path.parent / inner.value, name

@@ -23,7 +23,7 @@ from airshed.mechanism import rate_forms
 from airshed.mechanism.expressions import SYMBOLS, Environment, Parameter, Value, evaluate, substitute
 from airshed.mechanism.network import OpenParameter, Reaction, ReactionNetwork, Species
 from airshed.mechanism.openatmos.document import YAML_SUFFIXES
-from airshed.mechanism.openatmos.forms import Branch, Form, alike, branch, recognised, uptake
+from airshed.mechanism.openatmos.forms import Branch, Form, alike, branch, recognise, uptake
 from airshed.mechanism.openatmos.rates import LABEL, NUMBER, PREFIXES, RADIUS, RATE, TEXTS, Amounts, expression_text
 from airshed.mechanism.openatmos.reader import ATOMS, BINDINGS, CHECKED, PARAMETERS, SUMS
 from airshed.mechanism.openatmos.species import CONSTANT, DIFFUSION, FIXED, INITIAL, MASS, MIXING_RATIO, THIRD_BODY
@@ -66,7 +66,7 @@ class Entries:
             number += 2 if pair else 1
 
     def _entry(self, reaction: Reaction) -> Entry:
-        form = recognised(reaction.rate)
+        form = recognise(reaction.rate)
         if form is not None and reaction.reactants:
             return Entry(_form_content(reaction, form))
         return self._surface(reaction) or self._open(reaction) or self._user_defined(reaction)

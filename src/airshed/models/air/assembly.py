@@ -16,7 +16,7 @@ from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.files import note_input
 from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
-from airshed.io.cf import own_names
+from airshed.io.cf import reserved_names
 from airshed.io.netcdf import load_netcdf
 from airshed.kernels.backend import StepKernel, backend
 from airshed.mechanism.network import ReactionNetwork, Species
@@ -235,7 +235,7 @@ def assemble(
 
 def _refuse_species(network: ReactionNetwork, whole: Grid) -> None:
     """Raise CaseError for species with names of output's own coordinates, and for sums of species."""
-    taken = [name for name in network.names if name in own_names(whole.axes)]
+    taken = [name for name in network.names if name in reserved_names(whole.axes)]
     if taken:
         raise CaseError(
             f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "

@@ -10,7 +10,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.grid import Grid
-from airshed.io.timeline import Listed, Timeline
+from airshed.io.timeline import InstantSpans, Timeline
 from airshed.kernels.host import AnyArray, return_to_system
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import Directions, Pair, TransportForcing
@@ -97,7 +97,7 @@ class Forcing:
         later = (time for time in meteorology.times if time > begin)
         hours = [] if sunlit_until is None else range(floor(begin / _HOUR) + 1, floor(sunlit_until / _HOUR) + 1)
         self._times = sorted({begin, *later, *(_HOUR * hour for hour in hours)})
-        spans = Listed(self._times)
+        spans = InstantSpans(self._times)
         self._instants = Timeline[Instant](spans, self._build_instant)
         self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=self._complete)
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}

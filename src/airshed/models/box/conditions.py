@@ -16,10 +16,10 @@ from airshed.case.patch import Changes
 from airshed.case.process_files import ProcessSection
 from airshed.case.sections import Due, OutputSection, RestartSection
 from airshed.case.toml import read_toml, write_toml
+from airshed.core.alarm import INSTANT
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import CaseError
-from airshed.core.every import INSTANT
-from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
+from airshed.core.settings import KEY, Number, Section, Whole, quantity_range, refuse, setting
 from airshed.core.text import shown
 from airshed.core.units import Quantity
 from airshed.formula.quantity import FormulaQuantity
@@ -51,13 +51,13 @@ JUST_BEFORE: Final = 1e-6
 """Seconds before a jump at which a step that ends there takes its conditions: their limit from the left."""
 
 _FINEST_SINGLE: Final = 1e-5
-Time = Annotated[Quantity, measured("s", least="1e-12 s", most="1e15 s")]
-ClockTime = Annotated[Quantity, measured("s", least=0.0, most="1000 year")]
-Height = Annotated[Quantity, measured("m", least="1 cm", most="99 km")]
-TimeOfDay = Annotated[Quantity, measured("s", least=0.0, most="24 h")]
+Time = Annotated[Quantity, quantity_range("s", least="1e-12 s", most="1e15 s")]
+ClockTime = Annotated[Quantity, quantity_range("s", least=0.0, most="1000 year")]
+Height = Annotated[Quantity, quantity_range("m", least="1 cm", most="99 km")]
+TimeOfDay = Annotated[Quantity, quantity_range("s", least=0.0, most="24 h")]
 
 Tolerance = Annotated[
-    Quantity, measured(CONCENTRATION, "mol/mol", above=0.0, most=(f"1e20 {CONCENTRATION}", "1 mol/mol"))
+    Quantity, quantity_range(CONCENTRATION, "mol/mol", above=0.0, most=(f"1e20 {CONCENTRATION}", "1 mol/mol"))
 ]
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from airshed.case.failure import INPUTS, ChemistryFailure
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, NumericalError
-from airshed.io.timeline import Listed, Timeline
+from airshed.io.timeline import InstantSpans, Timeline
 from airshed.kernels.backend import CellKernel, CellSolver
 from airshed.kernels.cells import (
     AcceptedSteps,
@@ -155,7 +155,7 @@ class RosenbrockCells:
         ]
         together = max(1, min(256, _SAMPLES // (64 * (self._solvers[0][1].inputs + 1) * cells)))
         self._edges, self._together = list(edges), together
-        self._spans = Listed(self._edges[:-1:together] or self._edges)
+        self._spans = InstantSpans(self._edges[:-1:together] or self._edges)
         self._timeline = Timeline[_Inputs](self._spans, self._read, keep=1)
         self._record: list[BoxInterval | Expansion] = []
 

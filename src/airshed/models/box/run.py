@@ -20,7 +20,7 @@ from airshed.mechanism import ReactionNetwork, atom_counts, load_mechanism
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.model import BoxModel
 from airshed.models.box.states import CellStates, load_states, states_of
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.runtime.simulation import Simulation, StepInfo
 
 MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
@@ -58,7 +58,7 @@ class BoxRun:
     ) -> None:  # fmt: skip
         case = conditions.model_copy(update={"run": RunSection(threads=threads)})
         case = case.allowing_code() if allow_code else case
-        self.simulation = Simulation(case, network, states, ranks=Alone())
+        self.simulation = Simulation(case, network, states, ranks=SingleRank())
         self.model: BoxModel = self.simulation.model
         self.seconds = 0.0
 

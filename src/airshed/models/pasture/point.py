@@ -24,7 +24,7 @@ from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.core.fields import FieldSpec
 from airshed.core.files import read_text
 from airshed.core.report import Cell, Report, Table
-from airshed.core.settings import Number, Section, measured, refuse, setting
+from airshed.core.settings import Number, Section, quantity_range, refuse, setting
 from airshed.core.text import counted
 from airshed.core.units import Quantity
 from airshed.core.version import __version__
@@ -41,7 +41,7 @@ from airshed.models.pasture.weather.checks import check
 from airshed.models.pasture.weather.met import read_met
 from airshed.models.pasture.weather.station import Humidity, Station
 from airshed.models.points.model import PointModel, PointValues
-from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.communicator import Communicator, SingleRank
 from airshed.parallel.domain import Domain
 from airshed.process.discovery import processes_of, sections_of
 from airshed.process.points import Points
@@ -112,7 +112,7 @@ class _Days(TimeSection):
     """The days of the weather, of any years."""
 
     start: datetime
-    length: Annotated[Quantity, measured("s", least="1 day", most="1e5 year")]
+    length: Annotated[Quantity, quantity_range("s", least="1 day", most="1e5 year")]
 
 
 class _FixedPoint(RunCase):
@@ -238,7 +238,7 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
     station = as_declared(case, station)
     days = {"start": station.dates[0].astype("datetime64[s]").item(), "length": f"{station.days} day"}
     timed = case.model_copy(update={"time": _Days.model_validate(days)})
-    with Simulation(timed, station, litter, ranks=Alone()) as simulation:
+    with Simulation(timed, station, litter, ranks=SingleRank()) as simulation:
         model: StationModel = simulation.model
         values = model.recorded(station.days)
         simulation.run()

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.alarm import INSTANT
 from airshed.core.errors import CaseError
-from airshed.core.every import INSTANT
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.text import suggestion
 from airshed.core.units import to

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from airshed.case.values import Interval, Text, Times, pair, rising
-from airshed.core.settings import KEY, Number, Section, Whole, measured, refuse, setting
+from airshed.core.settings import KEY, Number, Section, Whole, quantity_range, refuse, setting
 from airshed.core.units import Quantity
 
 Degrees = Annotated[Number, Field(ge=-180.0, le=540.0)]
@@ -44,6 +44,6 @@ class ReceptorSection(Section):
 class AdjointSection(Section):
     """What of a run is stored so that it can be reversed, on each rank; a run by itself stores nothing."""
 
-    memory: Annotated[Quantity, measured("B", least="1 MiB", most="1e6 TiB")] = setting(
+    memory: Annotated[Quantity, quantity_range("B", least="1 MiB", most="1e6 TiB")] = setting(
         "512 MiB", "Memory for restarts, and for the state before each step of a stretch.", validate_default=True
     )

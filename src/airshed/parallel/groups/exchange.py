@@ -28,7 +28,7 @@ from airshed.parallel.redistribution.redistribution import messages_of
 
 
 @dataclass
-class Times:
+class ExchangeTimes:
     """Times of all redistributions so far [s], and how often a value went to the transport ranks.
 
     out, back  from the last rank's arrival to the end, without waiting
@@ -60,7 +60,7 @@ class Exchange:
         self, groups: Groups, decomposition: Decomposition, layout: Layout, species: int, levels: int,
         strategy: str = "auto", *, apart: bool = False,
     ) -> None:  # fmt: skip
-        self.groups, self.times, self.wall, self.moving = groups, Times(), 0.0, 0.0
+        self.groups, self.times, self.wall, self.moving = groups, ExchangeTimes(), 0.0, 0.0
         self._messages = messages_of(groups.world)
         rows, blocks, dtype = layout.rows, layout.blocks, layout.dtype
         rest = species, levels, layout.width
@@ -82,7 +82,7 @@ class Exchange:
         """Free the communicator of the messages; all ranks do."""
         self._messages.close()
 
-    def order(self, begin: float = np.nan, end: float = np.nan) -> None:
+    def send_step(self, begin: float = np.nan, end: float = np.nan) -> None:
         """Let the transport ranks run their stages of a step [s], or end without one; the first rank sends this."""
         handle = self.groups.world.handle
         if handle is None or self.groups.same or self.groups.world.rank != 0:
@@ -90,7 +90,7 @@ class Exchange:
         for rank in self.groups.transport:
             handle.Send(np.array([begin, end]), rank)
 
-    def next_order(self) -> tuple[float, float] | None:
+    def receive_step(self) -> tuple[float, float] | None:
         """Return the begin and end [s] of the next step, None at the end; sleeps while waiting for it."""
         handle, order = self.groups.world.handle, np.empty(2)
         assert handle is not None
@@ -154,7 +154,7 @@ def _chosen(source: Distribution, target: Distribution, found: list[Prediction],
     return fitting[0]
 
 
-Wanted = slice | list[int]
+LevelSelection = slice | list[int]
 """Which levels or species of a field are wanted, along its axis after [lat][block]."""
 
 
@@ -174,7 +174,7 @@ class Allgather:
         self._tiles, self._own = decomposition.tiles(), decomposition.tile(self.ranks.rank)
         self._rows, self._blocks = decomposition.row_cuts[-1], decomposition.block_cuts[-1]
 
-    def whole(self, fields: Sequence[tuple[AnyArray, Wanted]]) -> list[AnyArray]:
+    def whole(self, fields: Sequence[tuple[AnyArray, LevelSelection]]) -> list[AnyArray]:
         """Return fields of the whole area from those of tiles, by one collective message.
 
         fields  packed ones [lat][block][n]... of one type, of this rank's tile, with the faces around it or without;
@@ -194,7 +194,7 @@ class Allgather:
         pieces = np.split(received, np.cumsum(sizes)[:-1])  # of each rank that of each field
         return [self._of_all(pieces[number :: len(fields)], *field) for number, field in enumerate(fields)]
 
-    def _of_all(self, pieces: Sequence[AnyArray], part: AnyArray, wanted: Wanted) -> AnyArray:
+    def _of_all(self, pieces: Sequence[AnyArray], part: AnyArray, wanted: LevelSelection) -> AnyArray:
         """A field, assembled from the parts of all ranks; `part` is that of this one."""
         rows, blocks = self._more(part)
         rest = part[:1, :1, wanted].shape[2:]

@@ -30,11 +30,11 @@ import numpy as np
 from airshed.kernels.host import usable_cores
 from airshed.parallel.redistribution.distribution import Distribution
 from airshed.parallel.redistribution.plan import Hop, Message, Plan, make_plan, possible_plans
-from airshed.parallel.redistribution.redistribution import Redistribution, Transport, converted_copy, lies_in_one_piece
+from airshed.parallel.redistribution.redistribution import Redistribution, Transport, converted_copy, is_contiguous
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearCost:
     """The cost of moving L bytes: alpha [s] + beta [s B-1] L."""
 
     alpha: float
@@ -45,7 +45,7 @@ class Line:
         return times * self.alpha + self.beta * length
 
 
-FREE = Line(0.0, 0.0)
+FREE = LinearCost(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Costs:
     first            ranks of the first of two jobs; all of them without a second
     """
 
-    within: Line
-    between: Line
-    copy: Line
+    within: LinearCost
+    between: LinearCost
+    copy: LinearCost
     synchronisation: float
     cores: int
     first: int
@@ -101,7 +101,7 @@ def _hop_seconds(hop: Hop, costs: Costs) -> float:
             continue
         for rank, held in ((message.sender, hop.source), (message.receiver, hop.target)):
             work[rank] += line.seconds(length)
-            if not lies_in_one_piece(message, hop, held, rank):
+            if not is_contiguous(message, hop, held, rank):
                 work[rank] += costs.copy.seconds(length, _boxes(hop, message))
     busiest = max(work.values(), default=0.0)
     return costs.synchronisation + max(busiest, sum(work.values()) / costs.cores, on_the_line)
@@ -145,13 +145,13 @@ def measure(transport: Transport, source: Distribution, target: Distribution) ->
         within = ping_pong(transport, first, first + 1)
     if apart:
         between = ping_pong(transport, 0, first)
-    copy = Line(*shared(transport, 0, lambda: _copy_line(source, target), 2))
+    copy = LinearCost(*shared(transport, 0, lambda: _copy_line(source, target), 2))
     cores = int(shared(transport, 0, lambda: (usable_cores(),), 1)[0])
     synchronisation = within.alpha if transport.one_sided else 0.0
     return Costs(within, between, copy, synchronisation, cores, first)
 
 
-def ping_pong(transport: Transport, one: int, other: int) -> Line:
+def ping_pong(transport: Transport, one: int, other: int) -> LinearCost:
     """Return the cost of messages from one rank to another, the same on all ranks; all call this."""
     times = [_round_trips(transport, one, other, length) for length in LENGTHS]
     timer = timer_overhead()
@@ -168,12 +168,12 @@ def timer_overhead(calls: int = 2000) -> float:
     return statistics.median(spans)
 
 
-def fitted(lengths: Sequence[int], seconds: Sequence[float]) -> Line:
+def fitted(lengths: Sequence[int], seconds: Sequence[float]) -> LinearCost:
     """Return the alpha + beta L with the least squares of relative errors; neither is negative."""
     times = np.asarray(seconds)
     rows = np.stack([np.ones(len(times)), np.asarray(lengths, float)], axis=1) / times[:, None]
     alpha, beta = np.linalg.lstsq(rows, np.ones(len(times)), rcond=None)[0]
-    return Line(max(float(alpha), 0.0), max(float(beta), 0.0))
+    return LinearCost(max(float(alpha), 0.0), max(float(beta), 0.0))
 
 
 def _round_trips(transport: Transport, one: int, other: int, length: int) -> list[float]:
@@ -209,7 +209,7 @@ def _copy_line(source: Distribution, target: Distribution) -> tuple[float, float
     hop = make_plan(source, target).hops[0]
     largest = max(hop.messages, key=lambda message: message.elements)
     ends = [
-        side.seen_whole(np.zeros(side.local_shape(rank), side.numbers))[side.boxes(rank, largest.part)[0]]
+        side.in_global_order(np.zeros(side.local_shape(rank), side.numbers))[side.boxes(rank, largest.part)[0]]
         for side, rank in ((source, largest.sender), (target, largest.receiver))
     ]
     one = tuple(slice(1) for _ in source.shape)

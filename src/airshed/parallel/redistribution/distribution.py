@@ -190,7 +190,7 @@ class Distribution:
         sides = [positions(runs, held) for runs, held in zip(part, self.part(rank), strict=True)]
         return list(product(*sides))
 
-    def seen_whole(self, local: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def in_global_order(self, local: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a view of a rank's array with its axes in the order of the whole array."""
         return local.transpose(np.argsort(self.order))
 

@@ -47,7 +47,7 @@ class Transport:
         """Free its resources; all ranks call this."""
 
 
-class Packing:
+class MessageBuffer:
     """The elements of a message in a rank's array, and in a buffer: boxes one behind the other, in the sender's order.
 
     A message that is contiguous in the array is sent from there, or received there.
@@ -56,7 +56,7 @@ class Packing:
     def __init__(self, message: Message, hop: Hop, held: Distribution, rank: int) -> None:
         self._held, self._wire, self._order = held, hop.wire, hop.source.order
         self._boxes = held.boxes(rank, message.part)
-        self._in_one_piece = lies_in_one_piece(message, hop, held, rank)
+        self._in_one_piece = is_contiguous(message, hop, held, rank)
         self._size = message.elements
         self._buffer: AnyArray | None = None
 
@@ -69,7 +69,7 @@ class Packing:
             converted_copy(piece, view)
         return self._bytes
 
-    def room(self, local: AnyArray | None) -> Bytes:
+    def receive_buffer(self, local: AnyArray | None) -> Bytes:
         """Return where the message's bytes are to be received."""
         in_place = None if local is None else self._in_place(local)
         return self._bytes if in_place is None else in_place
@@ -82,7 +82,7 @@ class Packing:
 
     def views(self, local: AnyArray) -> list[AnyArray]:
         """Return the boxes in a rank's array, axes in the sender's order."""
-        whole = self._held.seen_whole(local)
+        whole = self._held.in_global_order(local)
         return [whole[box].transpose(self._order) for box in self._boxes]
 
     def _in_place(self, local: AnyArray) -> Bytes | None:
@@ -104,12 +104,12 @@ class Packing:
             start += view.size
 
 
-def lies_in_one_piece(message: Message, hop: Hop, held: Distribution, rank: int) -> bool:
+def is_contiguous(message: Message, hop: Hop, held: Distribution, rank: int) -> bool:
     """Return whether a rank's array has a message's elements one after the other, as they travel."""
     boxes = held.boxes(rank, message.part)
     if len(boxes) > 1 or held.numbers != hop.wire:
         return False
-    box = held.seen_whole(held.empty(rank))[boxes[0]].transpose(hop.source.order)
+    box = held.in_global_order(held.empty(rank))[boxes[0]].transpose(hop.source.order)
     return bool(box.flags.c_contiguous)
 
 
@@ -119,17 +119,18 @@ class MessageHop:
     def __init__(self, messenger: Transport, hop: Hop) -> None:
         rank = messenger.rank
         self._messenger = messenger
-        self._sends = [(each.receiver, Packing(each, hop, hop.source, rank)) for each in hop.sends(rank)]
-        self._receives = [(each.sender, Packing(each, hop, hop.target, rank)) for each in hop.receives(rank)]
+        self._sends = [(each.receiver, MessageBuffer(each, hop, hop.source, rank)) for each in hop.sends(rank)]
+        self._receives = [(each.sender, MessageBuffer(each, hop, hop.target, rank)) for each in hop.receives(rank)]
         self._copies = [
-            (Packing(each, hop, hop.source, rank), Packing(each, hop, hop.target, rank)) for each in hop.copies(rank)
+            (MessageBuffer(each, hop, hop.source, rank), MessageBuffer(each, hop, hop.target, rank))
+            for each in hop.copies(rank)
         ]
         self.target = hop.target.empty(rank) if rank in hop.target.ranks else None
 
     def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
         """Move the array; into `target` where one is given, or into the hop's own."""
         target = self.target if target is None else target
-        incoming = [(sender, packing.room(target)) for sender, packing in self._receives]
+        incoming = [(sender, packing.receive_buffer(target)) for sender, packing in self._receives]
         for number in self._messenger.exchange(incoming, self._outgoing(source, target)):
             assert target is not None
             self._receives[number][1].unpack(target)
@@ -187,7 +188,7 @@ class MpiMessages(Transport):
         self.handle.Free()
 
 
-class OwnMessages(Transport):
+class SingleRankMessages(Transport):
     """One rank alone, which sends nothing."""
 
     name, rank, size = "alone", 0, 1
@@ -252,6 +253,6 @@ class Redistribution:
             self.close()
 
 
-def messages_of(ranks: Communicator) -> MpiMessages | OwnMessages:
+def messages_of(ranks: Communicator) -> MpiMessages | SingleRankMessages:
     """Return the messages of a communicator."""
-    return OwnMessages() if ranks.handle is None else MpiMessages(ranks.handle)
+    return SingleRankMessages() if ranks.handle is None else MpiMessages(ranks.handle)

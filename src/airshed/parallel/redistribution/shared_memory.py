@@ -60,7 +60,7 @@ class WindowHop:
         self._source = hop.source
         self._writes = []
         for message in (each for each in hop.messages if each.sender == rank):
-            there = hop.target.seen_whole(self._array(hop, message.receiver))
+            there = hop.target.in_global_order(self._array(hop, message.receiver))
             targets = [there[box] for box in hop.target.boxes(message.receiver, message.part)]
             self._writes.append((hop.source.boxes(rank, message.part), targets))
 
@@ -68,7 +68,7 @@ class WindowHop:
         """Move the array into the hop's own; from there into `target` where one is given."""
         self._everybody_is_here()  # no rank reads the result of the last call any more
         if source is not None:
-            here = self._source.seen_whole(source)
+            here = self._source.in_global_order(source)
             for boxes, targets in self._writes:
                 for box, there in zip(boxes, targets, strict=True):
                     converted_copy(there, here[box])

@@ -25,9 +25,9 @@ from zmq.utils import z85
 from zmq.utils.monitor import recv_monitor_message
 
 from airshed.core.errors import LinkError
-from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.communicator import Communicator, SingleRank
 from airshed.parallel.redistribution.plan import Hop
-from airshed.parallel.redistribution.redistribution import Bytes, MessageHop, MpiMessages, OwnMessages, Transport
+from airshed.parallel.redistribution.redistribution import Bytes, MessageHop, MpiMessages, SingleRankMessages, Transport
 
 SHORTEST_TOKEN: Final = 32
 _BEAT: Final = 1.0
@@ -218,7 +218,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 @dataclass(frozen=True)
-class Line:
+class JobLink:
     """The connections between two jobs.
 
     hosts     where the first job listens: one address, or one for each of its ranks
@@ -249,15 +249,20 @@ class TwoJobs(Transport):
     name = "TCP"
 
     def __init__(
-        self, job: int, sizes: tuple[int, int], token: str, ranks: Communicator | None = None, line: Line | None = None
+        self,
+        job: int,
+        sizes: tuple[int, int],
+        token: str,
+        ranks: Communicator | None = None,
+        line: JobLink | None = None,
     ) -> None:
-        line = line or Line()
-        ranks = ranks or Alone()
+        line = line or JobLink()
+        ranks = ranks or SingleRank()
         if ranks.size != sizes[job]:
             raise LinkError(f"job {job} was to have {sizes[job]} ranks, but has {ranks.size}; mend sizes")
         if len(line.hosts) not in (1, sizes[0]):
             raise LinkError(f"{len(line.hosts)} hosts for {sizes[0]} ranks that listen; name one, or one for each")
-        self._near = OwnMessages() if ranks.handle is None else MpiMessages(ranks.handle)
+        self._near = SingleRankMessages() if ranks.handle is None else MpiMessages(ranks.handle)
         self._first, self.sizes, self._listens = (0, sizes[0])[job], sizes, job == 0
         self.rank, self.size = self._first + ranks.rank, sum(sizes)
         self._line = line

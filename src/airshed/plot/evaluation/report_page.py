@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from airshed.core.report import Cell, Table, shown
+from airshed.core.report import Cell, Table, cell_text
 from airshed.core.version import __version__
 from airshed.evaluate.evaluation import Evaluation
 from airshed.evaluate.score_table import Score
@@ -223,7 +223,7 @@ def _table(table: Table, title: str = "") -> str:
 
 def _cells(row: Sequence[Cell], numeric: Sequence[bool]) -> str:
     def one(value: Cell, right: bool) -> str:
-        text = shown(value)
+        text = cell_text(value)
         kind = "n" if right else "wrap" if len(text) > 30 else ""
         return f"<td{f' class={kind}' * bool(kind)}>{escape(text.replace('-', '−') if right else text)}</td>"
 
@@ -242,5 +242,5 @@ def _rejected(evaluation: Evaluation) -> str:
 
 
 def _facts(facts: Mapping[str, Cell]) -> str:
-    items = (f"<dt>{escape(name)}</dt><dd>{escape(shown(value))}</dd>" for name, value in facts.items())
+    items = (f"<dt>{escape(name)}</dt><dd>{escape(cell_text(value))}</dd>" for name, value in facts.items())
     return f"<dl>{''.join(items)}</dl>"

@@ -18,7 +18,7 @@ from airshed.kernels.backend import CellSolver, compile_chemistry
 from airshed.kernels.cells import METHODS, Tableau, Tolerances, stack_inputs
 from airshed.kernels.cells.arguments import CellResults, integrate_cells
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.mechanism.structure import atom_counts, follow
+from airshed.mechanism.structure import atom_counts, track_elements
 from airshed.verify.chemistry.emep import published
 from airshed.verify.figure import Figure
 
@@ -58,7 +58,7 @@ def spread(base: Array, count: int, seed: int = 0) -> Cells:
 
 
 def emep_state(network: ReactionNetwork) -> Array:
-    """Return the end state of the problem EMEP, and nothing of species that follow atoms."""
+    """Return the end state of the problem EMEP, and nothing of species that track_elements atoms."""
     known = published(resource("cases") / "emep-box")
     return np.array([known.get(name, 0.0) for name in network.names])
 
@@ -116,7 +116,7 @@ def figures_of(test: str, found: CellResults) -> list[Figure]:
 
 def check(count: int = 10_000, network: ReactionNetwork | None = None) -> list[Figure]:
     """Return what fails and what drifts in cells of EMEP."""
-    network = network or follow(load_mechanism("emep"), ELEMENTS)
+    network = network or track_elements(load_mechanism("emep"), ELEMENTS)
     cells = spread(emep_state(network), count)
     found = solve(network, cells, METHODS["rodas3"])
     test = f"emep, {count} cells for an hour"

@@ -56,7 +56,7 @@ def own(folder: Path, text: str) -> str:
 
 
 GROWS = '@update("O3")\ndef grows(O3, time_step): return O3 + 1e-12 * time_step'
-TAKEN = '@update("O3")\ndef taken(O3, time_step): return O3 - 1e-10 * time_step'
+CHOICE_FILE = '@update("O3")\ndef taken(O3, time_step): return O3 - 1e-10 * time_step'
 NO_NUMBER = 'seen = state("1", "Seen.")\n@update("seen")\ndef sees(seen, O3): return log(seen - 1.0 - O3)'
 READS = """
     rate = number(2.0, "Factor.", settable=True)
@@ -84,7 +84,7 @@ def small_run(folder: Path) -> None:
     for integrator in ("imex", "strang"):
         with airshed.Simulation(both(folder, chemistry={"integrator": integrator})) as simulation:
             simulation.step()
-    for text in (GROWS, TAKEN, NO_NUMBER, READS):
+    for text in (GROWS, CHOICE_FILE, NO_NUMBER, READS):
         with suppress(NumericalError), airshed.Simulation(with_own(folder, text)) as simulation:
             simulation.step()
 
@@ -208,7 +208,7 @@ def test_a_snapshot_and_a_branch_hold_the_fields_of_processes(tmp_path: Path) ->
 
 
 def test_a_step_that_makes_no_number_and_amounts_below_zero(tmp_path: Path) -> None:
-    with airshed.Simulation(with_own(tmp_path, TAKEN)) as simulation:
+    with airshed.Simulation(with_own(tmp_path, CHOICE_FILE)) as simulation:
         simulation.run()
         assert float(simulation.budget()["clipped"].sel(species="O3")) > 0.0 == simulation["O3"].values.min()
         closes(simulation)

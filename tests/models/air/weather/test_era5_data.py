@@ -17,7 +17,7 @@ from airshed.models.air.weather.era5 import Era5Meteorology
 from airshed.models.air.weather.era5_data import Era5Data, Reading, _SomeAtOnce, open_part
 from airshed.models.air.weather.fields import by_name, of_use
 from airshed.models.air.weather.state import always
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 
 CLOUD = by_name()["cloud_water"]
 START = np.datetime64("2022-08-31T01:00")
@@ -26,7 +26,7 @@ WINDOWS = [Window(0, 8, 0, 5), Window(0, 8, 5, 12)]
 LENGTH = 7200.0
 
 
-class OneOfSeveral(Alone):
+class OneOfSeveral(SingleRank):
     """A rank whose first one's parcels have already come, and who speaks only while nothing goes wrong."""
 
     def __init__(self, rank: int, parcels: list[list[bytes]]) -> None:

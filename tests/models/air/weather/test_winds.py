@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airshed.core.constants import EARTH_RADIUS
-from airshed.parallel.communicator import Alone
+from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
 
@@ -16,7 +16,7 @@ DAY = 86400.0
 @pytest.mark.parametrize("eastward", [0.0, 5.0])
 def test_winds_of_turning_air_are_those_that_the_case_gives(eastward: float) -> None:
     case = load_case(Path("cases/tracer-rotation"), [f"meteorology.eastward={eastward} m/s"])
-    simulation = Simulation(case, ranks=Alone())
+    simulation = Simulation(case, ranks=SingleRank())
     try:
         east, north = simulation.values("eastward_wind"), simulation.values("northward_wind")
     finally:

@@ -12,7 +12,7 @@ from airshed.core.arrays import Array
 from airshed.core.data import is_dataset, numbers
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
-from airshed.io.timeline import Listed, Timeline
+from airshed.io.timeline import InstantSpans, Timeline
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import SIDES
@@ -147,7 +147,7 @@ class LateralBoundary:
         self.field, self._layout, self._subdomain = field, layout, subdomain
         decomposition, rank = subdomain.decomposition, subdomain.tile.rank
         self._sides = [side for side in SIDES if decomposition.neighbour(rank, side) is None]
-        self._instants = Timeline[PackedBoundary](Listed(field.times), self._packed)
+        self._instants = Timeline[PackedBoundary](InstantSpans(field.times), self._packed)
 
     def at(self, seconds: float) -> BoundaryForcing:
         """Return the concentrations at both ends of the interval that holds a time [s]."""

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from airshed.case.values import FileName, Interval, PathText, Text, Times, pair, rising
-from airshed.core.settings import KEY, Number, OrWords, Section, Whole, measured, refuse, setting
+from airshed.core.settings import KEY, KeywordUnion, Number, Section, Whole, quantity_range, refuse, setting
 from airshed.core.units import Quantity
 from airshed.models.air.case.sections import Latitude, Layer, Longitude, MixingRatio
 
-Reach = Annotated[Quantity, measured("m", least="1 m", most="20000 km", or_zero=True)]
-Duration = Annotated[Quantity, measured("s", least="1 s", most="1 year", or_zero=True)]
+Reach = Annotated[Quantity, quantity_range("m", least="1 m", most="20000 km", or_zero=True)]
+Duration = Annotated[Quantity, quantity_range("s", least="1 s", most="1 year", or_zero=True)]
 Share = Annotated[Number, Field(ge=0.0, le=10.0)]
 Correlation = Literal["exponential", "gaussian", "balgovind"]
 
@@ -100,7 +100,7 @@ class ObservedSection(Section):
     )
     species: tuple[Text, ...] = setting((), "Species that are observed.")
     names: Mapping[str, Text] = setting({}, 'Species by the names that files use, such as `{ nitrogen = "NO2" }`.')
-    averaging: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Duration)] = setting(
+    averaging: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Duration)] = setting(
         "auto", "Averaging period of rows that give none; 0 for an instant; `auto` takes that of the layout."
     )
     flags: tuple[str, ...] = setting(("", "0", "valid"), "Valid flags; rows with other flags are rejected.")
@@ -152,7 +152,7 @@ class AssimilationSection(Section):
     """Emission factors and initial states by which the run is nearest to observations; docs/how-to/assimilation.md."""
 
     scheme: Literal["none", "4dvar"] = setting("none", "`4dvar`, or `none` for a run without observations.")
-    window: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Interval)] = setting(
+    window: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Interval)] = setting(
         "auto", "Time from `time.start` in which observations count; `auto` takes `time.length`."
     )
     iterations: Whole = setting(30, "Most iterations of the minimisation.", unit="1", ge=0, le=10_000)

@@ -12,34 +12,34 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from airshed.case import sections as general
 from airshed.case.values import YEARS, Interval, Length, PathText, Text, some
 from airshed.core.errors import CaseError
-from airshed.core.settings import KEY, Number, OrWords, Section, Switch, Whole, measured, refuse, setting
+from airshed.core.settings import KEY, KeywordUnion, Number, Section, Switch, Whole, quantity_range, refuse, setting
 from airshed.core.units import Quantity
 from airshed.grid.grid import check_layer_tops, default_layers
 from airshed.program.integrators import SPLITTINGS as _SPLITTINGS
 
-Pause = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
-Moment = Annotated[Quantity, measured("s", least="-1000 year", most="1000 year")]
-SpinUp = Annotated[Quantity, measured("s", least="1 s", most="10 year", or_zero=True)]
-Step = Annotated[Quantity, measured("s", least="1 ms", most="1 day")]
-Turn = Annotated[Quantity, measured("s", least="1 min", most="1000 year", or_negative=True)]
-Height = Annotated[Quantity, measured("m", least="0.1 m", most="100 km")]
-Release = Annotated[Quantity, measured("m", least=0.0, most="100 km")]
-Angle = Annotated[Quantity, measured("deg", least="1e-5 deg", most="360 deg")]
-Speed = Annotated[Quantity, measured("m/s", least="-1000 m/s", most="1000 m/s")]
-Temperature = Annotated[Quantity, measured("K", least="150 K", most="500 K")]
-Pressure = Annotated[Quantity, measured("Pa", least="200 hPa", most="1500 hPa")]
-Diffusivity = Annotated[Quantity, measured("m2/s", least=0.0, most="5e4 m2/s")]
-DepositionVelocity = Annotated[Quantity, measured("m/s", least=0.0, most="10 m/s")]
-MixingRatio = Annotated[Quantity, measured("mol/mol", least=0.0, most=1.0)]
-Vapour = Annotated[Quantity, measured("mol/mol", least=0.0, most="0.1 mol/mol")]
-Rain = Annotated[Quantity, measured("m/s", least=0.0, most="1 m/h")]
-MassFlux = Annotated[Quantity, measured("kg/m2/s", least=0.0, most="10 kg/m2/s")]
-CloudWater = Annotated[Quantity, measured("kg/kg", least=0.0, most="0.05 kg/kg")]
-EmissionRate = Annotated[Quantity, measured("kg/s", "mol/s", least=0.0, most=("1e8 kg/s", "1e10 mol/s"))]
-EmissionFlux = Annotated[Quantity, measured("kg/m2/s", "mol/m2/s", least=0.0, most=("1 kg/m2/s", "100 mol/m2/s"))]
-Tolerance = Annotated[Quantity, measured("molecules/cm3", least="1e-30 molecules/cm3", most="1e20 molecules/cm3")]
-Memory = Annotated[Quantity, measured("B", least="1 MiB", most="1e6 TiB")]
-Disk = Annotated[Quantity, measured("B", least=0.0, most="1e6 TiB")]
+Pause = Annotated[Quantity, quantity_range("s", least="1 s", most="10 year", or_zero=True)]
+Moment = Annotated[Quantity, quantity_range("s", least="-1000 year", most="1000 year")]
+SpinUp = Annotated[Quantity, quantity_range("s", least="1 s", most="10 year", or_zero=True)]
+Step = Annotated[Quantity, quantity_range("s", least="1 ms", most="1 day")]
+Turn = Annotated[Quantity, quantity_range("s", least="1 min", most="1000 year", or_negative=True)]
+Height = Annotated[Quantity, quantity_range("m", least="0.1 m", most="100 km")]
+Release = Annotated[Quantity, quantity_range("m", least=0.0, most="100 km")]
+Angle = Annotated[Quantity, quantity_range("deg", least="1e-5 deg", most="360 deg")]
+Speed = Annotated[Quantity, quantity_range("m/s", least="-1000 m/s", most="1000 m/s")]
+Temperature = Annotated[Quantity, quantity_range("K", least="150 K", most="500 K")]
+Pressure = Annotated[Quantity, quantity_range("Pa", least="200 hPa", most="1500 hPa")]
+Diffusivity = Annotated[Quantity, quantity_range("m2/s", least=0.0, most="5e4 m2/s")]
+DepositionVelocity = Annotated[Quantity, quantity_range("m/s", least=0.0, most="10 m/s")]
+MixingRatio = Annotated[Quantity, quantity_range("mol/mol", least=0.0, most=1.0)]
+Vapour = Annotated[Quantity, quantity_range("mol/mol", least=0.0, most="0.1 mol/mol")]
+Rain = Annotated[Quantity, quantity_range("m/s", least=0.0, most="1 m/h")]
+MassFlux = Annotated[Quantity, quantity_range("kg/m2/s", least=0.0, most="10 kg/m2/s")]
+CloudWater = Annotated[Quantity, quantity_range("kg/kg", least=0.0, most="0.05 kg/kg")]
+EmissionRate = Annotated[Quantity, quantity_range("kg/s", "mol/s", least=0.0, most=("1e8 kg/s", "1e10 mol/s"))]
+EmissionFlux = Annotated[Quantity, quantity_range("kg/m2/s", "mol/m2/s", least=0.0, most=("1 kg/m2/s", "100 mol/m2/s"))]
+Tolerance = Annotated[Quantity, quantity_range("molecules/cm3", least="1e-30 molecules/cm3", most="1e20 molecules/cm3")]
+Memory = Annotated[Quantity, quantity_range("B", least="1 MiB", most="1e6 TiB")]
+Disk = Annotated[Quantity, quantity_range("B", least=0.0, most="1e6 TiB")]
 Factor = Annotated[Number, Field(ge=0.0, le=1e6)]
 
 Longitude = Annotated[Number, Field(ge=-180.0, le=540.0)]
@@ -123,7 +123,7 @@ class MeteorologySection(Section):
         "`era5` reads files; `uniform` takes the values below everywhere; `given` waits for "
         "`Simulation(case, meteorology=...)` in Python.",
     )
-    every: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Interval)] = setting(
+    every: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Interval)] = setting(
         "auto",
         "For a function given in Python: time between its calls, linear in between; `auto` is an hour, or a 24th of a "
         "case that is shorter than a day.",
@@ -272,7 +272,7 @@ class PhotolysisSection(Section):
 class OutputSection(general.OutputSection):
     """One file of results."""
 
-    levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], OrWords(("all", "ground"), Levels)] = setting(
+    levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], KeywordUnion(("all", "ground"), Levels)] = setting(
         "all", "Layers to write; 0 is the one at the ground."
     )
 
@@ -286,7 +286,7 @@ class OutputSection(general.OutputSection):
 class GroupsSection(Section):
     """Separate groups of ranks for transport and chemistry, not with `imex`; see docs/how-to/parallel.md."""
 
-    transport: Annotated[Whole | Literal["same"], OrWords(("same",), Ranks)] = setting(
+    transport: Annotated[Whole | Literal["same"], KeywordUnion(("same",), Ranks)] = setting(
         0, "Ranks that run transport; `same` for all, which then run chemistry too; 0 for no groups.", unit="1"
     )
     chemistry: Ranks = setting(0, "Ranks that run chemistry and have tiles and files.", unit="1")
@@ -298,13 +298,13 @@ class GroupsSection(Section):
 class ParallelSection(Section):
     """How ranks share the work; nothing here changes a result."""
 
-    tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], OrWords(("auto",), tuple[Tiles, Tiles])] = setting(
+    tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], KeywordUnion(("auto",), tuple[Tiles, Tiles])] = setting(
         "auto", "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` takes what costs least."
     )
     input: Literal["parallel", "root"] = setting(
         "parallel", "Who reads the meteorology: `parallel`, each rank its part; `root`, the first one for all."
     )
-    balance: Annotated[Switch | Literal["auto"], OrWords(("auto",), Switch)] = setting(
+    balance: Annotated[Switch | Literal["auto"], KeywordUnion(("auto",), Switch)] = setting(
         "auto",
         "Whether ranks with costly cells let others integrate some, except with `imex`: `auto`, where it pays; `true`, "
         "whatever messages cost.",
@@ -422,7 +422,7 @@ class GridSection(Section):
 class TimeSection(general.TimeSection):
     """When, and in what steps."""
 
-    step: Annotated[Quantity | Literal["auto"], OrWords(("auto",), Step)] = setting(
+    step: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Step)] = setting(
         "auto",
         "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `maximum_step` allow.",
     )

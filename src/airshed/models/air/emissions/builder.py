@@ -16,8 +16,8 @@ from airshed.core.data import conversion, numbers
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import plain_file
 from airshed.grid import Grid
+from airshed.grid.coordinates import to_degrees
 from airshed.grid.coverage import FineWindow, box_around, coverage
-from airshed.grid.places import in_degrees
 from airshed.io.netcdf import load_netcdf
 from airshed.io.tables import MISSING
 from airshed.models.air.emissions.countries import Country, read_cities, read_countries, read_fuels, read_plants
@@ -180,7 +180,7 @@ def read_methane(path: Path) -> MethaneGrid:
     for axis in ("lat", "lon"):
         if axis not in flux.coords or flux.sizes[axis] < 2:
             raise DataError(f"{path}: methane_flux needs a coordinate {axis} of two or more values")
-        places = axes[axis] = in_degrees(axis, flux[axis].values, flux[axis].attrs, f"{path}: methane_flux")
+        places = axes[axis] = to_degrees(axis, flux[axis].values, flux[axis].attrs, f"{path}: methane_flux")
         steps = np.diff(places)
         if np.any(np.abs(steps - steps[0]) > 0.01 * np.abs(steps[0])):
             raise DataError(f"{path}: the points of {axis} do not lie equally far apart; get a fresh copy of the file")

@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed, suggestion
 from airshed.core.units import quantity
 from airshed.grid import Grid
-from airshed.grid.places import in_degrees, once_around
+from airshed.grid.coordinates import to_degrees, unique_longitudes
 from airshed.grid.regrid import Regridder
 from airshed.io.netcdf import load_netcdf
 from airshed.models.air.emissions.periods import read_periods
@@ -94,7 +94,7 @@ class GriddedEmissions(MappedEmissions):
         for axis in ("lat", "lon"):
             if axis not in dataset.coords or dataset[axis].dims != (axis,) or dataset[axis].size < 2:
                 raise DataError(f"{self._place} needs a coordinate {axis!r} with at least two values")
-            degrees = in_degrees(axis, dataset[axis].values, dataset[axis].attrs, self._place)
+            degrees = to_degrees(axis, dataset[axis].values, dataset[axis].attrs, self._place)
             dataset = dataset.assign_coords({axis: (axis, degrees)})
         return dataset
 
@@ -104,7 +104,7 @@ class GriddedEmissions(MappedEmissions):
         middle = 0.5 * (west + east)
         dataset = dataset.assign_coords(lon=(dataset.lon - middle + 180.0) % 360.0 - 180.0 + middle)
         dataset = dataset.sortby(["lat", "lon"])
-        dataset = dataset.isel(lon=once_around(dataset.lon.values))
+        dataset = dataset.isel(lon=unique_longitudes(dataset.lon.values))
         meridians, parallels = (_faces(dataset[axis].values.astype(np.float64)) for axis in ("lon", "lat"))
         parallels = np.clip(parallels, -90.0, 90.0)
         strips = EARTH_RADIUS**2 * np.diff(np.sin(np.radians(parallels)))

@@ -27,7 +27,7 @@ from airshed.kernels.layout import Layout
 from airshed.mechanism.expressions import evaluate
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.rates import rate_environment
-from airshed.parallel.balance import Balance, Columns
+from airshed.parallel.balance import Columns, LoadBalancer
 
 LONGEST_FIRST: Final = 0.25
 """Longest first step of a cell as a share of the interval, in a stage that follows emission and transport: these have
@@ -108,7 +108,7 @@ class CellChemistry:
 
     def __init__(
         self, solver: CellSolver, network: ReactionNetwork, layout: Layout, levels: int,
-        place_of: Callable[[int, int, int], str], limits: Sequence[float], balance: Balance | None = None,
+        place_of: Callable[[int, int, int], str], limits: Sequence[float], balance: LoadBalancer | None = None,
     ) -> None:  # fmt: skip
         self.balance, self.limits = balance, tuple(limits)
         self.solver, self.network, self.layout, self.levels, self._place_of = solver, network, layout, levels, place_of

@@ -18,7 +18,7 @@ from airshed.kernels.cells import Tolerances, method
 from airshed.kernels.layout import Layout
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.arguments import HORIZONTAL_TERMS, StepConstants
-from airshed.mechanism.structure import follow
+from airshed.mechanism.structure import track_elements
 from airshed.models.air.assembly import Parts
 from airshed.models.air.budget import Budget
 from airshed.models.air.emissions.sources import PackedSources
@@ -26,7 +26,7 @@ from airshed.models.air.forcing import Forcing
 from airshed.models.air.light import PackedLight
 from airshed.models.air.programs.cell_chemistry import LONGEST_FIRST, CellChemistry
 from airshed.models.air.programs.records import StageRecord
-from airshed.parallel.balance import Balance, message_costs
+from airshed.parallel.balance import LoadBalancer, message_costs
 from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.halo import Halo
 from airshed.process.vertical import parabola_weights
@@ -178,7 +178,7 @@ def make_chemistry(
     chosen, network = parts.case.chemistry, parts.network
     if not network.reactions:
         return None
-    kernel = backend().compile_chemistry(follow(network, families), chosen.precision, width=layout.width)
+    kernel = backend().compile_chemistry(track_elements(network, families), chosen.precision, width=layout.width)
     tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)
     solver = kernel.solver(method(chosen.solver), tolerances, threads=threads)
     place = partial(words_for_cell, parts.grid)
@@ -193,11 +193,11 @@ def _first_limits(program: Program) -> list[float]:
     return [np.inf if each else LONGEST_FIRST for each in continued]
 
 
-def _make_balance(parts: Parts) -> Balance | None:
+def _make_balance(parts: Parts) -> LoadBalancer | None:
     ranks, wanted = parts.subdomain.ranks, parts.case.parallel.balance
     if wanted is False or not isinstance(ranks, MpiRanks) or ranks.size == 1:
         return None
-    return Balance(ranks, message_costs(ranks) if wanted == "auto" else None)
+    return LoadBalancer(ranks, message_costs(ranks) if wanted == "auto" else None)
 
 
 def words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:

@@ -25,7 +25,7 @@ from airshed.models.air.programs.one_step import OneStepRunner, sums_of, used_la
 from airshed.models.air.programs.records import OnStep, StepRecord, SumRecord
 from airshed.models.air.programs.two_step import TwoStepRunner
 from airshed.models.air.programs.updates import UpdatesRunner
-from airshed.parallel.balance import Balance
+from airshed.parallel.balance import LoadBalancer
 from airshed.program.check import check
 from airshed.program.execute import walk_forwards
 from airshed.program.integrators import UPDATES
@@ -175,7 +175,7 @@ class ForwardExecutor:
         return next((each for each in self.runners.values() if isinstance(each, UpdatesRunner)), None)
 
     @property
-    def balance(self) -> Balance | None:
+    def balance(self) -> LoadBalancer | None:
         """The load balance of chemistry; None if each rank integrates its own cells."""
         return None if self.cells is None else self.cells.chemistry.balance
 

@@ -32,7 +32,7 @@ from airshed.models.air.programs.one_step import OneStepRunner, without_reaction
 from airshed.models.air.programs.records import FormulaStep, StageRecord
 from airshed.models.air.weather.case_weather import Given
 from airshed.parallel.decomposition import Decomposition
-from airshed.parallel.groups import Allgather, Exchange, Groups, Planes, Wanted
+from airshed.parallel.groups import Allgather, Exchange, Groups, LevelSelection, Planes
 from airshed.process.bound_process import HORIZONTAL
 from airshed.process.processes import LIGHT, WEATHER, Processes
 from airshed.program.execute import walk_forwards
@@ -49,11 +49,11 @@ class GatheredFields:
     fluxes  packed fields of an instant, by name;  fields  fields of processes;  upward  upward air flux, None without
     """
 
-    fluxes: Mapping[str, Wanted]
-    fields: Mapping[str, Wanted]
-    upward: Wanted | None
+    fluxes: Mapping[str, LevelSelection]
+    fields: Mapping[str, LevelSelection]
+    upward: LevelSelection | None
 
-    def of(self, end: Instant) -> Iterator[tuple[AnyArray, Wanted]]:
+    def of(self, end: Instant) -> Iterator[tuple[AnyArray, LevelSelection]]:
         """Yield the fields of an instant."""
         for name, wanted in self.fluxes.items():
             yield getattr(end, name), wanted
@@ -162,7 +162,7 @@ class RedistributionRunner(StageRunner):
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
         """Send or receive a value; the first redistribution of a step starts the step on the transport ranks."""
         if number == self._first:
-            self._exchange.order(*given[0])
+            self._exchange.send_step(*given[0])
         source, target = (self._contexts.get(each) for each in stage.placements)
         before, after = (None if each is None else each.stepper.state for each in (source, target))
         move = self._exchange.to_transport if stage.placements[1] == TRANSPORT_RANKS else self._exchange.to_chemistry
@@ -197,7 +197,7 @@ class RedistributionRunner(StageRunner):
 
     def close(self) -> None:
         """End the transport ranks."""
-        self._exchange.order()
+        self._exchange.send_step()
         self._exchange.close()
         if self._transport_rank is not None:
             self._transport_rank.close()
@@ -256,7 +256,7 @@ class TransportRank:
         """Run the stages of transport of each step of the chemistry ranks, until these end."""
         redistribution = RedistributionRunner(self._exchange, {TRANSPORT_RANKS: self.context})
         runners = self.runners | {"redistribute": redistribution}
-        while (step := self._exchange.next_order()) is not None:
+        while (step := self._exchange.receive_step()) is not None:
             given = [[stage.over(*step)] for stage in self.program.stages]
             walk_forwards(self.program, runners, self.values, given)
 
@@ -311,14 +311,14 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
 
 def _gathered_fields(processes: Processes, own: Planes, *, upward: bool) -> GatheredFields:
     """Return the fields of the whole area that the transport of some species and levels reads."""
-    fluxes: dict[str, Wanted] = {"flux_x": own.levels, "flux_y": own.levels}
+    fluxes: dict[str, LevelSelection] = {"flux_x": own.levels, "flux_y": own.levels}
     fluxes |= dict.fromkeys(("temperature", "water"), own.levels) if processes.any_rate_reads(WEATHER) else {}
     fluxes |= {"cloud": slice(None)} if processes.any_rate_reads(LIGHT) else {}
-    fields: dict[str, Wanted] = {}
+    fields: dict[str, LevelSelection] = {}
     for operator in processes.operators:
         mine = [slot for slot, number in enumerate(operator.species) if own.species.start <= number < own.species.stop]
         for each in operator.fields:
-            of_ground: Wanted = slice(None) if each.shape == "ground" else own.levels
+            of_ground: LevelSelection = slice(None) if each.shape == "ground" else own.levels
             fields[each.name] = mine if each.species else of_ground
     return GatheredFields(fluxes, fields, own.levels if upward else None)
 

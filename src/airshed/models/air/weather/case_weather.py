@@ -54,7 +54,7 @@ def uniform_meteorology(
     CaseError for a wind faster than any.
     """
     lon, lat = grid.middle
-    (at_x, at_y), whole = grid.face_places, Area.of(grid, None)
+    (at_x, at_y), whole = grid.face_centres, Area.of(grid, None)
     of_x, of_y = (_winds(settings, *np.radians(places), *np.radians([lon, lat])) for places in (at_x, at_y))
     wind_x, wind_y = whole.wind_along("x", *of_x), whole.wind_along("y", *of_y)
     fastest = max(float(np.abs(wind_x).max()), float(np.abs(wind_y).max()))

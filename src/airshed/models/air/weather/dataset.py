@@ -13,7 +13,7 @@ from airshed.core.arrays import Array
 from airshed.core.data import is_dataset, numbers, without_round_off
 from airshed.core.errors import DataError
 from airshed.grid import Grid
-from airshed.grid.places import closed_circle, once_around
+from airshed.grid.coordinates import periodic_nodes, unique_longitudes
 from airshed.grid.weights import Weights
 from airshed.grid.window import Window
 from airshed.models.air.weather import atmosphere
@@ -248,8 +248,8 @@ def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
     if _covers(lon + turns, grid.x_faces) or (lon.size == grid.x.size and _covers(lon + turns, grid.x)):
         return field
     wrapped = field.assign_coords(lon=middle + (lon - middle + 180.0) % 360.0 - 180.0).sortby("lon")
-    wrapped = wrapped.isel(lon=once_around(wrapped["lon"].values))
-    circle = closed_circle(wrapped["lon"].values)
+    wrapped = wrapped.isel(lon=unique_longitudes(wrapped["lon"].values))
+    circle = periodic_nodes(wrapped["lon"].values)
     if circle is not None:
         return wrapped.isel(lon=circle[0]).assign_coords(lon=circle[1])
     return field if _covers(lon + turns, grid.x) else wrapped

@@ -16,7 +16,7 @@ from airshed.core.errors import DataError
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import full_level_pressure, open_era5
-from airshed.io.era5_fields import at_times
+from airshed.io.era5_fields import time_reader
 from airshed.io.timeline import Fields, Instants, together
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.atmosphere import STANDARD_PRESSURE
@@ -31,7 +31,7 @@ from airshed.models.air.weather.era5_times import (
 )
 from airshed.models.air.weather.fields import WeatherField, era5_provenance, of_use
 from airshed.models.air.weather.placement import Area, Points, covering
-from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.communicator import Communicator, SingleRank
 
 
 def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:
@@ -125,7 +125,7 @@ class Era5Data:
 
         raises  DataError where the data does not cover the grid or the time, or lacks what heights need
         """
-        reading = Reading([window], Alone(), "parallel")
+        reading = Reading([window], SingleRank(), "parallel")
         return _opened(lambda: dataset, grid, start, length, reading, extra)
 
 
@@ -257,7 +257,7 @@ class _FieldsAt:
     def __init__(self, dataset: xr.Dataset, head: Era5Head) -> None:
         self._period, self._sums, self._all_times = head.period, head.sums, dataset["time"].values
         self._fields = {str(name): dataset.variables[name] for name in dataset.data_vars if name != "lsm"}
-        self._at_times = {name: at_times(field) for name, field in self._fields.items() if "time" in field.dims}
+        self._at_times = {name: time_reader(field) for name, field in self._fields.items() if "time" in field.dims}
 
     def __call__(self, indices: Sequence[int]) -> list[Fields]:
         """Return the values of each instant, contiguous."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
-from airshed.io.era5_fields import at_times
+from airshed.io.era5_fields import time_reader
 
 _SECOND = np.timedelta64(1, "s")
 
@@ -114,7 +114,7 @@ def growing_sums(around: xr.Dataset, first: int) -> dict[str, Begins]:
 
 def _looked_at(field: xr.Variable, times: NDArray[np.datetime64], places: Sequence[int]) -> tuple[Array, Array]:
     """Return the values (time, points) of instants that can be read, and their times [s of 1970]."""
-    read, values, seen = at_times(field), [], []
+    read, values, seen = time_reader(field), [], []
     for place in places:
         try:
             values.append(np.asarray(read([place]), np.float64).reshape(-1))

@@ -13,7 +13,7 @@ from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
 from airshed.core.text import counted
 from airshed.grid import Grid
-from airshed.grid.places import check_gaps, check_places, closed_circle, in_degrees
+from airshed.grid.coordinates import check_gaps, check_places, periodic_nodes, to_degrees
 from airshed.grid.weights import PointWeights, Weights, apply
 from airshed.grid.window import Window
 from airshed.kernels.arrays import weighted
@@ -50,7 +50,7 @@ class Area:
     def places(self, where: str) -> tuple[Array, Array]:
         """Return latitude and longitude of the cells that are worked on, or of their "east" or "north" faces."""
         axis = {"east": "x", "north": "y"}.get(where, "")
-        at_x, at_y = self.whole.face_places
+        at_x, at_y = self.whole.face_centres
         lon, lat = at_x if axis == "x" else at_y if axis == "y" else (self.whole.lon, self.whole.lat)
         return self.window.of_faces(lat, axis), self.window.of_faces(lon, axis)
 
@@ -193,7 +193,7 @@ def covering(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
         turned = turned.isel(longitude=np.flatnonzero(~twice))
     nodes = turned["longitude"].values
     if nodes[0] > west + _TOLERANCE or nodes[-1] < east - _TOLERANCE:
-        circle = closed_circle(nodes)
+        circle = periodic_nodes(nodes)
         if circle is not None:
             turned = turned.isel(longitude=circle[0]).assign_coords(longitude=circle[1])
     pieces = {}
@@ -308,7 +308,7 @@ def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
     """Return the values of a coordinate in degrees or metres, from its unit; DataError for no places."""
     values = np.atleast_1d(coordinate.values)
     if dim.startswith(("lat", "lon")):
-        return in_degrees(dim, values, coordinate.attrs, where)
+        return to_degrees(dim, values, coordinate.attrs, where)
     heights = numbers(values, f"{where}: its {dim}")
     names = " ".join(str(coordinate.attrs.get(key, "")) for key in ("standard_name", "long_name"))
     if "pressure" in names or "sigma" in names or str(coordinate.attrs.get("positive", "up")).lower() == "down":

@@ -21,7 +21,7 @@ from airshed.grid.box import Box
 from airshed.io.background import ReadAhead
 from airshed.kernels.cells.formulas import StepValues
 from airshed.models.pasture.weather.calendar import Calendar
-from airshed.parallel.communicator import Alone, Communicator
+from airshed.parallel.communicator import Communicator, SingleRank
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Stream:
         self, source: WeatherSource, box: Box, ranks: Communicator | None = None, *, reading: Reading = "every",
         dtype: npt.DTypeLike = np.float64, until: int | None = None,
     ) -> None:  # fmt: skip
-        self.source, self._cells, self._ranks, self._dtype = source, box.ends[0], ranks or Alone(), dtype
+        self.source, self._cells, self._ranks, self._dtype = source, box.ends[0], ranks or SingleRank(), dtype
         self._last = source.calendar.days - 1 if until is None else until
         root = reading == "root" and self._ranks.size > 1
         if root and not source.has_numbers:

@@ -32,7 +32,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.core.topojson import Polygon
 from airshed.grid.land import LandGrid, polygons_of
-from airshed.grid.world import find_place
+from airshed.grid.world import find_location
 from airshed.models.pasture.classes import Land, cell_parameters, published, read_class
 from airshed.models.pasture.fields import LAYERS
 
@@ -95,7 +95,7 @@ def land_grid(region: str, spacing: float) -> LandGrid:
     name = region.strip().title()
     if name not in _REGIONS:
         raise CaseError(f"area = {region!r} is not known; {suggestion(name, _REGIONS)}")
-    polygons = _queensland() if name == "Queensland" else find_place("Australia", "area").outline
+    polygons = _queensland() if name == "Queensland" else find_location("Australia", "area").outline
     return LandGrid.regular(*_REGIONS[name], spacing, polygons)
 
 
@@ -118,7 +118,7 @@ def _queensland() -> tuple[Polygon, ...]:
 def _coast() -> Array:
     """Points along the coast of Australia (points, 2): longitude, latitude [degrees]."""
     pieces = []
-    for ring in (ring for polygon in find_place("Australia", "area").outline for ring in polygon):
+    for ring in (ring for polygon in find_location("Australia", "area").outline for ring in polygon):
         for start, end in pairwise(ring):
             count = max(int(np.abs(end - start).max() / _COAST_STEP), 1)
             pieces.append(start + (end - start) * np.linspace(0.0, 1.0, count, endpoint=False)[:, None])

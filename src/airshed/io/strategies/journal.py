@@ -19,7 +19,7 @@ from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
 from airshed.grid.box import Box
 from airshed.io.archive import reading
-from airshed.io.strategies.store import NATIVE, Block, Place, Record, covers
+from airshed.io.strategies.store import NATIVE, Block, OutputTarget, Record, covers
 
 JOURNAL: Final = "checksums"
 _ANEW: Final = "run anew without --resume"
@@ -63,7 +63,7 @@ class Store(ABC):
     dtype = NATIVE
     _suffix = ".nc"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: OutputTarget) -> None:
         self._place, self._channel = place, place.channel
         self._path = place.records
         self._journal = place.records / JOURNAL

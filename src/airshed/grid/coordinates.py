@@ -17,7 +17,7 @@ _TOLERANCE = 1e-4
 _SAME_PLACE = 1e-6
 
 
-def in_degrees(name: str, values: NDArray[Any], attributes: Mapping[Any, Any], where: str) -> Array:
+def to_degrees(name: str, values: NDArray[Any], attributes: Mapping[Any, Any], where: str) -> Array:
     """Return longitudes or latitudes [degrees] in the order in which they are given, from degrees or radians.
 
     name    of the coordinate; where: what has it, for messages
@@ -45,12 +45,12 @@ def check_places(name: str, values: Array, where: str) -> None:
         raise DataError(f"{where}: its {name} has the value {twice[0]:g} more than once; take the double one out")
 
 
-def turned_into(lon: float, west: float, east: float) -> float:
+def wrap_longitude(lon: float, west: float, east: float) -> float:
     """Return a longitude between the edges of an area that holds it: 355 in an area of -10 to 10 is -5."""
     return lon if west <= lon <= east else west + (lon - west) % 360.0
 
 
-def once_around(lon: Array) -> NDArray[np.intp]:
+def unique_longitudes(lon: Array) -> NDArray[np.intp]:
     """Return the numbers of rising longitudes, each place once: a dataset may repeat its seam, as 0 and 360."""
     first = np.concatenate([[True], np.diff(lon) > _SAME_PLACE])
     if lon[-1] - lon[0] > 360.0 - _SAME_PLACE:
@@ -58,7 +58,7 @@ def once_around(lon: Array) -> NDArray[np.intp]:
     return np.flatnonzero(first)
 
 
-def closed_circle(lon: Array) -> tuple[NDArray[np.intp], Array] | None:
+def periodic_nodes(lon: Array) -> tuple[NDArray[np.intp], Array] | None:
     """Return numbers and longitudes of a circle's points with one more at either end; None where they are no circle.
 
     lon  rising, each place once
