@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
 from airshed.case.case import RunCase
-from airshed.core.settings import OrWords, Section, section_inside, settings_of
+from airshed.core.settings import KeywordUnion, Section, section_inside, settings_of
 from airshed.core.version import __version__
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -71,7 +71,7 @@ def _takes_one_value(field: FieldInfo) -> bool:
         each = pending.pop()
         found = isinstance(each, BeforeValidator)
         pending += [*getattr(each, "__metadata__", ()), *getattr(each, "__args__", ())]
-        pending += [each.other] if isinstance(each, OrWords) else []
+        pending += [each.other] if isinstance(each, KeywordUnion) else []
     return found
 
 
