@@ -61,3 +61,14 @@ def test_a_wrapped_cell_stays_in_its_column() -> None:
     lines = table.to_text().splitlines()
     assert [line[:4].strip() for line in lines[3:]] == ["a", "", "b"]
     assert all(line[6:].startswith(("word", "short")) for line in lines[3:])
+
+
+def test_a_report_is_shown_as_its_text_and_as_html() -> None:
+    table = Table("Ozone <O3>", ("place", "ppb"), [("Köln & Bonn", 40.0)], note="at 14 h")
+    report = Report("Summary", [table], {"steps": 3})
+    assert repr(report) == str(report) == report.to_text()
+    html = report._repr_html_()
+    assert "<b>Ozone &lt;O3&gt;</b><table><tr><th>place</th><th>ppb</th></tr>" in html
+    assert "<tr><td>Köln &amp; Bonn</td><td>40</td></tr></table><p>at 14 h</p>" in html
+    assert "<td>steps</td><td>3</td>" in html
+    assert "<O3>" not in html

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from inspect import cleandoc
+from inspect import Parameter, Signature, cleandoc
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -13,8 +13,9 @@ import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.case import sections
+from airshed.case.display import CaseType, case_facts, case_html, case_text
 from airshed.case.messages import dotted, explain
-from airshed.case.patch import Changes, patch_document
+from airshed.case.patch import Changes, patch_document, with_sections
 from airshed.case.places import case_file, locator
 from airshed.case.toml import KeyPath, flatten, key_lines, read_toml, write_toml, write_value
 from airshed.case.values import MOST_RECORDS
@@ -29,8 +30,8 @@ WRITING: Final = ("strategy", "compression")
 """Settings of an output that change nothing in what it holds."""
 
 
-class RunCase(Section):
-    """What every run has to know; the case of a model adds its own sections.
+class RunCase(Section, metaclass=CaseType):
+    """Sections that the cases of all models have; the case of a model adds its own.
 
     Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds. Two cases are equal
     when their settings are.
@@ -60,15 +61,41 @@ class RunCase(Section):
     _allow_code: bool = PrivateAttr(default=False)
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Changes = ()) -> Self:
-        """Read a case from a TOML file, or from the ``case.toml`` of a folder, and apply changes to its settings.
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Give the class a readable signature."""
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.__signature__ = Signature([Parameter("sections", Parameter.VAR_KEYWORD)])
 
-        A name without a folder, such as "west-europe", that is not there is looked up among the shipped cases.
-        Raises CaseError with file, line and key for everything that is wrong with it.
+    @classmethod
+    def load(cls, path: str | Path, overrides: Changes = (), **sections: Any) -> Self:
+        """Read a case from a file, and change some of its settings.
+
+        Parameters
+        ----------
+        path
+            A TOML file, a folder with a ``case.toml``, or the name of a shipped case such as ``"west-europe"``.
+        overrides
+            Changes by dotted keys: ``{"time.length": "6 h"}``, or texts as on the command line.
+        **sections
+            Changes by sections: ``time={"length": "6 h"}``. Settings that they do not name stay as in the file.
+
+        Returns
+        -------
+        Case
+            The case, which is immutable.
+
+        Raises
+        ------
+        CaseError
+            If a setting is wrong; the message names the file, the line and the key.
+
+        Examples
+        --------
+        >>> case = airshed.Case.load("west-europe", time={"length": "6 h"})
         """
         file = case_file(Path(path))
         data, text = read_toml(file)
-        return cls._build(data, file.parent, overrides, file, key_lines(text))
+        return cls._build(data, file.parent, with_sections(overrides, sections), file, key_lines(text))
 
     @classmethod
     def from_dict(
@@ -77,8 +104,30 @@ class RunCase(Section):
     ) -> Self:  # fmt: skip
         """Build a case from nested dictionaries with the keys of a case file.
 
-        Paths in it are relative to ``base``, by default the working folder; ``name`` is that of the case that it comes
-        from. Raises CaseError.
+        Parameters
+        ----------
+        data
+            Sections and settings: ``{"time": {"length": "6 h", ...}, ...}``.
+        base
+            Folder that paths in the case are relative to, by default the working folder.
+        overrides
+            Changes by dotted keys.
+        name
+            Name of the case, after which its run folder is called.
+
+        Returns
+        -------
+        Case
+            The case, which is immutable.
+
+        Raises
+        ------
+        CaseError
+            If a setting is wrong.
+
+        Examples
+        --------
+        >>> case = airshed.Case.from_dict(settings, base="cases/west-europe")
         """
         case = cls._build(
             copy.deepcopy(dict(data)), Path(base) if base is not None else Path.cwd(), overrides, None, {}
@@ -135,8 +184,13 @@ class RunCase(Section):
 
     @property
     def name(self) -> str:
-        """The name of the case's folder or file, after which its run folder is called; "case" without a file."""
+        """Name of the folder or file of the case, which is that of its run folder; "case" without a file."""
         return self._name
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the case; None for a case from a dictionary."""
+        return self._file
 
     @property
     def base(self) -> Path:
@@ -145,7 +199,7 @@ class RunCase(Section):
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Where each value comes from: "case.toml:12", "given", "--set" or "default", by dotted key."""
+        """Origin of each value by dotted key: "case.toml:12", "given", "--set" or "default"."""
         return self._provenance
 
     @property
@@ -160,9 +214,26 @@ class RunCase(Section):
         return allowed
 
     def patched(self, patch: Mapping[str, Any]) -> Self:
-        """Return the case with other settings, by dotted path; raises CaseError for what is wrong with them.
+        """Return a copy of the case with some settings changed.
 
-        patch  values as JSON or TOML have them: ``{"emissions.scale.NOx": 0.5, "time.step": "120 s"}``
+        Parameters
+        ----------
+        patch
+            New values by dotted keys.
+
+        Returns
+        -------
+        Case
+            The changed case; this one is unchanged.
+
+        Raises
+        ------
+        CaseError
+            If a setting is wrong.
+
+        Examples
+        --------
+        >>> case.patched({"emissions.scale.NOx": 0.5, "time.step": "120 s"})
         """
         case = type(self).from_dict(self.to_dict(), self._base, copy.deepcopy(dict(patch)), name=self._name)
         return case.allowing_code() if self._allow_code else case
@@ -173,13 +244,13 @@ class RunCase(Section):
         return any(path == each or path.startswith(f"{each}.") for each in cls.fixed_settings)
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Return every setting as its dotted key, its value in TOML, and where the value comes from."""
+        """Return the dotted key, the value in TOML and the origin of every setting."""
         leaves = flatten(self.to_dict())
         return [(dotted(key), write_value(value), self._provenance[dotted(key)]) for key, value in leaves.items()]
 
     @cached_property
     def hash(self) -> str:
-        """A fingerprint of all settings that bear on results: not of title, description and how the machine does it."""
+        """Fingerprint of the settings that affect results; title, description, threads and ranks do not."""
         settings = {key: value for key, value in self._results().items() if key not in ("title", "description")}
         return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -205,9 +276,21 @@ class RunCase(Section):
         return list(found)
 
     def to_toml(self, *, machine: bool = True) -> str:
-        """Return the resolved case, all defaults filled in, as the text of a case file.
+        """Return the text of a case file with all settings, defaults included.
 
-        ``machine=False`` leaves out what changes no result: equal results then carry equal texts.
+        Parameters
+        ----------
+        machine
+            Whether to include settings that change no result, such as the number of threads.
+
+        Returns
+        -------
+        str
+            The text in TOML.
+
+        Examples
+        --------
+        >>> Path("case.toml").write_text(case.to_toml())
         """
         return write_toml(self.to_dict() if machine else self._results())
 
@@ -216,6 +299,18 @@ class RunCase(Section):
         settings = {key: value for key, value in self.to_dict().items() if key not in MACHINE}
         outputs = [{key: each[key] for key in each if key not in WRITING} for each in settings["output"]]
         return settings | {"output": outputs}
+
+    def __repr__(self) -> str:
+        return case_text(self.title, case_facts(self), self.rows())
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Return the case for notebooks."""
+        return case_html(self.title, case_facts(self), self.rows())
+
+    def __dir__(self) -> list[str]:
+        return sorted([*type(self).model_fields, *dir(type(self))])
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, RunCase) else NotImplemented

@@ -30,6 +30,23 @@ def patch_document(data: dict[str, Any], changes: Changes) -> list[KeyPath]:
     return [_put(data, path, value, origin) for path, value, origin in parts]
 
 
+def with_sections(changes: Changes, sections: Mapping[str, Any]) -> Changes:
+    """Return changes and those of sections, ``{"time": {"length": "6 h"}}``, as one patch by dotted paths."""
+    if not sections:
+        return changes
+    patch = dict(changes) if isinstance(changes, Mapping) else dict(map(parse_assignment, changes))
+    for name, value in sections.items():
+        patch |= _dotted_paths(name, value)
+    return patch
+
+
+def _dotted_paths(path: str, value: Any) -> dict[str, Any]:
+    """Return the leaves of nested tables by dotted paths; a table with dots in its keys, or without keys, is a leaf."""
+    if not isinstance(value, Mapping) or not value or any("." in str(key) for key in value):
+        return {path: value}
+    return {key: leaf for name, each in value.items() for key, leaf in _dotted_paths(f"{path}.{name}", each).items()}
+
+
 def parse_assignment(text: str) -> tuple[str, Any]:
     """Return the path and the value of ``key=value``; raises CaseError.
 

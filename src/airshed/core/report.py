@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from itertools import zip_longest
 from math import isfinite, isnan
 from typing import Any, Final
@@ -127,6 +128,13 @@ class Table:
         return {"title": self.title, "rows": rows, **({"note": self.note} if self.note else {})}
 
 
+def _html_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Return a table in HTML."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(shown(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
 @dataclass(frozen=True)
 class Report:
     """Facts and tables; ``ok`` is False if a check failed.
@@ -140,8 +148,18 @@ class Report:
     ok: bool = True
     warnings: Sequence[str] = field(default=(), kw_only=True)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.to_text()
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Return the report for notebooks: facts, and a table for each of its tables."""
+        parts = [f"<h4>{escape(self.title)}</h4>", _html_table([], list(self.facts.items()))]
+        for table in self.tables:
+            note = f"<p>{escape(table.note)}</p>" if table.note else ""
+            parts.append(f"<b>{escape(table.title)}</b>{_html_table(table.columns, table.rows)}{note}")
+        return "".join(parts)
 
     def to_text(self) -> str:
         """Return the report as plain text."""

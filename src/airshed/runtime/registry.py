@@ -146,18 +146,40 @@ def case_report(case: "RunCase", *, defaults: bool = True) -> Report:
     return Report(case.title, [settings, *model.tables], model.facts)
 
 
-def load_case(path: str | Path, overrides: "Changes" = ()) -> "RunCase":
-    """Read the case of any model, from a TOML file, the folder of a case.toml, or by the name of a shipped case.
+def load_case(path: str | Path, overrides: "Changes" = (), **sections: Any) -> "RunCase":
+    """Read a case of any model from a file, and change some of its settings.
 
-    Raises CaseError with file, line and key for everything that is wrong with it.
+    Parameters
+    ----------
+    path
+        A TOML file, a folder with a ``case.toml``, or the name of a shipped case such as ``"queensland"``.
+    overrides
+        Changes by dotted keys: ``{"time.length": "6 h"}``, or texts as on the command line.
+    **sections
+        Changes by sections: ``time={"length": "6 h"}``. Settings that they do not name stay as in the file.
+
+    Returns
+    -------
+    Case
+        The case, of the class of its model.
+
+    Raises
+    ------
+    CaseError
+        If a setting is wrong; the message names the file, the line and the key.
+
+    Examples
+    --------
+    >>> case = airshed.load_case("queensland", time={"length": "30 day"})
     """
-    from airshed.case.patch import patch_document
+    from airshed.case.patch import patch_document, with_sections
     from airshed.case.places import case_file
     from airshed.case.toml import read_toml
 
     data, _ = read_toml(case_file(Path(path)))
-    patch_document(data, overrides)
+    changes = with_sections(overrides, sections)
+    patch_document(data, changes)
     name = data.get("model")
     if name is not None and not isinstance(name, str):
         raise CaseError(f"{path}: model = {name!r} must be the name of a model in quotes")
-    return model_kind(name).case.load(path, overrides)
+    return model_kind(name).case.load(path, changes)

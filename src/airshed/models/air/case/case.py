@@ -31,11 +31,19 @@ from airshed.program.stage import Program
 
 
 class _FixedCase(RunCase):
-    """Everything that a run of the air-quality model needs to know.
+    """A case of the air-quality model: the settings of a run, checked and immutable.
 
-    Attributes are the sections of the case file, for example ``case.time.length.value`` in seconds;
-    `docs/reference/case-file.md`
-    lists them. Two cases are equal when their settings are.
+    Make one with :meth:`load` from a file or a shipped case, or with :meth:`from_dict` from dictionaries. Attributes
+    are the sections of the case file, listed in docs/reference/case-file.md; a quantity has a ``value`` in SI units.
+    Two cases are equal if their settings are equal.
+
+    Examples
+    --------
+    >>> case = airshed.Case.load("west-europe", time={"length": "6 h"})
+    >>> case.time.length.value
+    21600.0
+    >>> less = case.patched({"emissions.scale.NOx": 0.5})
+    >>> sim = airshed.Simulation(less)
     """
 
     own_before = "output"
