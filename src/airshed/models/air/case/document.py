@@ -16,13 +16,13 @@ A case is a folder with a `case.toml` and the data that it names, or a dictionar
 
     airshed run cases/west-europe --set time.length="6 h"
 
-    case = airshed.Case.load("cases/west-europe", ["time.length=6 h"])
+    case = airshed.Case.load("cases/west-europe", time={"length": "6 h"})
     case = airshed.Case.from_dict({"grid": {...}, "time": {...}, "chemistry": {"mechanism": "emep"}})
 
 `airshed show CASE` prints the settings of a case with the line that set each, `--all` also the defaults, and
-`--toml` the resolved case as a file. The smallest case has [grid] `area` and `spacing`, [time] `start` and `length`,
-and [chemistry] `mechanism`; everything else has a default. A key that is not listed here is refused, with the nearest
-one that is.
+`--toml` the resolved case as a file. `airshed schema` prints a JSON Schema, with which an editor completes and checks a
+case file. The smallest case has [grid] `area` and `spacing`, [time] `start` and `length`, and [chemistry] `mechanism`;
+everything else has a default. A key that is not listed here is refused, with the nearest one that is.
 
 Quantities are texts with a unit, `"120 s"` or `"0.5 cm/s"`; a bare number is refused where a unit is needed. The units:
 UNITS.
