@@ -3,9 +3,14 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as _ModelType
+else:
+    _ModelType = type(BaseModel)
 
 PUBLIC: Final = (
     "from_dict", "hash", "load", "make_grid", "name", "patched", "provenance", "rows", "start",
@@ -19,7 +24,7 @@ Row = tuple[str, str, str]
 """A setting: its dotted key, its value in TOML, and its origin."""
 
 
-class CaseType(type(BaseModel)):  # type: ignore[misc]
+class CaseType(_ModelType):
     """Type of case classes. ``dir``, ``help`` and completion offer the public methods, and not those of pydantic."""
 
     def __dir__(cls) -> Iterable[str]:

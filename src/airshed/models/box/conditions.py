@@ -215,11 +215,11 @@ class _FixedConditions(RunCase):
         return flat
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Changes = ()) -> Self:
+    def load(cls, path: str | Path, overrides: Changes = (), **sections: Any) -> Self:
         """Read a conditions file; raises CaseError with file, line and key for everything that is wrong with it."""
         if not Path(path).exists():
             read_toml(Path(path))  # raises
-        return super().load(path, overrides)
+        return super().load(path, overrides, **sections)
 
     @model_validator(mode="after")
     def _one_of_each(self) -> Self:
