@@ -27,8 +27,8 @@ Row = tuple[str, str, str]
 class CaseType(_ModelType):
     """Type of case classes. ``dir``, ``help`` and completion offer the public methods, and not those of pydantic."""
 
-    def __dir__(cls) -> Iterable[str]:
-        return sorted(name for name in PUBLIC if hasattr(cls, name))
+    def __dir__(self) -> Iterable[str]:
+        return sorted(name for name in PUBLIC if hasattr(self, name))
 
 
 def _changes(rows: Sequence[Row]) -> list[Row]:
