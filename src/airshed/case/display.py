@@ -1,6 +1,6 @@
 """Displays of cases: short text, HTML for notebooks, and the names that ``help`` and completion offer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +27,7 @@ Row = tuple[str, str, str]
 class CaseType(_ModelType):
     """Type of case classes. ``dir``, ``help`` and completion offer the public methods, and not those of pydantic."""
 
-    def __dir__(self) -> Iterable[str]:
+    def __dir__(self) -> list[str]:
         return sorted(name for name in PUBLIC if hasattr(self, name))
 
 
