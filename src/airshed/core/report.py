@@ -131,7 +131,7 @@ class Table:
 def _html_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     """Return a table in HTML."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(shown(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell_text(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
