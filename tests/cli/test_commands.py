@@ -321,3 +321,17 @@ def test_ctrl_c_while_a_class_is_made_is_no_traceback() -> None:
     stopped = CliRunner().invoke(program, ["interrupted"])
     assert (stopped.exit_code, stopped.output) == (130, "airshed: stopped\n")
     assert isinstance(CliRunner().invoke(program, ["defective"]).exception, RuntimeError)
+
+
+def test_no_name_is_broken_in_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    columns = ("source", "country", "sector", "species", "change by a 10 % cut [ppb]", "of the value")
+    rows = [("point sources", "LU", "Off-road transport", "NC4H10", -1.234e-5, "-0.000124 %"),
+            ("boundary", "", "", "MEK", -0.1, "+12.3 %")]  # fmt: skip
+    show(Report("r", [Table("Each source", columns, rows)]))
+    lines = capsys.readouterr().out.splitlines()
+    assert all(any(shown(cell) in line for line in lines) for row in rows for cell in row)
+    assert all(any(word in line for line in lines) for name in columns for word in name.split())
+    assert max(map(len, lines)) <= 80

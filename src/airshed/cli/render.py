@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from airshed.core.report import Report, Table, cell_text
 from airshed.core.text import printable
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
+
+
+_HEAD: Final = 10
+"""Columns that the head of a column may take, also where its cells are shorter."""
+_UNBROKEN: Final = 24
+"""Longest cells [columns] that are never broken."""
 
 
 def on_terminal(name: Literal["stdout", "stderr"]) -> bool:
@@ -51,7 +57,7 @@ def show(report: Report, *, as_json: bool = False) -> None:
             console.print(_plain(f"  {name if number == 0 else '':<{width}}  {line}".rstrip()))
     for table in report.tables:
         console.print()
-        _print(console, drawn(table))
+        _print(console, drawn(table, console.width))
         if table.note:
             console.print(_plain(table.note), style="table.caption")  # a caption would be as narrow as its table
 
@@ -67,18 +73,30 @@ def _print(console: "Console", table: "RichTable") -> None:
     console.width = width
 
 
-def drawn(table: Table) -> "RichTable":
-    """Return a table for the terminal: text to the left, numbers to the right."""
+def drawn(table: Table, width: int) -> "RichTable":
+    """Return a table for a terminal of a width: text to the left, numbers to the right; no short cell is broken."""
     from rich import box
     from rich.table import Table as RichTable
 
-    rich = RichTable(title=_plain(table.title), title_justify="left", box=box.SIMPLE_HEAD)
-    for index, name in enumerate(table.columns):
+    cells = [max((len(shown(row[index])) for row in table.rows), default=0) for index in range(len(table.columns))]
+    fits = sum(max(size, len(name)) + 3 for size, name in zip(cells, table.columns, strict=True)) <= width
+    rich = RichTable(title=_plain(table.title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for index, (name, size) in enumerate(zip(table.columns, cells, strict=True)):
         numeric = any(isinstance(row[index], int | float) for row in table.rows)
-        rich.add_column(_plain(name), justify="right" if numeric else "left", overflow="fold")
+        head = name if fits else "\n".join(textwrap.wrap(name, max(size, _HEAD), break_long_words=False))
+        rich.add_column(
+            _lines(head), justify="right" if numeric else "left", overflow="fold", min_width=min(size, _UNBROKEN)
+        )
     for row in table.rows:
         rich.add_row(*(_plain(cell_text(value)) for value in row))
     return rich
+
+
+def _lines(text: str) -> "Text":
+    """Return lines that Rich shows as they are."""
+    from rich.text import Text
+
+    return Text(printable(text, lines=True))
 
 
 def _plain(text: str) -> "Text":

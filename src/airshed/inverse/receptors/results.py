@@ -13,6 +13,7 @@ from airshed.core.report import Cell, Report, Table
 from airshed.inverse.receptors.dataset import INVENTORY
 from airshed.io.folder import PICTURES
 from airshed.io.hdf5 import hdf5
+from airshed.models.air.emissions.sectors import sector_in_words
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _PPB: Final = 1e9
 _CUT: Final = 0.1
 _MOST: Final = 15
+_LEAST: Final = 1e-3  # of the largest contribution
 _NOTE: Final = "first order: for cuts small enough that the chemistry stays about what it is; docs/how-to/adjoint.md"
 _PARTS: Final = ("source", "country", "sector", "species")
 
@@ -85,12 +87,21 @@ def _summed(rows: Iterable[Mapping[str, str | float]], names: Sequence[str]) -> 
 
 
 def _table(title: str, names: Sequence[str], sums: Sums, unit: str, value: float, note: str = "") -> Table:
+    """Return the largest contributions, sectors in words; smaller ones are added up in the row "others"."""
     cut = f"change by a 10 % cut [{unit}]"
+    least = _LEAST * max((abs(given) for _, given in sums), default=0.0)
+    main = [(key, given) for key, given in sums[:_MOST] if abs(given) >= least]
+    if rest := sums[len(main) :]:
+        main.append((("others", *[""] * (len(names) - 1)), sum(given for _, given in rest)))
     rows: list[tuple[Cell, ...]] = [
-        (*key, -_CUT * _PPB * given, f"{-100.0 * _CUT * _PPB * given / value:+.3g} %" if value else "")
-        for key, given in sums[:_MOST]
+        (
+            *(sector_in_words(word) if name == "sector" else word for name, word in zip(names, key, strict=True)),
+            -_CUT * _PPB * given,
+            f"{-100.0 * _CUT * _PPB * given / value:+.3g} %" if value else "",
+        )
+        for key, given in main
     ]
-    left = f"{len(sums) - _MOST} more in contributions.csv; " if len(sums) > _MOST else ""
+    left = f"others: {len(rest)} in contributions.csv; " if rest else ""
     return Table(title, (*names, cut, "of the value"), rows, f"{left}{note}".removesuffix("; "))
 
 

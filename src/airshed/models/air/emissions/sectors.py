@@ -1,0 +1,28 @@
+"""Sectors of emission in words: the GNFR nomenclature of EMEP, by the codes of inventories."""
+
+from types import MappingProxyType
+from typing import Final
+
+SECTORS: Final = MappingProxyType(
+    {
+        "A_PublicPower": "Public power",
+        "B_Industry": "Industry",
+        "C_OtherStatComb": "Small combustion",
+        "D_Fugitive": "Fugitive",
+        "E_Solvents": "Solvents",
+        "F_RoadTransport": "Road transport",
+        "G_Shipping": "Shipping",
+        "H_Aviation": "Aviation",
+        "I_Offroad": "Off-road transport",
+        "J_Waste": "Waste",
+        "K_AgriLivestock": "Livestock",
+        "L_AgriOther": "Other agriculture",
+        "M_Other": "Other",
+    }
+)
+"""Names of the sectors by their code, which settings such as ``emissions.scale.F_RoadTransport`` use."""
+
+
+def sector_in_words(code: str) -> str:
+    """Return the name of a sector; another code without its underscores."""
+    return SECTORS.get(code) or code.replace("_", " ")
