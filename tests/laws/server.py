@@ -15,7 +15,7 @@ from airshed.serve.client import Remote
 from airshed.serve.host import Host
 from airshed.serve.server import Address, Server
 from airshed.serve.sessions import HostedSession
-from airshed.serve.store import Opening
+from airshed.serve.store import SessionRequest
 from airshed.serve.types import Paint, Release
 
 
@@ -28,7 +28,7 @@ def served(
     begun: list[HostedSession] = []
     prepare = Host.prepare
 
-    def prepared(host: Host, opening: Opening) -> HostedSession:
+    def prepared(host: Host, opening: SessionRequest) -> HostedSession:
         begun.append(prepare(host, opening))
         return begun[-1]
 

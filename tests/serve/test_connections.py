@@ -23,7 +23,7 @@ CASE = Path("tracer-rotation")
 
 @pytest.fixture
 def served() -> Iterator[Server]:
-    with serving(load_case(CASE), Limits(connections=8, head=0.5, writing=0.5, stranger_requests=30)) as server:
+    with serving(load_case(CASE), Limits(connections=8, head=0.5, writing=0.5, unauthenticated_requests=30)) as server:
         yield server
 
 
@@ -105,7 +105,7 @@ def test_without_the_reserve_the_owner_stays_outside(monkeypatch: pytest.MonkeyP
     with serving(load_case(CASE), Limits(connections=4, head=30.0)) as server:
         protocol = server._uvicorn.config.http
         monkeypatch.setattr(
-            protocol, "_make_room", lambda made: made.transport.abort() if len(made.connections) > 4 else None
+            protocol, "_enforce_limits", lambda made: made.transport.abort() if len(made.connections) > 4 else None
         )
         strangers = [knock(server) for _ in range(4)]
         time.sleep(0.2)
@@ -134,7 +134,7 @@ def until_ended(made: socket.socket, text: bytes, pause: float, most: float = 20
 
 
 def test_a_stranger_that_is_silent_or_stays_long_is_ended() -> None:
-    with serving(load_case(CASE), Limits(stranger_silence=1, stranger=2.0)) as server:
+    with serving(load_case(CASE), Limits(unauthenticated_silence=1, unauthenticated=2.0)) as server:
         with knock(server, ASKED % server.port) as made:
             assert b"HTTP/1.1 404" in b"".join(iter(lambda: made.recv(65536), b""))
         with knock(server, ASKED % server.port) as made:
@@ -157,7 +157,7 @@ def test_a_client_that_never_reads_is_ended(served: Server) -> None:
 
 
 def test_of_websockets_that_say_nothing_the_first_ends(served: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airshed.serve.connections.MOST", 2)
+    monkeypatch.setattr("airshed.serve.connections.MOST_PENDING", 2)
     with ExitStack() as stack:
         silent = [stack.enter_context(connect(f"ws://127.0.0.1:{served.port}/api/live")) for _ in range(3)]
         with pytest.raises(ConnectionClosed):

@@ -112,7 +112,7 @@ def test_a_frame_that_cannot_be_made_ends_its_subscription_alone(
 def test_a_connection_that_cannot_send_any_more_is_closed(
     served: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Connection, "_rest", fail)
+    monkeypatch.setattr(Connection, "_wait_time", fail)
     with live(served) as socket, pytest.raises(ConnectionClosed) as closed:
         deque(iter(lambda: socket.recv(timeout=20.0), None), maxlen=0)
     assert closed.value.rcvd is not None

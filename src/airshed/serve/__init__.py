@@ -1,1 +1,1 @@
-"""The live server: a running model behind HTTP and WebSocket, for browsers and for programs."""
+"""The live server: a running model behind HTTP and WebSocket, for browsers and programs."""

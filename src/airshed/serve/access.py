@@ -1,4 +1,4 @@
-"""Access: limits, the lease of control of a session, and the token, origin, host, size and number of requests."""
+"""Access control: limits, the lease of a session, and checks of the token, origin, host, size and rate of requests."""
 
 import hmac
 import json
@@ -19,7 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CONNECTION: Final = "connection"
-"""Where the state of a request holds its connection."""
+"""Key of the connection in the state of a request."""
 
 _OPEN_PATHS: Final = ("/api/openapi.json",)
 _POLICY: Final = (
@@ -39,23 +39,25 @@ _DIGITS, _ENDLESS = 19, 1 << 62
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds that hold whatever clients do.
+    """Limits that hold for all clients.
 
-    sessions, snapshots     at once; snapshots of a session
-    cells                   of a case that a client opens
-    snapshot_bytes          of all snapshots of all sessions
-    sockets, subscriptions  WebSockets of all clients; subscriptions of each
-    request_bytes, message_bytes   of a request's body; of a message on a WebSocket
-    connections, head       of all kinds, at most half as many as files may be open; seconds for the head of a request
-    silence, writing        seconds between requests; seconds in which a client must take what is sent to it
-    stranger, stranger_silence, stranger_requests   seconds, seconds between requests, and requests of a connection
-                            whose requests have no token
-    requests, burst         requests and messages of a client a second, and how many at once
-    open_requests, open_burst   the same of all requests that need no token, together
-    wrong_tokens            a minute, after which all who come without the right one wait
+
+    sessions, snapshots     most sessions at a time; most snapshots of a session
+    cells                   cells of a case that a client opens
+    snapshot_bytes          bytes of all snapshots of all sessions
+    sockets, subscriptions  WebSockets of all clients; subscriptions of each WebSocket
+    request_bytes, message_bytes   of the body of a request; of a message on a WebSocket
+    connections             of all kinds, at most half of the limit of open files
+    head                    seconds for the header of a request
+    silence, writing        seconds between requests; seconds within which a client must read the data sent to it
+    unauthenticated, unauthenticated_silence, unauthenticated_requests   of a connection without a valid token: seconds,
+                            seconds between requests, and requests
+    requests, burst         requests and messages of a client: mean number per second, and largest burst
+    open_requests, open_burst   the same for all requests without a token together
+    wrong_tokens            per minute, after which all requests with a wrong token are refused
     lease                   seconds for which control lasts without a command
     idle                    seconds without a client after which a session ends with a snapshot; 0 for never
-    log, log_bytes          commands in a log, and their bytes as JSON; a session takes no more
+    log, log_bytes          most commands in a log, and most bytes of them as JSON
     """
 
     sessions: int = 8
@@ -66,9 +68,9 @@ class Limits:
     head: float = 10.0
     silence: int = 60
     writing: float = 20.0
-    stranger: float = 30.0
-    stranger_silence: int = 5
-    stranger_requests: int = 100
+    unauthenticated: float = 30.0
+    unauthenticated_silence: int = 5
+    unauthenticated_requests: int = 100
     sockets: int = 128
     subscriptions: int = 32
     request_bytes: int = 1_000_000
@@ -84,17 +86,17 @@ class Limits:
     log_bytes: int = 4_000_000
 
     def by_name(self) -> dict[str, float]:
-        """Return them by name."""
+        """Return the limits by name."""
         return {name: float(value) for name, value in asdict(self).items()}
 
 
 class ControlledError(AirshedError):
-    """Somebody else controls the session."""
+    """Another client controls the session."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """Who asks: `identity` is a secret that the client chose, `author` a name for people."""
+    """Author of requests: `identity` is a secret that the client chose, `author` a name for display."""
 
     identity: str
     author: str
@@ -102,7 +104,10 @@ class Client:
 
 @dataclass
 class Lease:
-    """Control of a session: the first to command has it, until it gives it up or is silent for `length` seconds."""
+    """Control of a session.
+
+    The first client to send a command gets it, and has it until it gives it up or sends nothing for `length` seconds.
+    """
 
     length: float
     clock: Callable[[], float] = time.monotonic
@@ -112,18 +117,19 @@ class Lease:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def command(self, client: Client) -> None:
-        """Note a command of a client, which renews its lease; raises ControlledError where another one has it."""
+        """Renew the lease for a command of a client; raises ControlledError where another client has control."""
         with self._lock:
             holder = self.held_by()
             if holder is not None and holder.identity != client.identity:
                 left = self._until - self.clock()
                 raise ControlledError(
-                    f"{holder.author} controls this session for another {left:.0f} s at most; ask for control, or watch"
+                    f"{holder.author} has control of this session, for at most {left:.0f} s more; "
+                    "request control, or watch"
                 )
             self._take(client)
 
     def ask(self, client: Client, *, ask: bool = False) -> types.Control:
-        """Take control if it is free; if not, and with `ask`, tell the holder, who may give it up."""
+        """Take control if it is free; otherwise record the request if `ask`, so that the holder can give control up."""
         with self._lock:
             holder = self.held_by()
             if holder is None or holder.identity == client.identity:
@@ -141,7 +147,7 @@ class Lease:
             return self.state_for(client)
 
     def held_by(self) -> Client | None:
-        """Return who has control now."""
+        """Return the client that has control now."""
         with self._lock:
             if self.holder is not None and self.clock() > self._until:
                 self._free()
@@ -153,7 +159,7 @@ class Lease:
             self._take(self.asking)
 
     def state_for(self, client: Client) -> types.Control:
-        """Return who controls the session, as a client sees it."""
+        """Return the state of control, as sent to a client."""
         holder = self.held_by()
         return types.Control(
             controller=None if holder is None else holder.author,
@@ -169,7 +175,7 @@ class Lease:
 
 
 class RefusedError(Exception):
-    """A request that is not answered, with the status of HTTP."""
+    """A request that is refused with an HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -178,7 +184,7 @@ class RefusedError(Exception):
 
 @dataclass
 class Bucket:
-    """So many requests a second, and `burst` at once."""
+    """Token bucket: `rate` requests per second on average, and at most `burst` in a row."""
 
     rate: float
     burst: float
@@ -190,7 +196,7 @@ class Bucket:
         self._left, self._at = self.burst, self.clock()
 
     def take(self) -> bool:
-        """Return whether another request may come now."""
+        """Take a token; return whether there was one."""
         now = self.clock()
         self._left = min(self.burst, self._left + (now - self._at) * self.rate)
         self._at = now
@@ -202,11 +208,10 @@ class Bucket:
 
 @dataclass
 class Gate:
-    """What is asked of every request.
+    """Checks of every request.
 
-    hosts    names by which the server may be called, with the port: a page of another name that resolves to this
-             machine must not reach it
-    origins  of pages that may ask; a request of a program has none
+    hosts    host names of the server, with the port; others are refused, against DNS rebinding by a web page
+    origins  of pages that may send requests; a request of a program has no origin
     """
 
     token: str
@@ -225,42 +230,42 @@ class Gate:
     def of(
         cls, token: str, port: int, limits: Limits, names: Iterable[str] = (), origins: Iterable[str] = ()
     ) -> "Gate":
-        """Return the gate of a server on this machine; `names` and `origins` of a proxy in front of it come to that."""
+        """Return the gate of a server on this machine, with further `names` and `origins` of a proxy in front of it."""
         here = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
         pages = [f"{scheme}://{host}" for scheme in ("http", "https") for host in here]
         return cls(token, frozenset([*here, *names]), frozenset([*pages, *origins]), limits)
 
     def check_place(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Raise RefusedError for a host or an origin that is not among those allowed."""
+        """Raise RefusedError for a host or an origin that is not allowed."""
         found = {name.lower(): value.decode("latin-1") for name, value in headers}
         if found.get(b"host", "") not in self.hosts:
-            raise RefusedError(403, "this server is called by another name than those that it answers to")
+            raise RefusedError(403, "the server does not accept this host name; add it with --known-as")
         origin = found.get(b"origin")
         if origin is not None and _plain(origin) not in self.origins:
-            raise RefusedError(403, "a page of another origin may not ask")
+            raise RefusedError(403, "pages of another origin may not send requests")
 
     def check_token(self, given: str) -> None:
-        """Raise RefusedError for a wrong token; the time that takes tells nothing of the right one."""
+        """Raise RefusedError for a wrong token; the comparison takes the same time for every token."""
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.token.encode()):
             if not self._wrong.take():
                 raise RefusedError(429, "too many wrong tokens; wait a minute")
             raise RefusedError(
-                401, "the token is missing or wrong; it stands behind #token= in the address that was printed"
+                401, "the token is missing or wrong; it follows #token= in the address that airshed serve printed"
             )
 
     def check_open_rate(self) -> None:
-        """Raise RefusedError where requests that need no token come too often."""
+        """Raise RefusedError where requests without a token come too often."""
         if not self._open.take():
             raise RefusedError(429, f"more than {self.limits.open_requests:g} requests a second without a token")
 
     def check_rate(self, client: str) -> None:
-        """Raise RefusedError for a client that asks too often."""
+        """Raise RefusedError for a client that sends too many requests."""
         if client not in self._buckets:
             if len(self._buckets) > 10_000:
                 self._buckets.clear()
             self._buckets[client] = Bucket(self.limits.requests, self.limits.burst)
         if not self._buckets[client].take():
-            raise RefusedError(429, f"more than {self.limits.requests:g} requests a second; ask less often")
+            raise RefusedError(429, f"more than {self.limits.requests:g} requests a second; send fewer")
 
 
 def _plain(origin: str) -> str:
@@ -272,19 +277,19 @@ def _plain(origin: str) -> str:
 
 
 class Guard:
-    """The gate in front of an application: ASGI."""
+    """ASGI middleware that applies the gate to an application."""
 
     def __init__(self, app: App, gate: Gate) -> None:
         self._app, self._gate = app, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer it with what is wrong."""
+        """Pass a request on, or answer it with the reason of the refusal."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         most, got = self._gate.limits.request_bytes, 0
 
-        async def counted() -> Message:  # a body may be of unknown length
+        async def counted() -> Message:  # the length of a body may be unknown
             nonlocal got
             message = await receive()
             got += len(message.get("body", b""))
@@ -292,7 +297,7 @@ class Guard:
             return message
 
         async def answer(message: Message) -> None:
-            _check_size(got, most)  # of a body that is too long no other answer goes out
+            _check_size(got, most)  # the only answer to a body that is too long
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *_HEADERS]
             await send(message)
@@ -317,7 +322,7 @@ class Guard:
             kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
             self._gate.check_token(token if kind.lower() == "bearer" else "")
             if connection := scope.get("state", {}).get(CONNECTION):
-                connection.recognise()
+                connection.authenticate()
             address, client = (scope.get("client") or ("",))[0], headers.get(b"x-airshed-client", b"")
             self._gate.check_rate(f"{address} {client[:100].decode('latin-1')}")
 

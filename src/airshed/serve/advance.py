@@ -1,4 +1,4 @@
-"""Sessions that advance: how far each is to go, its next step, replays, and the replies that wait for them."""
+"""Sessions that advance: their goals, steps and replays, and the replies that wait for them."""
 
 import time
 from collections.abc import Callable
@@ -19,10 +19,11 @@ _UNITS = (86400.0, "d"), (3600.0, "h"), (60.0, "min")
 
 @dataclass
 class Goal:
-    """A number of steps, or a time [s], whichever is given.
+    """End of an advance: a number of steps, or a time [s].
 
-    pause    seconds from one step to the next at least
-    due      when the next step may be made, by the clock of :func:`time.monotonic`
+
+    pause    least number of seconds from one step to the next
+    due      time of the next step, by the clock of :func:`time.monotonic`
     replies  of commands that wait for the goal
     """
 
@@ -36,31 +37,34 @@ class Goal:
 
     @classmethod
     def of(cls, command: types.Step | types.Run, session: HostedSession, present: "Goal | None") -> "Goal":
-        """Return where a command leads from the present goal; raises CaseError where it cannot lead anywhere."""
+        """Return the goal of a command, where `present` is the goal so far; raises CaseError where it has none."""
         now, end = session.simulation.seconds, session.simulation.end
         if now >= end:
-            raise CaseError(f"the case has ended, at {_span(end)}; restart it, or restore a snapshot")
+            raise CaseError(f"the case has ended at {_span(end)}; restart it, or restore a snapshot")
         replies = [] if present is None else present.replies
         if isinstance(command, types.Run):
             until = _seconds(command.until, end)
             if until <= now:
-                raise CaseError(f"until = {command.until!r} is past: it is {_span(now)}; restore a snapshot to go back")
+                raise CaseError(
+                    f"until = {command.until!r} is in the past: the time is {_span(now)}; "
+                    "restore a snapshot to return to it"
+                )
             pause = 1.0 / command.steps_per_second if command.steps_per_second else 0.0
             return cls(until=until, pause=pause, replies=replies)
         if present is not None and present.steps is None:
-            raise CaseError("the session runs; pause it, then make steps")
+            raise CaseError("the session is running; pause it before single steps")
         target = session.step if present is None or present.steps is None else present.steps
         return cls(steps=target + command.steps, replies=replies)
 
     def note_step(self) -> None:
-        """Note that a step was made."""
+        """Count a step."""
         now = time.monotonic()
         self.due = max(self.due + self.pause, now) if self.pause else 0.0
         self.speed = 1.0 / max(now - self._began, 1e-9)
         self._began = now
 
     def is_reached(self, session: HostedSession) -> bool:
-        """Whether the session is there, or at the end of the case."""
+        """Return whether the session has reached the goal or the end of the case."""
         now = session.simulation.seconds
         if now >= session.simulation.end:
             return True
@@ -72,21 +76,22 @@ def _seconds(until: float | str | None, end: float) -> float:
         return end
     seconds = to(until, "s", where="until") if isinstance(until, str) else float(until)
     if seconds > end:
-        raise CaseError(f"until = {until!r} lies beyond the end of the case, {_span(end)}")
+        raise CaseError(f"until = {until!r} is after the end of the case, {_span(end)}")
     return float(seconds)
 
 
 def _span(seconds: float) -> str:
-    """Return a time after the start of the case as people write it, in the largest unit of which it has one."""
+    """Return a time after the start of the case as text, in the largest unit in which it is at least one."""
     size, unit = next((each for each in _UNITS if abs(seconds) >= each[0]), (1.0, "s"))
     return f"{seconds / size:.4g} {unit}"
 
 
 class Goals:
-    """Advances each session that has a goal, by a step or a batch of steps at a time; for the model's thread.
+    """Advances each session that has a goal by one step or a batch of steps; for the model's thread.
+
 
     view     returns the state that was published last
-    publish  publishes the state of a session, of a new version unless it is not `changed`, with an `error`
+    publish  publishes the state of a session; its version grows unless `changed` is false; `error` marks a failure
     save     is called after the steps of a session
     """
 
@@ -100,16 +105,16 @@ class Goals:
         self._host, self._view, self._publish, self._save = host, view, publish, save
         self.goals: dict[str, Goal] = {}
 
-    def rest(self, longest: float) -> float:
-        """Return how long [s] the next step can wait: none of a session that runs as fast as it can."""
+    def wait_time(self, longest: float) -> float:
+        """Return the time [s] until the next step, at most `longest`; 0 where a session runs at full speed."""
         now = time.monotonic()
         return max(min((longest, *(goal.due - now for goal in self.goals.values()))), 0.0)
 
     def set(self, name: str, command: types.Step | types.Run, reply: "Future[types.Result]") -> None:
-        """Give a session a goal; raises CaseError where that cannot be."""
+        """Set the goal of a session; raises CaseError for an impossible one."""
         error = self._view(name).error
         if error is not None:
-            raise CaseError(f"the session ended by an error: {error}; restart it, or restore a snapshot")
+            raise CaseError(f"the session failed: {error}; restart it, or restore a snapshot")
         goal = Goal.of(command, self._host.sessions[name], self.goals.get(name))
         waits = not isinstance(command, types.Run) or command.wait
         if waits:
@@ -120,7 +125,7 @@ class Goals:
             reply.set_result(types.Result(state=self._view(name)))
 
     def advance(self, name: str) -> None:
-        """Make a step of a session, if one is due; towards a number of steps several at once."""
+        """Advance a session if a step is due: by one step, or by several towards a number of steps."""
         goal, session = self.goals[name], self._host.sessions[name]
         if time.monotonic() < goal.due:
             return
@@ -141,7 +146,7 @@ class Goals:
             self._publish(name)
 
     def end(self, name: str, *, changed: bool = False) -> None:
-        """Remove the goal of a session, if it has one, and answer the commands that wait for it."""
+        """Remove the goal of a session, if it has one, and reply to the commands that wait for it."""
         goal = self.goals.pop(name, None)
         if goal is not None:
             self._publish(name, changed=changed)
@@ -150,10 +155,11 @@ class Goals:
 
 
 class Replays:
-    """Advances each replay by a batch of steps at a time; for the model's thread.
+    """Advances each replay by a batch of steps; for the model's thread.
+
 
     view         returns the state of a session
-    on_progress  is called with the session and the step that its replay has reached; None where it has ended
+    on_progress  is called with the session and the step of its replay; None after its end
     replies      of commands that wait for the replay of a session
     """
 
@@ -164,7 +170,7 @@ class Replays:
         self.replies: dict[str, list[Future[types.Result]]] = {}
 
     def advance(self, session: str) -> None:
-        """Make a batch of steps of a replay; at its end answer the commands that wait for it."""
+        """Make a batch of steps of a replay; at its end reply to the commands that wait for it."""
         try:
             found = self._host.give("repeat", session)
         except Exception as error:
@@ -178,7 +184,7 @@ class Replays:
             self._on_progress(session, found)
 
     def refuse(self, session: str, error: AirshedError) -> None:
-        """Answer with an error the commands that wait for a replay, if there is one."""
+        """Reply with an error to the commands that wait for a replay, if there is one."""
         replies = self.replies.pop(session, [])
         if replies:
             self._on_progress(session, None)

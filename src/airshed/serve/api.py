@@ -49,11 +49,11 @@ async def client(
     x_airshed_client: Annotated[str, Header(max_length=100)] = "",
     x_airshed_author: Annotated[str, Header(max_length=100)] = "anonymous",
 ) -> Client:
-    """Return who asks, by the headers."""
+    """Return the client of a request, from its headers."""
     return Client(x_airshed_client, x_airshed_author)
 
 
-Asker = Annotated[Client, Depends(client)]
+Requester = Annotated[Client, Depends(client)]
 
 
 def _server(requests: Requests) -> APIRouter:
@@ -71,13 +71,13 @@ def _server(requests: Requests) -> APIRouter:
 
     @routes.get("/sessions")
     async def sessions() -> list[types.SessionState]:
-        """Return where all sessions stand."""
+        """Return the states of all sessions."""
         return _states(requests)
 
     @routes.post("/sessions")
-    async def begin(wanted: types.OpenSession) -> types.SessionState:
-        """Begin a session of a case; the answer comes when its model is ready."""
-        case = await asyncio.to_thread(case_of, wanted, engine.limits)  # others are answered meanwhile
+    async def begin(request: types.OpenSession) -> types.SessionState:
+        """Open a session of a case; the response follows when its model is ready."""
+        case = await asyncio.to_thread(case_of, request, engine.limits)  # other requests are served meanwhile
         return await requests.open(case)
 
     return routes
@@ -92,38 +92,38 @@ def _session(requests: Requests) -> APIRouter:
 
     @routes.get("", response_model=types.SessionState)
     async def state(session: str) -> Response:
-        """Return where a session stands."""
+        """Return the state of a session."""
         return _json(requests.session(session).view())
 
     @routes.delete("")
-    async def end(session: str, asker: Asker) -> None:
+    async def end(session: str, requester: Requester) -> None:
         """End a session."""
-        await requests.close(session, asker)
+        await requests.close(session, requester)
 
     @routes.get("/info")
     async def info(session: str) -> types.ModelInfo:
-        """Return all there is to know about the model."""
+        """Return the description of the model."""
         return await requests.info(session)
 
     @routes.get("/summary", response_model=types.Summary)
     async def summary(session: str) -> Response:
-        """Return what happened so far: budgets, extremes, input, where the time went."""
+        """Return the summary of the run so far: budgets, extremes, input, wall time."""
         return _json(await requests.summary(session))
 
     @routes.get("/snapshots")
     async def snapshots(session: str) -> list[types.SnapshotInfo]:
-        """Return the snapshots that are kept."""
+        """Return the stored snapshots."""
         return requests.session(session).snapshots
 
     @routes.get("/log")
     async def log(session: str, since: Annotated[int, Query(ge=0, le=2**31)] = 0) -> list[types.LogEntry]:
-        """Return the log of commands from a number on."""
+        """Return the log of commands, from a number on."""
         return requests.session(session).log[since:]
 
     @routes.post("/commands", response_model=types.Result)
-    async def command(session: str, command: types.Command, asker: Asker) -> Response:
-        """Do what any command says."""
-        return _json(await requests.command(session, command, asker))
+    async def command(session: str, command: types.Command, requester: Requester) -> Response:
+        """Execute any command."""
+        return _json(await requests.command(session, command, requester))
 
     for kind in _COMMANDS:
         name = kind.model_fields["kind"].default
@@ -135,13 +135,13 @@ def _session(requests: Requests) -> APIRouter:
 
 
 def _json(document: types.Document) -> Response:
-    """Return a document as it is: FastAPI would check once more what was just made."""
+    """Return a document as it is: FastAPI would validate it a second time."""
     return Response(document.model_dump_json(), media_type="application/json")
 
 
 def _route(requests: Requests, kind: type[types.Document]) -> Callable[..., Any]:
-    async def command(session: str, command: Any, asker: Asker) -> Response:
-        return _json(await requests.command(session, command, asker))
+    async def command(session: str, command: Any, requester: Requester) -> Response:
+        return _json(await requests.command(session, command, requester))
 
     command.__annotations__["command"] = kind
     return command
@@ -149,27 +149,27 @@ def _route(requests: Requests, kind: type[types.Document]) -> Callable[..., Any]
 
 def _control(routes: APIRouter, requests: Requests) -> None:
     @routes.get("/control")
-    async def controller(session: str, asker: Asker) -> types.Control:
-        """Return who controls a session."""
-        return requests.session(session).lease.state_for(asker)
+    async def controller(session: str, requester: Requester) -> types.Control:
+        """Return the client that controls a session."""
+        return requests.session(session).lease.state_for(requester)
 
     @routes.post("/control")
-    async def ask(session: str, wanted: types.AskControl, asker: Asker) -> types.Control:
+    async def ask(session: str, request: types.ControlRequest, requester: Requester) -> types.Control:
         """Take control if it is free, or request it."""
-        control = requests.session(session).lease.ask(asker, ask=wanted.ask)
+        control = requests.session(session).lease.ask(requester, ask=request.ask)
         requests.publish_control(session)
         return control
 
     @routes.delete("/control")
-    async def give_up(session: str, asker: Asker) -> types.Control:
+    async def give_up(session: str, requester: Requester) -> types.Control:
         """Give control up."""
-        control = requests.session(session).lease.give_up(asker)
+        control = requests.session(session).lease.give_up(requester)
         requests.publish_control(session)
         return control
 
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:
-    """Answer a request with what went wrong; uvicorn prints the traceback of a defect."""
+    """Return the response to a failed request; uvicorn prints the traceback of a defect."""
     kind, status, message, headers = type(error).__name__, _STATUS.get(type(error), 400), str(error), None
     match error:
         case HTTPException():
@@ -180,12 +180,12 @@ async def _problem(request: Request, error: Exception) -> JSONResponse:
         case AirshedError():
             pass
         case _:
-            kind, status, message = "DefectError", 500, "a defect of Airshed, told where the server was started"
+            kind, status, message = "DefectError", 500, "a defect of Airshed; its traceback is in the server's terminal"
     return JSONResponse({"error": kind, "message": message}, status, headers)
 
 
 def _with_messages(app: FastAPI) -> None:
-    """Serve the OpenAPI document, with the types of frames and of messages of the WebSocket; it is made once."""
+    """Serve the OpenAPI document, with the types of frames and of WebSocket messages; it is built on first use."""
 
     @cache
     def content() -> bytes:
@@ -201,7 +201,7 @@ def _with_messages(app: FastAPI) -> None:
 
 
 def add_pages(app: FastAPI) -> None:
-    """Serve the browser's files, or a page that says how they are built; the last of all, as it answers any path."""
+    """Serve the browser's files, or a page with build instructions; added last, because it matches every path."""
     folder = files("airshed.serve").joinpath("web")
     if folder.joinpath("index.html").is_file():
         app.mount("/", StaticFiles(directory=str(folder), html=True))

@@ -1,4 +1,4 @@
-"""The cases that a client may open: those of the catalogue by name, or the text of one, without code or paths."""
+"""Cases that a client may open: by name from the catalogue, or as the text of a case file, without code or paths."""
 
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
@@ -22,7 +22,7 @@ from airshed.serve.types import CaseEntry, OpenSession
 
 @cache
 def catalogue() -> list[CaseEntry]:
-    """Return the cases that ship and can run."""
+    """Return the shipped cases that can run."""
     found = []
     for name, folder in shipped_cases().items():
         try:
@@ -37,17 +37,17 @@ def catalogue() -> list[CaseEntry]:
 
 
 def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
-    """Return the case that a client asks for; raises CaseError for one that it may not have, or that is too large.
+    """Return the case of a request; raises CaseError for one that is not allowed or too large.
 
-    The text of a case takes its files from the folder of the case that is named with it, or from none. Whatever could
-    be a path in it must lie there, or among the mechanisms that ship.
+    The text of a case takes its files from the folder of the case that is named with it, or from none. Each text in it
+    that could be a path must be in that folder, or among the shipped mechanisms.
     """
     shipped, base = shipped_cases(), None
     if wanted.case is not None:
         if wanted.case not in shipped:
             raise CaseError(f"there is no case {wanted.case!r} in the catalogue; {suggestion(wanted.case, shipped)}")
         base = shipped[wanted.case]
-    # What is sent: a text that is a case, or changes of one.
+    # The text of a case, or changes of one.
     sent: dict[str, Any] = {} if wanted.toml is None else _parsed(wanted.toml)
     patch_document(sent, wanted.changes)
     if is_too_deep(sent):
@@ -66,9 +66,9 @@ def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
         case = model_kind(name).case.from_dict(sent, base or resource("cases"))
     cells = model_kind(case.model).cells(case)
     if cells > limits.cells:
-        raise CaseError(f"the case has {cells} cells, and clients may have {limits.cells}; take larger ones")
+        raise CaseError(f"the case has {cells} cells, and clients may open at most {limits.cells}; use larger cells")
     if case.run.threads > usable_cores():
-        raise CaseError(f"run.threads = {case.run.threads} are more threads than cores; take 0, for all")
+        raise CaseError(f"run.threads = {case.run.threads} is more than the number of cores; use 0 for all cores")
     return case
 
 
@@ -76,19 +76,19 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except (tomllib.TOMLDecodeError, ValueError) as error:
-        raise CaseError(f"the text is no TOML: {error}") from None
+        raise CaseError(f"the text is not valid TOML: {error}") from None
     except RecursionError:
-        raise CaseError("the text is no TOML that can be read: it nests too deeply") from None
+        raise CaseError("the TOML text cannot be read: it nests too deeply") from None
 
 
 _mechanisms = cache(lambda: resource("mechanisms").resolve())
 
 _LONGEST: Final = 4000
-"""Characters of a text; no path can be longer, and to resolve one would take long."""
+"""Characters of a text: no path can be longer, and to resolve a longer one would take long."""
 
 
 def texts(node: Any) -> Iterator[str]:
-    """Yield all texts of a case, keys too."""
+    """Yield all texts of a case, including keys."""
     if isinstance(node, str):
         yield node
     elif isinstance(node, dict):
@@ -108,15 +108,15 @@ def check_patch(patch: Mapping[str, Any], case: RunCase) -> None:
 
 
 def check_text(text: str, base: Path | None, known: Collection[str] = ()) -> None:
-    """Raise CaseError for what, taken as a path, leads out of the catalogue, or to another machine.
+    """Raise CaseError for a text that, as a path, leads out of the catalogue or to another machine.
 
     base   the folder of the case
-    known  texts that the case has already
+    known  texts that the case already contains
     """
     if text in known:
         return
     if len(text) > _LONGEST:
-        raise CaseError(f"a text of {len(text)} characters is too long; a client may send {_LONGEST}")
+        raise CaseError(f"a text of {len(text)} characters is too long; the limit is {_LONGEST}")
     roots = [_mechanisms(), *([] if base is None else [base.resolve()])]
     start = base or resource("cases")
     try:
@@ -131,11 +131,11 @@ def check_text(text: str, base: Path | None, known: Collection[str] = ()) -> Non
         or "\0" in text
         or not (within or is_plain or _is_unit(text, place, start))
     ):
-        raise CaseError(f"{text[:100]!r} may name a file outside the catalogue; a client may name none of those")
+        raise CaseError(f"{text[:100]!r} may name a file outside the catalogue; clients may not name such files")
 
 
 def _is_unit(text: str, place: Path, start: Path) -> bool:
-    """Whether a text with a slash is a plain one, such as "1 kg/s": it names nothing that is there."""
+    """Return whether a text with a slash is an ordinary text such as "1 kg/s", which names no existing file."""
     return (
         not text.startswith(("/", "\\", "-"))
         and ".." not in text
@@ -147,5 +147,5 @@ def _is_unit(text: str, place: Path, start: Path) -> bool:
 def _is_there(place: Path) -> bool:
     try:
         return place.exists()
-    except OSError:  # no file has a name as long as that
+    except OSError:  # the name is too long for a file
         return False

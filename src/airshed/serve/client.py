@@ -1,4 +1,4 @@
-"""The client of a live model in Python: `airshed.connect(url)`, with the names of a Simulation."""
+"""Python client of a live model: `airshed.connect(url)`, with the method names of a Simulation."""
 
 import http.client
 import json
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 _SILENT: Final = 20.0
-"""Seconds without a request after which a connection is made anew; the server keeps it for a minute."""
+"""Seconds without a request after which the connection is renewed; the server closes it after a minute."""
 
 _AGAIN: Final = 0.1
-"""Seconds after which a server whose model is being set up is asked again."""
+"""Seconds between requests to a server whose model is being set up."""
 
 
 class ServerError(AirshedError):
-    """The server cannot do what is asked, cannot be reached, or has gone; `status` is that of HTTP, 0 without one."""
+    """The server refuses a request, cannot be reached, or has ended; `status` is the HTTP status, 0 without one."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -41,11 +41,11 @@ class ServerError(AirshedError):
 
 
 def _address(url: str) -> tuple[SplitResult, str, list[str]]:
-    """Return the parts of an address, its host and its tokens; raises CaseError for what is none."""
+    """Return the parts of an address, its host and its tokens; raises CaseError for an invalid one."""
     try:
         parts = urlsplit(url)
         known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-    except ValueError:  # a port that is no number, brackets around no address
+    except ValueError:  # the port is not a number, or the brackets contain no address
         known = False
     tokens = parse_qs(parts.fragment).get("token", []) if known else []
     if not tokens or not (tokens[0].isascii() and tokens[0].isprintable()):
@@ -61,8 +61,8 @@ class Remote:
         remote.set({"emissions.scale.NOx": 0.5})
         remote["O3"].sel(level=10, method="nearest").plot()
 
-    certificate  file with a certificate that is trusted besides those that the system trusts, for https
-    One thread at a time may use it. Raises ServerError with what the server says.
+    certificate  file of a certificate that is trusted for https in addition to the system's
+    A session is for one thread at a time. Raises ServerError with the message of the server.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Remote:
     ) -> None:  # fmt: skip
         parts, host, tokens = _address(url)
         if not (author.isprintable() and author.encode("latin-1", "replace").decode("latin-1") == author):
-            raise CaseError(f"author = {author!r} must be of letters that a header of HTTP can hold, those of Latin-1")
+            raise CaseError(f"author = {author!r} must consist of Latin-1 letters, as in HTTP headers")
         self.url, self.session, self._author = url, session, author
         self._headers = {
             "Authorization": f"Bearer {tokens[0]}", "X-Airshed-Client": secrets.token_hex(16),
@@ -89,21 +89,21 @@ class Remote:
         self._used = time.monotonic()
 
     def info(self) -> types.ModelInfo:
-        """Return all there is to know about the model."""
+        """Return the description of the model."""
         self._info = types.ModelInfo.model_validate_json(self._ask("GET", "/info"))
         return self._info
 
     def summary(self) -> types.Summary:
-        """Return what happened so far: budgets, extremes, input, where the time went."""
+        """Return the summary of the run so far: budgets, extremes, input, wall time."""
         return types.Summary.model_validate_json(self._ask("GET", "/summary"))
 
     @property
     def state(self) -> types.SessionState:
-        """Where the session stands."""
+        """The state of the session."""
         return types.SessionState.model_validate_json(self._ask("GET", ""))
 
     def step(self, n: int = 1) -> types.SessionState:
-        """Advance by steps."""
+        """Advance by a number of steps."""
         return self._do(types.Step, steps=n).state
 
     def run(self, until: str | float | None = None) -> types.SessionState:
@@ -111,7 +111,7 @@ class Remote:
         return self._do(types.Run, until=until, wait=True).state
 
     def start(self, until: str | float | None = None, *, steps_per_second: float | None = None) -> types.SessionState:
-        """Let the model run, and return at once."""
+        """Start to advance, and return without waiting."""
         return self._do(types.Run, until=until, steps_per_second=steps_per_second).state
 
     def pause(self) -> types.SessionState:
@@ -119,58 +119,58 @@ class Remote:
         return self._do(types.Pause).state
 
     def restart(self) -> types.SessionState:
-        """Go back to the start of the case."""
+        """Return to the start of the case."""
         return self._do(types.Restart).state
 
     def set(self, changes: Mapping[str, Any]) -> types.SessionState:
-        """Change settings by their paths and settable fields by their names, all or none, as Simulation.set does."""
+        """Change settings by their paths and settable fields by their names, as Simulation.set does: all or none."""
         return self._do(types.Set, changes=dict(changes)).state
 
     def release(self, species: str, place: tuple[float, float], rate: float, **given: Any) -> types.SessionState:
-        """Let a species out at a place (lon, lat) from now on, at a rate [kg/s]; `given`: types.Release."""
+        """Release a species at a location (lon, lat) from now on, at a rate [kg/s]; more arguments: types.Release."""
         return self._do(types.Release, species=species, lon=place[0], lat=place[1], rate=rate, **given).state
 
     def paint(self, variable: str, value: float, **given: Any) -> types.SessionState:
-        """Change a field in a window or polygon; `given`: types.Paint."""
+        """Change a field in a window or polygon; further arguments: types.Paint."""
         return self._do(types.Paint, variable=variable, value=value, **given).state
 
     def snapshot(self, text: str = "") -> str:
-        """Keep the state; return the name of the snapshot."""
+        """Store the state; return the name of the snapshot."""
         kept = self._do(types.Snapshot, text=text).snapshot
         assert kept is not None
         return kept.snapshot
 
     def snapshots(self) -> list[types.SnapshotInfo]:
-        """Return the snapshots that are kept."""
+        """Return the stored snapshots."""
         return [types.SnapshotInfo.model_validate(each) for each in json.loads(self._ask("GET", "/snapshots"))]
 
     def restore(self, snapshot: str) -> types.SessionState:
-        """Go back, or forward, to a snapshot."""
+        """Return to a snapshot, earlier or later."""
         return self._do(types.Restore, snapshot=snapshot).state
 
     def branch(self, snapshot: str | None = None, changes: Mapping[str, Any] | None = None) -> "Remote":
-        """Return a new session that goes on from a snapshot, by default from now, with changes."""
+        """Return a new session that continues from a snapshot, by default from the present state, with changes."""
         state = self._do(types.Branch, snapshot=snapshot, changes=dict(changes or {})).branch
         assert state is not None
         timeout = self._connection.timeout or 600.0
         return Remote(self.url, state.session, self._author, timeout=timeout, certificate=self._certificate)
 
     def replay(self) -> types.ReplayResult:
-        """Let the server make the run again from its log and compare the bits."""
+        """Repeat the run on the server from its log, and return the comparison of the bits."""
         result = self._do(types.Replay).replay
         assert result is not None
         return result
 
     def log(self, since: int = 0) -> list[types.LogEntry]:
-        """Return what was commanded, from a number on."""
+        """Return the log of commands, from a number on."""
         return [types.LogEntry.model_validate(each) for each in json.loads(self._ask("GET", f"/log?since={since}"))]
 
     def command(self, command: types.Document) -> types.Result:
-        """Let the session do what a command says."""
+        """Execute a command in the session."""
         return types.Result.model_validate_json(self._ask("POST", "/commands", command.model_dump_json()))
 
     def _do(self, kind: type[types.Document], **given: Any) -> types.Result:
-        """Command what is given; what cannot be is said as the server would say it."""
+        """Execute a command of a kind; raises CaseError for invalid arguments, with the message of the server."""
         try:
             command = kind(**given)
         except ValidationError as error:
@@ -180,7 +180,7 @@ class Remote:
         return self.command(command)
 
     def frame(self, name: str, **chosen: Any) -> Frame:
-        """Return a frame; `chosen` are level, window, stride, encoding, range, compress as in docs/how-to/serve.md."""
+        """Return a frame; `chosen`: level, window, stride, encoding, range, compress, see docs/how-to/serve.md."""
         return self._frame(f"/data/{quote(name, safe='')}", chosen)
 
     def _frame(self, path: str, chosen: Mapping[str, Any]) -> Frame:
@@ -212,7 +212,7 @@ class Remote:
         )  # fmt: skip
 
     def open(self) -> "xr.Dataset":
-        """Return the present state as a Dataset, whose fields are fetched when they are used, as they are then."""
+        """Return the present state as a Dataset; a field is fetched on access, with its values at that time."""
         import xarray as xr
         from zarr.core.buffer import Buffer, default_buffer_prototype
         from zarr.storage import MemoryStore
@@ -220,7 +220,7 @@ class Remote:
         remote = self
 
         class Keys(dict[str, Buffer]):
-            """Keys that are fetched, whole, whenever they are read; consolidated metadata hold their names."""
+            """Keys whose values are fetched whole on every access; the consolidated metadata list their names."""
 
             def __missing__(self, key: str) -> Buffer:
                 try:
@@ -248,7 +248,7 @@ class Remote:
         return self._ask("GET", f"/png/{quote(name, safe='')}?level={level}")
 
     def difference(self, other: "Remote", name: str, **chosen: Any) -> Frame:
-        """Return a field of this session less that of another one of the same server."""
+        """Return a field of this session minus that of another session of the same server."""
         return self._frame(f"/compare/{quote(name, safe='')}", {"with": other.session, **chosen})
 
     def end(self) -> None:
@@ -256,7 +256,7 @@ class Remote:
         self._ask("DELETE", "")
 
     def close(self) -> None:
-        """Leave the session, which goes on."""
+        """Close the connection; the session continues on the server."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -270,22 +270,22 @@ class Remote:
     def _ask(self, method: str, path: str, body: str | None = None) -> bytes:
         now = time.monotonic()
         if now - self._used > _SILENT:
-            self._connection.close()  # the server may just be closing it
+            self._connection.close()  # the server may be about to close it
         self._used = now
         headers = {**self._headers, **({} if body is None else {"Content-Type": "application/json"})}
         connection = self._connection
         try:
-            sent = None if body is None else body.encode()  # a text would go out in Latin-1, which no JSON is
+            sent = None if body is None else body.encode()  # http.client encodes text as Latin-1, JSON is UTF-8
             connection.request(method, f"/api/sessions/{quote(self.session, safe='')}{path}", sent, headers)
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             why = f"no answer from {connection.host}:{connection.port} ({error or type(error).__name__}); "
-            why += "does airshed serve run?"
+            why += "is airshed serve running?"
             if isinstance(error, ssl.SSLCertVerificationError):
                 why = f"the certificate of {connection.host} is not trusted ({error.verify_message}); "
-                why += "give certificate=, its file"
+                why += "pass its file as certificate="
             raise ServerError(why) from None
         if answer.status >= 400:
             message = f"the server answered with status {answer.status}"
@@ -299,17 +299,18 @@ def connect(
     url: str, session: str = "main", author: str = "python", *, certificate: str | Path | None = None,
     wait: float = 120.0,
 ) -> Remote:  # fmt: skip
-    """Return a session of a live server by the address that `airshed serve` printed.
+    """Return a session of a live server, for the address that `airshed serve` printed.
 
-    certificate  file with the certificate of a server that signed it itself
-    wait         seconds that a model may still take to be set up
+
+    certificate  file with the server's self-signed certificate
+    wait         seconds to wait until the model is set up
     """
     remote = Remote(url, session, author, certificate=certificate)
     until = time.monotonic() + wait
     try:
         while True:
             try:
-                remote.state  # noqa: B018 - raises where nobody answers
+                remote.state  # noqa: B018 - raises where no server responds
                 return remote
             except ServerError as error:
                 if error.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > until:
@@ -321,15 +322,15 @@ def connect(
 
 
 def trusting(certificate: str | Path | None) -> ssl.SSLContext:
-    """Return whom to trust: whom the system does, and a certificate in a file; raises CaseError for a wrong file."""
+    """Return a TLS context that trusts the system's certificates and one in a file; raises CaseError for a bad file."""
     trust = ssl.create_default_context()
     if certificate is not None:
         try:
             trust.load_verify_locations(certificate)
         except OSError as error:
-            reason = error.strerror or "no certificate is in it"
+            reason = error.strerror or "it contains no certificate"
             raise CaseError(
-                f"{certificate} cannot be trusted: {reason}; give the file of a certificate in PEM"
+                f"{certificate} cannot be trusted: {reason}; give a file with a certificate in PEM format"
             ) from None
     return trust
 

@@ -1,8 +1,8 @@
-"""Connections of HTTP: as many as there are files for, none kept open by a stranger, and always a place for the owner.
+"""HTTP connections: limited in number and duration, so that clients without a token cannot block the owner.
 
-A connection belongs to a stranger until one of its requests has brought the token. Strangers need no secret, so they
-could else take all files that the model needs, or all places: each of their connections is short, and where they are
-too many the one that has been silent longest ends.
+A connection is unauthenticated until one of its requests has brought the token. Such connections could use up all
+files that the model needs, or all connections. Each of them is short, and where there are too many, the one that has
+been silent longest ends.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from airshed.serve.access import CONNECTION, Limits
 
 
 class _BoundedConnection(H11Protocol):
-    """A connection of HTTP that ends where it exceeds `limits`.
+    """An HTTP connection that ends where it exceeds `limits`.
 
-    The most connections are `limits.connections`, or half of the files that this process may open; strangers have
-    three quarters of them.
+    There are at most `limits.connections`, or half of the files that this process may open. Unauthenticated connections
+    get at most three quarters of them.
     """
 
     limits: ClassVar[Limits]
-    is_known = False
+    is_authenticated = False
     _deadline: asyncio.TimerHandle | None = None
     _lifetime: asyncio.TimerHandle | None = None
     _writing: asyncio.TimerHandle | None = None
@@ -36,31 +36,31 @@ class _BoundedConnection(H11Protocol):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.app_state = {**self.app_state, CONNECTION: self}
-        self.timeout_keep_alive = self.limits.stranger_silence
+        self.timeout_keep_alive = self.limits.unauthenticated_silence
 
-    def recognise(self) -> None:
-        """Note that a request has brought the token: the connection may stay."""
-        self.is_known = True
+    def authenticate(self) -> None:
+        """Mark the connection as authenticated after a request with the token: it may stay open."""
+        self.is_authenticated = True
         self.timeout_keep_alive = self.limits.silence
         self._cancel(self._lifetime)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.last = self.loop.time()
-        self._lifetime = self.loop.call_later(self.limits.stranger, self._end_stranger)
-        self._make_room()
-        self._see()
+        self._lifetime = self.loop.call_later(self.limits.unauthenticated, self._end_unauthenticated)
+        self._enforce_limits()
+        self._watch_header()
 
     def data_received(self, data: bytes) -> None:
         self.last = self.loop.time()
         super().data_received(data)
-        self._see()
+        self._watch_header()
 
     def on_response_complete(self) -> None:
         self._requests += 1
         super().on_response_complete()
-        if not self.is_known and self._requests >= self.limits.stranger_requests:
-            self._end_stranger()
+        if not self.is_authenticated and self._requests >= self.limits.unauthenticated_requests:
+            self._end_unauthenticated()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -80,12 +80,14 @@ class _BoundedConnection(H11Protocol):
         self._cancel(self._deadline, self._lifetime)
         super().handle_websocket_upgrade(event)
 
-    def _make_room(self) -> None:
-        """End the stranger that is silent longest where there are too many; the new one where all are known."""
+    def _enforce_limits(self) -> None:
+        """End the unauthenticated connection that is silent longest where there are too many; else the new one."""
         most = min(self.limits.connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
-        strangers = max(most - most // 4, 1)
-        others = [each for each in self.connections if isinstance(each, _BoundedConnection) and not each.is_known]
-        if len(self.connections) > most or len(others) > strangers:
+        allowed = max(most - most // 4, 1)
+        others = [
+            each for each in self.connections if isinstance(each, _BoundedConnection) and not each.is_authenticated
+        ]
+        if len(self.connections) > most or len(others) > allowed:
             oldest = min((each for each in others if each is not self), key=lambda each: each.last, default=self)
             oldest.transport.abort()
             self.connections.discard(oldest)
@@ -95,12 +97,12 @@ class _BoundedConnection(H11Protocol):
         for timer in filter(None, timers):
             timer.cancel()
 
-    def _end_stranger(self) -> None:
-        if not self.is_known:
+    def _end_unauthenticated(self) -> None:
+        if not self.is_authenticated:
             self.transport.abort()
 
-    def _see(self) -> None:
-        """Wait for the rest of a head, as long as that may take; uvicorn ends what is silent between requests."""
+    def _watch_header(self) -> None:
+        """Start the timer for the rest of a header; uvicorn ends connections that are silent between requests."""
         begun = self.cycle is None or bool(self.conn.trailing_data[0])
         if self.conn.their_state is not h11.IDLE or not begun:
             self._cancel(self._deadline)
@@ -110,31 +112,31 @@ class _BoundedConnection(H11Protocol):
 
 
 def bounded(limits: Limits) -> type[H11Protocol]:
-    """Return the protocol of a server whose connections have these limits."""
+    """Return the protocol class of a server with these limits of connections."""
     return type("_BoundedConnection", (_BoundedConnection,), {"limits": limits})
 
 
-HELLO: Final = 5.0
-"""Seconds for a client to say who it is."""
+HELLO_TIMEOUT: Final = 5.0
+"""Seconds for a client to send its hello."""
 
-MOST: Final = 32
-"""Clients at most that have not yet said so."""
+MOST_PENDING: Final = 32
+"""Most clients that have not yet sent their hello."""
 
 
 @dataclass
-class SilentSockets:
-    """The WebSockets of a server that wait for their first message.
+class PendingSockets:
+    """WebSockets of a server that have not yet received their first message.
 
-    _clocks  of those that wait, in the order in which they came
+    _clocks  timeouts of these, in the order of their arrival
     """
 
     _clocks: deque[asyncio.Timeout] = field(default_factory=deque)
 
     async def first(self, socket: WebSocket) -> str:
         """Return the first message of a WebSocket; raises TimeoutError where none comes, or too many others wait."""
-        async with asyncio.timeout(HELLO) as clock:
+        async with asyncio.timeout(HELLO_TIMEOUT) as clock:
             self._clocks.append(clock)
-            if len(self._clocks) > MOST:
+            if len(self._clocks) > MOST_PENDING:
                 self._clocks.popleft().reschedule(asyncio.get_running_loop().time())
             try:
                 return await socket.receive_text()

@@ -1,4 +1,4 @@
-"""The routes of data: frames, differences, pictures, netCDF, Zarr, coasts and cities."""
+"""Routes of data: frames, differences, pictures, netCDF, Zarr, coasts and cities."""
 
 import asyncio
 from dataclasses import replace
@@ -16,12 +16,12 @@ from airshed.serve.published import Copy, Selection
 from airshed.serve.requests import NotThereError, Requests
 
 _MOST = 100
-"""Variables in one answer."""
+"""Most variables in a response."""
 
 Binary = dict[int | str, dict[str, Any]]
 
 
-def _gives(media_type: str) -> Binary:
+def _responses(media_type: str) -> Binary:
     return {200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
@@ -46,7 +46,7 @@ def _range(text: str | None) -> tuple[float, float] | None:
     except ValueError:
         low, high = 1.0, 0.0
     if not (isfinite(low) and isfinite(high) and low <= high):
-        raise CaseError(f"range = {text!r} is none; give two rising numbers, as in range=0,1e-7")
+        raise CaseError(f"range = {text!r} is invalid; give two increasing numbers, as in range=0,1e-7")
     return low, high
 
 
@@ -58,24 +58,24 @@ def data_routes(requests: Requests) -> APIRouter:
     """Return the routes of frames."""
     routes = APIRouter(prefix="/api/sessions/{session}", default_response_class=Response)
 
-    @routes.get("/data", responses=_gives(MEDIA_TYPE))
+    @routes.get("/data", responses=_responses(MEDIA_TYPE))
     async def several(session: str, variables: Names, chosen: Chosen) -> Response:
-        """Return frames of several variables, their names with commas between them."""
+        """Return frames of several variables, whose names are separated by commas."""
         found = requests.session(session)
         copies = await _copies(requests, session, variables)
         return Response(b"".join(found.frame(each, chosen) for each in copies.values()), media_type=MEDIA_TYPE)
 
-    @routes.get("/data/{variable}", responses=_gives(MEDIA_TYPE))
+    @routes.get("/data/{variable}", responses=_responses(MEDIA_TYPE))
     async def one(session: str, variable: str, chosen: Chosen) -> Response:
         """Return a frame of a variable."""
         copy = await requests.copy(session, variable)
         return Response(requests.session(session).frame(copy, chosen), media_type=MEDIA_TYPE)
 
-    @routes.get("/compare/{variable}", responses=_gives(MEDIA_TYPE))
+    @routes.get("/compare/{variable}", responses=_responses(MEDIA_TYPE))
     async def compare(
         session: str, variable: str, chosen: Chosen, other: Annotated[str, Query(alias="with")]
     ) -> Response:
-        """Return a frame of this session's values less those of another one."""
+        """Return a frame of this session's values minus those of another session."""
         copy = await requests.copy(session, variable, other)
         found = requests.session(session).frame(copy, replace(chosen, less=other))
         return Response(found, media_type=MEDIA_TYPE)
@@ -87,7 +87,7 @@ def data_routes(requests: Requests) -> APIRouter:
         text = ",".join(each.model_dump_json() for each in await asyncio.to_thread(cities_of, found))
         return Response(f"[{text}]", media_type="application/json")
 
-    @routes.get("/geography/{which}", responses=_gives(MEDIA_TYPE))
+    @routes.get("/geography/{which}", responses=_responses(MEDIA_TYPE))
     async def lines(session: str, which: Lines) -> Response:
         """Return the coast lines or borders of the map as a frame of points."""
         found = requests.session(session)
@@ -100,12 +100,12 @@ def file_routes(requests: Requests) -> APIRouter:
     """Return the routes of pictures and files."""
     routes = APIRouter(prefix="/api/sessions/{session}", default_response_class=Response)
 
-    @routes.get("/png/{variable}", responses=_gives("image/png"))
+    @routes.get("/png/{variable}", responses=_responses("image/png"))
     async def picture(
         session: str, variable: str, level: Annotated[int, Query(ge=0, le=2**31)] = 0,
         other: Annotated[str | None, Query(alias="with")] = None,
     ) -> Response:  # fmt: skip
-        """Return a map as a picture; with another session, of the difference to that."""
+        """Return a map as a picture, or with another session a map of the difference."""
         from airshed.serve.maps import picture_of
 
         found = requests.session(session)
@@ -113,9 +113,9 @@ def file_routes(requests: Requests) -> APIRouter:
         found.shape.check(copy.variable, level, None)
         return Response(await asyncio.to_thread(picture_of, found, copy, level, other), media_type="image/png")
 
-    @routes.get("/netcdf", responses=_gives("application/netcdf"))
+    @routes.get("/netcdf", responses=_responses("application/netcdf"))
     async def file(session: str, variables: Names) -> Response:
-        """Return variables of the present state as a netCDF file; its history is the log."""
+        """Return variables of the present state as a netCDF file; its history is the log of commands."""
         from airshed.serve.formats import netcdf
 
         found = requests.session(session)
@@ -124,9 +124,9 @@ def file_routes(requests: Requests) -> APIRouter:
         name = f'attachment; filename="{_plain(session)}-{found.state.step}.nc"'
         return Response(made, media_type="application/netcdf", headers={"Content-Disposition": name})
 
-    @routes.get("/zarr/{key:path}", responses=_gives("application/octet-stream"))
+    @routes.get("/zarr/{key:path}", responses=_responses("application/octet-stream"))
     async def zarr(session: str, key: str) -> Response:
-        """Return what a key of a Zarr v3 store of the present state holds."""
+        """Return the value of a key of a Zarr v3 store of the present state."""
         from airshed.serve.formats import value_of
 
         content, media_type = await value_of(requests, session, key)
@@ -140,12 +140,12 @@ def _plain(name: str) -> str:
 
 
 async def _copies(requests: Requests, session: str, variables: str) -> dict[str, Copy]:
-    """Return copies of several variables, all at one version."""
+    """Return copies of several variables, all of the same version."""
     names = variables.split(",")
     if len(names) > _MOST:
-        raise CaseError(f"{len(names)} variables are too many for one answer; ask for {_MOST} at most")
+        raise CaseError(f"{len(names)} variables are too many for a response; request at most {_MOST}")
     for _ in range(10):
         found = dict(zip(names, await asyncio.gather(*(requests.copy(session, each) for each in names)), strict=True))
         if len({copy.state.version for copy in found.values()}) == 1:
             return found
-    raise NotThereError("the model runs too fast for so many variables of one time; pause it")
+    raise NotThereError("the model advances too fast for this many variables of one time; pause it")

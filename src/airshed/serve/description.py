@@ -1,4 +1,4 @@
-"""The state and the description of a session's model as clients get them, from the simulation."""
+"""State and description of a session's model, as sent to clients."""
 
 from airshed.core.report import Report, json_cell
 from airshed.core.version import __version__
@@ -18,7 +18,7 @@ CAPABILITIES = (
 def state_of(
     name: str, hosted: HostedSession, goal: Goal | None = None, *, version: int = 0, error: str | None = None
 ) -> types.SessionState:  # fmt: skip
-    """Return where a session stands; for the model's thread."""
+    """Return the state of a session; for the model's thread."""
     simulation = hosted.simulation
     seconds = simulation.seconds
     status: types.Status = "failed" if error else "running" if goal else "paused"
@@ -34,7 +34,7 @@ def state_of(
 
 
 def shape_of(hosted: HostedSession) -> Shape:
-    """Return what a session's model looks like."""
+    """Return the variables and the map of a session's model."""
     model = hosted.simulation.model
     groups = model_kind(hosted.simulation.case.model).info(model).groups
     return Shape.of(model.fields, model.domain.axes, groups, model.domain.attributes)
@@ -43,12 +43,12 @@ def shape_of(hosted: HostedSession) -> Shape:
 def info_of(hosted: HostedSession, shape: Shape, state: types.SessionState, timings: Timings) -> types.ModelInfo:
     """Return the description of a session's model; for the model's thread, on rank 0.
 
-    timings  of all ranks, which measure them together
+    timings  of all ranks, measured by a collective call
     """
     simulation, model = hosted.simulation, hosted.simulation.model
     kind = model_kind(simulation.case.model)
     about = kind.info(model)
-    known = state.error is None  # an error within a step leaves a state of no time
+    known = state.error is None  # after an error within a step the state belongs to no time
     variables = [
         each.model_copy(update={"value": float(simulation.values(each.name))})
         if known and each.settable and not each.dims
@@ -69,7 +69,7 @@ def info_of(hosted: HostedSession, shape: Shape, state: types.SessionState, timi
 
 
 def summary_of(report: Report, state: types.SessionState) -> types.Summary:
-    """Return a report as clients get it; a number that is none is null."""
+    """Return a report as sent to clients; numbers that are not finite become null."""
     tables = [
         types.SummaryTable(
             title=each.title, columns=list(each.columns), rows=[list(map(json_cell, row)) for row in each.rows],

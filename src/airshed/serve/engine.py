@@ -1,4 +1,4 @@
-"""The model's thread: handles requests between steps, advances sessions in turn, and publishes their states."""
+"""The model's thread: handles requests between steps, advances the sessions, and publishes their states."""
 
 import queue
 import threading
@@ -23,22 +23,22 @@ from airshed.serve.host import Host
 from airshed.serve.published import Session
 from airshed.serve.requests import EndsError, Request, as_airshed_error
 from airshed.serve.sessions import START, HostedSession
-from airshed.serve.store import MAIN, Opening, SessionFolders
+from airshed.serve.store import MAIN, SessionFolders, SessionRequest
 
 _SAVE: Final = 30.0
-"""Seconds of wall time after which the state of a session that runs is stored again."""
+"""Seconds of wall time between stored states of a session that runs."""
 
 _IDLE_CHECK: Final = 5.0
-"""Seconds after which a server with nothing to do checks whether sessions are idle."""
+"""Seconds between checks for idle sessions while the server has no work."""
 
 Reply = Future[Any]
 
 
 class Engine:
-    """Owns the models of all sessions, by :meth:`run` in one thread; other threads call the methods that request.
+    """Owner of the models of all sessions: :meth:`run` uses them in one thread; other methods queue requests to it.
 
-    sessions  what HTTP and WebSockets read
-    on_event  is called with each event, from the model's thread
+    sessions  published states, which HTTP and WebSockets read
+    on_event  callback for each event, called in the model's thread
     """
 
     def __init__(self, host: Host, limits: Limits, folder: Path | None = None) -> None:
@@ -59,25 +59,25 @@ class Engine:
     def open(
         self, case: RunCase, name: str | None = None, *, resume: bool = False, accept: bool = False
     ) -> "Future[types.SessionState]":
-        """Request a session of a case; with `resume` it goes on from the newest state in its folder.
+        """Request a session of a case; with `resume` it continues from the newest state in its folder.
 
-        With the main one all others come back that have a state there, unless a client ended them.
+        With the main session, all other sessions with a stored state are resumed, unless a client ended them.
         """
-        return self._request(self._open, Opening(name or "", case, resume=resume, accept=accept))
+        return self._request(self._open, SessionRequest(name or "", case, resume=resume, accept=accept))
 
     def close(self, session: str) -> "Future[None]":
         """Request the end of a session."""
         return self._request(self._end, session)
 
     def command(self, session: str, command: types.Document, author: str) -> "Future[types.Result]":
-        """Request what a command says."""
+        """Request the execution of a command."""
         handlers: dict[type, Callable[..., None]] = {
             types.Step: self._set_goal, types.Run: self._set_goal, types.Pause: self._pause, types.Branch: self._branch,
             types.Replay: self._replay,
         }  # fmt: skip
         request = Request(partial(handlers.get(type(command), self._apply), session, command, author))
         self._requests.put(request)
-        if self._left:  # the model's thread takes no more
+        if self._left:  # the model's thread has ended
             self._refuse_all()
         return request.reply
 
@@ -90,30 +90,30 @@ class Engine:
         return self._request(self._info, session)
 
     def summary(self, session: str) -> "Future[types.Summary]":
-        """Request what happened so far."""
+        """Request the summary of the run so far."""
         return self._request(self._summary, session)
 
     def stop(self) -> None:
-        """Let :meth:`run` end after the present step; callable from a signal handler."""
+        """End :meth:`run` after the present step; callable from a signal handler."""
         self._ends = True
         self._requests.put(Request(lambda reply: None))
 
     def _request(self, handler: Callable[..., None], *arguments: Any) -> "Future[Any]":
-        """Queue a call of a handler by the model's thread, as `command` does: the arguments, then the reply."""
+        """Queue a call of a handler in the model's thread, with the arguments and then the reply."""
         request = Request(partial(handler, *arguments))
         self._requests.put(request)
-        if self._left:  # the model's thread takes no more
+        if self._left:  # the model's thread has ended
             self._refuse_all()
         return request.reply
 
     # The loop of the model's thread.
 
     def run(self) -> None:
-        """Handle requests, and advance sessions that run, until :meth:`stop`."""
+        """Handle requests and advance sessions that run, until :meth:`stop`."""
         try:
             with catching_together(self.host.ranks), quick_turns():
                 while not self._ends:
-                    wait = 0.0 if self._fields or self._replays.replies else self._goals.rest(_IDLE_CHECK)
+                    wait = 0.0 if self._fields or self._replays.replies else self._goals.wait_time(_IDLE_CHECK)
                     while not self._ends and (request := self._next_request(wait)) is not None:
                         wait = 0.0
                         try:
@@ -122,7 +122,7 @@ class Engine:
                             request.reply.set_exception(as_airshed_error(error))
                     self._copy_fields()
                     self._end_idle()
-                    # Each session that runs makes a step, and each replay a batch of them.
+                    # Each running session makes a step, and each replay a batch of steps.
                     for work, names in ((self._goals, self._goals.goals), (self._replays, self._replays.replies)):
                         for name in list(names):
                             if not self._ends:
@@ -139,10 +139,9 @@ class Engine:
             return None
 
     def _copy_fields(self) -> None:
-        """Copy the requested fields, each once for a version of the state, and answer all requests of it.
+        """Copy the requested fields once for each version of the state, and reply to all requests for them.
 
-        A field that is not there or cannot be gathered, and one of a session that has ended or failed meanwhile, is an
-        error of those requests alone.
+        A missing field, or one of a session that has ended or failed in the meantime, is an error of its own requests.
         """
         requested, self._fields = self._fields, []
         wanted: dict[str, dict[str, None]] = {}
@@ -169,7 +168,7 @@ class Engine:
                 reply.set_exception(error)
 
     def _end_idle(self) -> None:
-        """End sessions that neither run nor have had a client for long; with the last of all the server."""
+        """End sessions that do not run and have had no client for long; the server ends with the last one."""
         if not self.limits.idle:
             return
         late = time.monotonic() - self.limits.idle
@@ -179,12 +178,12 @@ class Engine:
             self._ends = True
             return
         for name in idle:
-            if name != MAIN:  # which stays while others are in use
+            if name != MAIN:  # the main session stays while others are in use
                 with self._reporting_unsaved(name):
-                    self._close(name)  # its folder stays: it comes back with --resume
+                    self._close(name)  # its folder stays, for --resume
 
     def _leave(self) -> None:
-        """Answer all requests that still wait."""
+        """Reply to all requests that still wait."""
         for name in list(self._goals.goals):
             self._goals.end(name)
         for name in list(self._replays.replies):
@@ -195,16 +194,16 @@ class Engine:
         self._refuse_all()
 
     def _refuse_all(self) -> None:
-        """Refuse requests that came after the end; also called by other threads."""
+        """Refuse requests that arrived after the end; also called by other threads."""
         while (request := self._next_request(0.0)) is not None:
-            if request.prepared is not None:  # all ranks close it together
+            if request.prepared is not None:  # for the collective close
                 self.host.sessions[request.prepared[0]] = request.prepared[1]
             request.reply.set_exception(EndsError())
 
-    # Sessions begin and end.
+    # Start and end of sessions.
 
-    def _open(self, opening: Opening, reply: Reply) -> None:
-        """Prepare a session: on one rank in a thread of its own; several ranks, which do all together, stop for it."""
+    def _open(self, opening: SessionRequest, reply: Reply) -> None:
+        """Prepare a session: on one rank in a worker thread; several ranks prepare it together, between steps."""
         self._check_count()
         name = opening.session or self._new_name()
         opening = replace(opening, session=name, folder=self._folders.of(name))
@@ -215,7 +214,7 @@ class Engine:
         else:
             self._prepare(partial(self.host.give, "open", name, opening), opening, reply)
 
-    def _prepare(self, prepare: Callable[[], HostedSession], opening: Opening, reply: Reply) -> None:
+    def _prepare(self, prepare: Callable[[], HostedSession], opening: SessionRequest, reply: Reply) -> None:
         try:
             result: HostedSession | AirshedError = prepare()
         except Exception as error:
@@ -225,8 +224,8 @@ class Engine:
         if self._left:
             self._refuse_all()
 
-    def _begin_prepared(self, opening: Opening, result: HostedSession | AirshedError, reply: Reply) -> None:
-        """Begin a session that is ready; with the main one that is resumed, all others that were there."""
+    def _begin_prepared(self, opening: SessionRequest, result: HostedSession | AirshedError, reply: Reply) -> None:
+        """Begin a prepared session; with a resumed main session, request all other sessions that were stored."""
         self._openings.discard(opening.session)
         if isinstance(result, AirshedError):
             raise result
@@ -244,7 +243,7 @@ class Engine:
         try:
             self._folders.note(name, hosted.snapshot(START).case, hosted.parent)
         except BaseException:
-            self.host.give("close", name)  # no client could ever request it
+            self.host.give("close", name)  # no client could reach it
             raise
         history = () if hosted.store is None else hosted.store.history
         self.sessions[name] = Session(
@@ -281,14 +280,14 @@ class Engine:
     def _check_count(self) -> None:
         there = len(self.sessions) + len(self._openings)
         if there >= self.limits.sessions:
-            raise CaseError(f"there are {there} sessions, no more are allowed; end one")
+            raise CaseError(f"there are {there} sessions, which is the limit; end one")
 
     def _session(self, name: str) -> Session:
         if name not in self.sessions:
             raise CaseError(f"there is no session {name!r}; there are: {', '.join(self.sessions) or 'none'}")
         return self.sessions[name]
 
-    # Handlers of commands and questions.
+    # Handlers of commands and queries.
 
     def _info(self, name: str, reply: Reply) -> None:
         session = self._session(name)
@@ -342,22 +341,22 @@ class Engine:
     def _check_log(self, name: str, hosted: HostedSession, command: types.Document) -> None:
         """Raise CaseError where the log or the snapshots would exceed the limits."""
         if len(hosted.log) >= self.limits.log:
-            raise CaseError(f"the log of {name} holds {len(hosted.log)} commands and takes no more; end it")
+            raise CaseError(f"the log of {name} holds {len(hosted.log)} commands, which is the limit; end it")
         if hosted.log_bytes >= self.limits.log_bytes:
-            raise CaseError(f"the log of {name} has {hosted.log_bytes} bytes and takes no more; end it")
+            raise CaseError(f"the log of {name} has {hosted.log_bytes} bytes, which is the limit; end it")
         if isinstance(command, types.Snapshot):
             stored = [each for session in self.host.sessions.values() for each in session.snapshots.values()]
             total = sum({id(each): each.about.bytes for each in stored}.values())
             if len(hosted.snapshots) >= self.limits.snapshots or total >= self.limits.snapshot_bytes:
-                raise CaseError(f"{len(hosted.snapshots)} snapshots are kept, no more are allowed; forget one")
+                raise CaseError(f"{len(hosted.snapshots)} snapshots are stored, which is the limit; delete one")
 
-    # What is published.
+    # Publication of states, logs and events.
 
     def _view(self, name: str) -> types.SessionState:
         return self.sessions[name].view()
 
     def _publish(self, name: str, *, changed: bool = True, error: str | None = None) -> None:
-        """Publish the state of a session, of a new version if it changed; one that failed stays so until then."""
+        """Publish the state of a session, as a new version if it changed; a failed session stays failed until then."""
         session = self.sessions[name]
         error = error if changed else session.state.error
         version = session.state.version + (1 if changed else 0)
@@ -366,7 +365,7 @@ class Engine:
         self._event("state", name)
 
     def _publish_replay(self, name: str, step: int | None) -> None:
-        """Publish the step that a replay has reached; None where none is under way."""
+        """Publish the step that a replay has reached; None where none is running."""
         session = self.sessions[name]
         session.state = session.state.model_copy(update={"replayed": step})
         self._event("state", name)
@@ -381,24 +380,24 @@ class Engine:
         self.on_event(messages.Event(event=event, session=name, state=None if session is None else session.view()))
 
     def _save(self, name: str) -> None:
-        """Store the state of a session that runs on disk, now and then: the clock of rank 0 decides."""
+        """Store the state of a session that runs every `_SAVE` seconds; the clock of rank 0 decides."""
         now = time.monotonic()
         if self._folders.folder is not None and now - self._saved.setdefault(name, now) > _SAVE:
             self._saved[name] = now
-            with self._reporting_unsaved(name):  # a full disk is no reason to lose the run
+            with self._reporting_unsaved(name):  # a full disk must not end the run
                 self.host.give("save", name)
 
     @contextmanager
     def _reporting_unsaved(self, name: str) -> Any:
-        """Publish that the state of a session was not stored, and why, where a block raises that."""
+        """Publish an error within the block as a problem: the state of the session was not stored."""
         try:
             yield
         except Exception as error:
             why = as_airshed_error(error)
-            problem = types.Problem(error=type(why).__name__, message=f"session {name} was not kept: {why}")
+            problem = types.Problem(error=type(why).__name__, message=f"session {name} was not stored: {why}")
             self.on_event(messages.Event(event="problem", session=name, problem=problem))
 
 
 def _note_failure(main: HostedSession, name: str, opened: "Future[Any]") -> None:
     if opened.exception() is not None:
-        main.notices.append(f"session {name} cannot come back: {opened.exception()}")
+        main.notices.append(f"session {name} cannot be resumed: {opened.exception()}")

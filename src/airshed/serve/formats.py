@@ -1,4 +1,4 @@
-"""The present state as an xarray Dataset, as a netCDF file, and as a Zarr v3 store with one chunk for each array."""
+"""The present state as an xarray Dataset, as a netCDF file, and as a Zarr v3 store with one chunk per array."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,15 +37,15 @@ def coordinates(session: Session, dims: Iterable[str]) -> dict[str, tuple[str, l
 
 
 def attributes_of(variable: types.Variable) -> dict[str, Any]:
-    """Return the attributes of a variable, by the CF conventions."""
+    """Return the CF attributes of a variable."""
     found = {"units": variable.unit, "long_name": variable.text}
     return found if variable.standard_name is None else {**found, "standard_name": variable.standard_name}
 
 
 def history(log: Sequence[types.LogEntry]) -> str:
-    """Return a log as the lines of a history."""
+    """Return the log of commands as lines for a history attribute."""
     return "\n".join(
-        printable(  # a text with a line of its own would look like another entry
+        printable(  # a line break in a text would look like a new entry
             f"step {each.step} ({each.seconds:g} s) {each.author}: "
             + " ".join(f"{key}={value}" for key, value in each.command.items() if value is not None)
         )
@@ -54,7 +54,7 @@ def history(log: Sequence[types.LogEntry]) -> str:
 
 
 def global_attributes(session: Session) -> dict[str, str]:
-    """Return what a file says of its origin, the log of commands in its history."""
+    """Return the global attributes of a file: its origin, and the log of commands as history."""
     return {
         "Conventions": "CF-1.11", "title": session.state.title, "source": f"Airshed {__version__}, live",
         "history": "\n".join(filter(None, [*session.history, history(session.log)])), **session.shape.attributes,
@@ -73,9 +73,9 @@ def dataset(session: Session, copies: Mapping[str, Copy]) -> "xr.Dataset":
 
 
 def netcdf(session: Session, copies: Mapping[str, Copy]) -> bytes:
-    """Return copies of fields as a netCDF file of the classic format, whose writer is no library of C.
+    """Return copies of fields as a netCDF file in classic format, written by SciPy.
 
-    That of HDF5 is used by the model's thread, and bears one thread alone.
+    The HDF5 library serves one thread alone, that of the model.
     """
     made = dataset(session, copies).to_netcdf(engine="scipy")
     return bytes(made)
@@ -85,7 +85,7 @@ _META = "zarr.json"
 
 
 async def value_of(requests: Requests, name: str, key: str) -> tuple[bytes, str]:
-    """Return what a key holds, and its type; raises NotThereError for one that is not there."""
+    """Return the content of a key and its media type; raises NotThereError for a missing key."""
     session = requests.session(name)
     if key == _META:
         return _json(_group(session)), "application/json"

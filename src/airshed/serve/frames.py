@@ -1,4 +1,4 @@
-"""Binary frames: a small header as JSON, then raw values; see docs/how-to/serve.md."""
+"""Binary frames: a small JSON header, then raw values; see docs/how-to/serve.md."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from airshed.serve.types import Encoding, FrameHeader, Window
 MAGIC: Final = b"ASF1"
 MEDIA_TYPE: Final = "application/x-airshed-frame"
 MISSING: Final = 255
-"""The byte that stands for no value."""
+"""The byte for a missing value."""
 
 _STEPS = 254.0
 _WIDTHS = (1e-30, 1e30)
@@ -27,7 +27,7 @@ _HEADER_MOST = 1 << 20
 
 @dataclass(frozen=True)
 class Payload:
-    """Values as they are sent: bytes, their type and the range that they have or stand for."""
+    """Encoded values: bytes, their type, and the range of the values or of the byte image."""
 
     data: bytes
     dtype: str
@@ -41,7 +41,8 @@ def encode(
 ) -> Payload:
     """Return values as float32, or as a byte image of a range [low, high], by default that of the values.
 
-    A byte b means low + b (high - low) / 254; 255 is no value, and values beyond the range are 0 or 254.
+
+    A byte b means low + b (high - low) / 254; 255 is missing, and values outside the range are 0 or 254.
     """
     span = _range(values)
     if encoding == "byte":
@@ -60,7 +61,7 @@ def _range(values: AnyArray) -> tuple[float, float] | None:
 
 def _image(values: AnyArray, span: tuple[float, float]) -> npt.NDArray[np.uint8]:
     low, high = span
-    if not _WIDTHS[0] < high - low < _WIDTHS[1]:  # whose inverse, or whose values, single precision does not hold
+    if not _WIDTHS[0] < high - low < _WIDTHS[1]:  # avoids overflow in single precision
         values, low, high = values.astype(np.float64) / 2.0, low / 2.0, high / 2.0
     width = high - low
     scale = _STEPS / width if width > 0.0 else 0.0
@@ -78,20 +79,20 @@ def frame(header: dict[str, Any], payload: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame as it was read."""
+    """A received frame."""
 
     header: FrameHeader
     payload: bytes
 
     @cached_property
     def raw(self) -> AnyArray:
-        """The values as they were sent: numbers, or bytes of an image."""
+        """The values as sent: numbers, or bytes of an image."""
         data = gzip.decompress(self.payload) if self.header.compression == "gzip" else self.payload
         return np.frombuffer(data, self.header.dtype).reshape(self.header.shape)
 
     @cached_property
     def values(self) -> AnyArray:
-        """The values in the variable's unit; NaN where there is none."""
+        """The values in the unit of the variable; NaN where missing."""
         if self.header.encoding == "float32":
             return self.raw
         low, high = self.header.range or (np.nan, np.nan)
@@ -100,24 +101,24 @@ class Frame:
 
 
 def frames(data: bytes) -> Iterator[Frame]:
-    """Read frames that follow each other; raises DataError for what is none."""
+    """Yield consecutive frames; raises DataError for invalid bytes."""
     at = 0
     while at < len(data):
         if data[at : at + 4] != MAGIC or len(data) < at + 8:
-            raise DataError(f"byte {at} of the answer begins no frame of Airshed; is the server another version?")
+            raise DataError(f"no frame starts at byte {at} of the response; does the server have another version?")
         size = int.from_bytes(data[at + 4 : at + 8], "little")
         begin = at + 8 + size
         if size > _HEADER_MOST or begin > len(data):
-            raise DataError("a frame of the answer was cut off; ask again")
+            raise DataError("a frame of the response is incomplete; repeat the request")
         header = FrameHeader.model_validate_json(data[at + 8 : begin])
         if begin + header.length > len(data):
-            raise DataError("a frame of the answer was cut off; ask again")
+            raise DataError("a frame of the response is incomplete; repeat the request")
         yield Frame(header, data[begin : begin + header.length])
         at = begin + header.length + -header.length % _ALIGN
 
 
 def window_of(values: AnyArray, level: int | None, window: Window | None, stride: int) -> AnyArray:
-    """Return a level, and rows and columns, of a field whose last two dimensions are those of a map."""
+    """Return a level, and a window of rows and columns, of a field whose last two dimensions are those of a map."""
     if level is not None and values.ndim > 2:
         values = values[level]
     if values.ndim < 2:

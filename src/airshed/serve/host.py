@@ -1,4 +1,4 @@
-"""The simulations of all sessions on every rank, and the orders of rank 0 to all of them."""
+"""The simulations of all sessions on every rank, and collective calls that rank 0 orders."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -13,19 +13,19 @@ from airshed.runtime.simulation import Simulation
 from airshed.runtime.using import closed_on_error
 from airshed.serve import types
 from airshed.serve.sessions import HostedSession, Replay, branch_of, replay
-from airshed.serve.store import Opening
+from airshed.serve.store import SessionRequest
 
 _STOP: Final = ("stop", "")
 _OF_HOST: Final = ("open", "branch", "repeat", "close")
-"""Orders to the host; all others are methods of a session."""
+"""Orders to the host; all other orders are methods of a session."""
 
 
 @dataclass
 class Host:
     """The simulations of all sessions on a rank.
 
-    An order is the name of a method of a session, or of the host, with its arguments. All ranks call it together.
-    replays  under way, by session
+    An order is the name of a method of a session or of the host, with its arguments; all ranks execute it together.
+    replays  that are running, by session
     """
 
     ranks: Communicator
@@ -34,10 +34,10 @@ class Host:
     _stopped: bool = False
 
     def give(self, *order: Any) -> Any:
-        """Call a method on all ranks, and return its result here; raises AirshedError on all alike.
+        """Execute an order on all ranks, and return its result on this rank; raises AirshedError on all ranks alike.
 
-        order  name of the method, name of the session, arguments; on other ranks than the first it is received
-        An error of some ranks alone ends all, as the others could only wait.
+        order  name of the method, name of the session, arguments; ranks other than 0 receive it
+        An error on some ranks alone ends the program, since the other ranks could only wait.
         """
         if self.ranks.handle is not None:
             barrier(self.ranks.handle)
@@ -51,10 +51,10 @@ class Host:
             return getattr(owner, method)(*([session, *arguments] if method in _OF_HOST else arguments))
 
     def follow(self) -> None:
-        """Do the orders of rank 0 until it stops; for the other ranks, which sleep between orders."""
+        """Execute the orders of rank 0 until it stops; for the other ranks, which sleep between orders."""
         with catching_together(self.ranks):
             while not self._stopped:
-                with suppress(Exception):  # rank 0 reports it
+                with suppress(Exception):  # rank 0 reports the error
                     self.give()
         self._end()
 
@@ -67,21 +67,21 @@ class Host:
         with raising_together(self.ranks):
             self._close_all(list(self.sessions))
 
-    def prepare(self, opening: Opening) -> HostedSession:
-        """Return the session to begin; without other ranks any thread may call this."""
+    def prepare(self, opening: SessionRequest) -> HostedSession:
+        """Return the session to begin; on a single rank any thread may call this."""
         session = HostedSession(Simulation(opening.case, ranks=self.ranks), parent=opening.parent)
         if opening.folder is not None:
             with closed_on_error(session):
                 session.store_in(FolderUse(opening.folder, opening.resume, accept=opening.accept), self.ranks)
         return session
 
-    def open(self, name: str, opening: Opening) -> HostedSession:
+    def open(self, name: str, opening: SessionRequest) -> HostedSession:
         """Begin a session."""
         self.sessions[name] = session = self.prepare(opening)
         return session
 
     def branch(self, name: str, parent: str, command: types.Branch, author: str, folder: Path | None) -> HostedSession:
-        """Begin a session from a snapshot of another one."""
+        """Begin a session from a snapshot of another session."""
         session = branch_of(self.sessions[parent], command, author, parent)
         if folder is not None:
             with closed_on_error(session):
@@ -91,7 +91,7 @@ class Host:
         return session
 
     def repeat(self, name: str) -> int | types.ReplayResult:
-        """Advance a replay by a batch of steps; return the step reached, at the end the result."""
+        """Advance a replay by a batch of steps; return the step it has reached, at its end the result."""
         if name not in self.replays:
             self.replays[name] = replay(self.sessions[name], self.ranks)
         try:
@@ -108,7 +108,7 @@ class Host:
         self._close_all([name])
 
     def _close_all(self, names: Sequence[str]) -> None:
-        with ExitStack() as stack:  # an error of one of them lets the others be closed
+        with ExitStack() as stack:  # an error of one session must not leave others open
             for name in names:
                 stack.callback(self.sessions.pop(name).close)
                 if name in self.replays:

@@ -1,4 +1,4 @@
-"""The WebSocket: subscriptions, of which the newest data win, commands, and events."""
+"""The WebSocket: subscriptions, where new data replace data not yet sent, commands, and events."""
 
 import asyncio
 import json
@@ -16,15 +16,15 @@ from pydantic import TypeAdapter, ValidationError
 from airshed.core.errors import AirshedError
 from airshed.serve import messages, types
 from airshed.serve.access import Bucket, Client, Gate, RefusedError
-from airshed.serve.connections import SilentSockets
+from airshed.serve.connections import PendingSockets
 from airshed.serve.published import Selection
 from airshed.serve.requests import Requests, as_airshed_error
 
 _EVENTS: Final = 1000
-"""Events that wait for a client at most; older ones are lost, and its log shows that."""
+"""Most events that wait for a client; the oldest ones are discarded, and the log shows the gap."""
 
 _STATES: Final = 0.1
-"""Seconds from one state of a session to the next, at least."""
+"""Least number of seconds between two states of a session."""
 
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(messages.ClientMessage)
 _SELECTED: Final = [each.name for each in fields(Selection)]
@@ -36,7 +36,7 @@ Wanted = TypeVar("Wanted", messages.Subscription, messages.Budgets)
 
 @dataclass
 class _Watch(Generic[Wanted]):
-    """A subscription, the version of the state that was sent last, and when."""
+    """A subscription, the version of the state that was sent last, and the time of sending."""
 
     wanted: Wanted
     sent: int = -1
@@ -45,7 +45,7 @@ class _Watch(Generic[Wanted]):
 
 @dataclass(eq=False)
 class Connection:
-    """One client's WebSocket. One task reads, one sends; what is to be sent is bounded."""
+    """WebSocket of a client, with a task that reads and a task that sends from a bounded queue."""
 
     socket: WebSocket
     requests: Requests
@@ -60,7 +60,7 @@ class Connection:
     _commands: set[asyncio.Task[types.Result]] = field(default_factory=set)
 
     def add_event(self, event: messages.Event, text: str) -> None:
-        """Queue an event, and its text, which all connections share; of states of a session the newest alone."""
+        """Queue an event and its text, which all connections share; a newer state of a session replaces an older."""
         if event.event == "state" and event.session is not None:
             self._states[event.session] = text
         else:
@@ -68,7 +68,7 @@ class Connection:
         self.wake.set()
 
     async def run(self) -> None:
-        """Talk until one side ends it."""
+        """Read and send messages until one side closes the connection."""
         for session in list(self.requests.engine.sessions.values()):
             self._events.append(_text(self._hello(session.view())))
         if not self._events:
@@ -76,7 +76,7 @@ class Connection:
         talk = [asyncio.create_task(each) for each in (self._read_all(), self._send_all())]
         try:
             await asyncio.wait(talk, return_when=asyncio.FIRST_COMPLETED)
-            next(task for task in talk if task.done()).result()  # raises what ended it
+            next(task for task in talk if task.done()).result()  # raises the error that ended the connection
         finally:
             for task in (*talk, *self._commands):
                 task.cancel()
@@ -100,10 +100,10 @@ class Connection:
                 return
             try:
                 message = _MESSAGE.validate_json(text or "")
-                if not isinstance(message, messages.Commanding):
+                if not isinstance(message, messages.CommandMessage):
                     self._subscribe(message)
                 elif len(self._commands) >= self.requests.engine.limits.subscriptions:
-                    self._wrong(message.id, "CaseError", "too many commands wait; wait for their replies")
+                    self._wrong(message.id, "CaseError", "too many commands are waiting; wait for their replies")
                 else:
                     task = asyncio.create_task(self.requests.command(message.session, message.command, self.client))
                     self._commands.add(task)
@@ -122,7 +122,7 @@ class Connection:
         match message:
             case messages.Subscribe(subscribe=wanted):
                 if len(self.watched) >= self.requests.engine.limits.subscriptions and wanted.id not in self.watched:
-                    self._wrong(wanted.id, "CaseError", f"no more than {len(self.watched)} subscriptions; end one")
+                    self._wrong(wanted.id, "CaseError", f"{len(self.watched)} subscriptions are the limit; end one")
                 else:
                     self.watched[wanted.id] = _Watch(wanted, -1 if wanted.since is None else wanted.since)
             case messages.Unsubscribe(unsubscribe=name):
@@ -134,7 +134,7 @@ class Connection:
                 self.summed.pop(name, None)
 
     def _reply(self, number: int, task: "asyncio.Task[types.Result]") -> None:
-        """Queue the reply to a command that has ended."""
+        """Queue the reply to a finished command."""
         self._commands.discard(task)
         if not task.cancelled():
             error = task.exception()
@@ -148,7 +148,7 @@ class Connection:
     async def _send_all(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            timer = loop.call_later(self._rest(), self.wake.set)  # lighter than asyncio.wait_for
+            timer = loop.call_later(self._wait_time(), self.wake.set)  # lighter than asyncio.wait_for
             await self.wake.wait()
             timer.cancel()
             self.wake.clear()
@@ -166,12 +166,12 @@ class Connection:
                 if name in self.summed:
                     await self._send_summary(name)
 
-    def _rest(self) -> float:
-        """Return how long [s] nothing is to be sent unless something happens."""
+    def _wait_time(self) -> float:
+        """Return the time [s] until the next data are due."""
         now = time.monotonic()
         for each in self.watched.values():
             if session := self.requests.engine.sessions.get(each.wanted.session):
-                session.used = now  # is not idle
+                session.used = now  # not idle
         waits = [each.at + 1.0 / each.wanted.hz - now for each in self.watched.values() if self._is_new(each)]
         waits += [each.at + each.wanted.every - now for each in self.summed.values() if self._has_changed(each)]
         if self._states:
@@ -184,7 +184,7 @@ class Connection:
         if session is None or (wanted.less and other is None):
             return each.sent < 0  # the client gets an error
         if self._has_failed(wanted):
-            return False  # an event tells; it has fields again when it is restored
+            return False  # events report the failure; fields return with a restored state
         behind = session.state.version + (0 if other is None else other.state.version) - each.sent
         if behind == 0:
             return False
@@ -200,20 +200,20 @@ class Connection:
         return session is None or session.state.version != each.sent
 
     async def _send_summary(self, name: str) -> None:
-        """Send what happened so far in a session, where it is due."""
+        """Send the summary of a session, where it is due."""
         each, now = self.summed[name], time.monotonic()
         if not self._has_changed(each) or now < each.at + each.wanted.every:
             return
         try:
             summary = await self.requests.summary(name)
-        except AirshedError:  # the session has ended, of which an event tells
+        except AirshedError:  # the session has ended, which an event reports
             self.summed.pop(name, None)
             return
         each.sent, each.at = summary.state.version, now
         await self.socket.send_text(_text(messages.Event(event="budget", session=name, summary=summary)))
 
     async def _send_frame(self, name: str) -> None:
-        """Send the newest data of a subscription where they are due."""
+        """Send the newest data of a subscription, where they are due."""
         each, now = self.watched[name], time.monotonic()
         if not self._is_new(each) or now < each.at + 1.0 / each.wanted.hz:
             return
@@ -224,7 +224,7 @@ class Connection:
             chosen = Selection(**{key: getattr(each.wanted, key) for key in _SELECTED})
             data = session.frame(copy, chosen, name, dropped)
         except Exception as error:
-            if self._has_failed(each.wanted):  # meanwhile
+            if self._has_failed(each.wanted):  # in the meantime
                 return
             self.watched.pop(name, None)
             problem = as_airshed_error(error)
@@ -237,18 +237,18 @@ class Connection:
 
 @dataclass
 class Hub:
-    """All connections. Events come from the model's thread, and are handed over to the loop."""
+    """All connections. Events come from the model's thread and are passed to the event loop."""
 
     requests: Requests
     gate: Gate
     loop: asyncio.AbstractEventLoop | None = None
     connections: set[Connection] = field(default_factory=set)
-    _silent: SilentSockets = field(default_factory=SilentSockets)
+    _silent: PendingSockets = field(default_factory=PendingSockets)
 
     def on_event(self, event: messages.Event) -> None:
         """Send an event to all connections; callable from any thread."""
         if self.connections and self.loop is not None and not self.loop.is_closed():
-            with suppress(RuntimeError):  # the loop has ended meanwhile
+            with suppress(RuntimeError):  # the loop has ended
                 self.loop.call_soon_threadsafe(self._broadcast, event)
 
     def _broadcast(self, event: messages.Event) -> None:
@@ -298,7 +298,7 @@ def _text(document: types.Document) -> str:
 
 
 def _given(text: str) -> dict[str, Any]:
-    """Return what a client's message holds, whatever is wrong with it; nothing where it is no document."""
+    """Return the document in a client's message, valid or not; empty where it holds none."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -307,13 +307,13 @@ def _given(text: str) -> dict[str, Any]:
 
 
 def _identity(text: str) -> int | str:
-    """Return by what a client knows the answer to a wrong message: the number of its command, as it waits for it."""
+    """Return the number of the command or subscription in an invalid message, for the reply to it."""
     given = _given(text).get("id")
     return given if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 2**53 else "message"
 
 
 def _words(error: ValidationError, text: str) -> str:
-    """Return what is wrong with a message, of the type that it was meant to be: the others lack all it has."""
+    """Return the error of a message for the type that it names; errors of other types do not matter."""
     errors, given = error.errors(), _given(text)
     meant = {each.__name__ for each in _MESSAGES if next(iter(each.model_fields)) in given}
     place, message = types.first_wrong([each for each in errors if each["loc"] and each["loc"][0] in meant] or errors)

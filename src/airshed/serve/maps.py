@@ -1,4 +1,4 @@
-"""Maps of a session: pictures, and coasts, borders and cities for clients that fetch nothing from elsewhere."""
+"""Maps of a session: pictures, coast lines, borders and cities, for clients without access to other servers."""
 
 from typing import Literal
 
@@ -12,15 +12,15 @@ from airshed.serve.requests import NotThereError
 
 Lines = Literal["coast", "borders"]
 _AROUND = 1.0
-"""Degrees around the map that lines reach beyond it."""
+"""Margin [degrees] of lines around the map."""
 
 _CITIES = 400
 
 
 def area_of(grid: types.GridInfo, around: float = 0.0) -> Area:
-    """Return the box of a map [degrees]; raises NotThereError where there is none."""
+    """Return the bounds of a map [degrees]; raises NotThereError for a model without a map."""
     if grid.kind == "plain":
-        raise NotThereError("this model has no map, so there are no coasts and cities on it")
+        raise NotThereError("this model has no map, and thus no coast lines and cities")
     places = {each.name: each for each in grid.coordinates}
     west, east = _ends(places["lon"], around)
     south, north = _ends(places["lat"], around)
@@ -45,7 +45,7 @@ def lines_frame(session: Session, which: Lines) -> bytes:
 
 
 def cities_of(session: Session) -> list[types.City]:
-    """Return the largest cities of the map, the largest first."""
+    """Return the largest cities of the map, in descending order of population."""
     found = cities(area_of(session.shape.grid))[:_CITIES]
     return [
         types.City(name=each.name, lon=each.longitude, lat=each.latitude, population=each.population) for each in found
@@ -53,17 +53,17 @@ def cities_of(session: Session) -> list[types.City]:
 
 
 def picture_of(session: Session, copy: Copy, level: int, other: str | None) -> bytes:
-    """Return a level of a field as PNG; raises NotThereError where it has no map."""
+    """Return a level of a field as PNG; raises NotThereError for a field without a map."""
     from airshed.plot.state import Cells, Words, draw_state
 
     grid, variable = session.shape.grid, copy.variable
     if grid.kind == "plain" or len(variable.shape) < 2:
-        raise NotThereError(f"{variable.name} has no map; ask for its data")
+        raise NotThereError(f"{variable.name} has no map; request its data")
     places = {each.name: np.array(each.values) for each in grid.coordinates}
     values = np.asarray(copy.values if copy.values.ndim == 2 else copy.values[level], np.float64)
     high = f"{grid.levels[level]:.0f} m above the ground, " if copy.values.ndim > 2 and grid.levels else ""
-    less = "" if other is None else f" less {other}"
-    title = f"{variable.name}{less}: {variable.text}"
+    minus = "" if other is None else f" minus {other}"
+    title = f"{variable.name}{minus}: {variable.text}"
     when = copy.state.time[:16].replace("T", " ")
     words = Words(variable.name, variable.unit, title, f"{session.state.title}, {high}{when} UTC")
     return draw_state(Cells(places["lon"], places["lat"]), values, words)

@@ -21,12 +21,12 @@ from airshed.serve.types import (
 
 
 class Subscription(Document):
-    """Data that are to come again and again.
+    """Repeated delivery of a field.
 
-    id      under which its frames come; an earlier one of the same id is replaced
-    every   versions from one frame to the next;  hz: frames a second at most
-    since   the version that the client has already, after a reconnection
-    less    another session, whose values are taken off: the difference comes whenever either changes
+    id      of its frames; replaces an earlier subscription with the same id
+    every   versions from one frame to the next;  hz: most frames per second
+    since   the version that the client already has, after a reconnection
+    less    another session, whose values are subtracted; the difference is sent when either session changes
     """
 
     id: Name
@@ -45,7 +45,7 @@ class Subscription(Document):
 
 
 class Hello(Document):
-    """The first message of a client on the WebSocket."""
+    """Client: the first message on the WebSocket."""
 
     token: Annotated[str, Field(max_length=200)]
     client: Annotated[str, Field(max_length=100)] = ""
@@ -65,37 +65,37 @@ class Unsubscribe(Document):
 
 
 class Budgets(Document):
-    """Summaries of a session that are to come: at most one in `every` seconds, where the state is another one."""
+    """Repeated delivery of summaries of a session, when its state has changed, at most one every `every` seconds."""
 
     session: Name = "main"
     every: Annotated[float, Field(ge=0.1, le=86_400)] = 2.0
 
 
 class SubscribeBudgets(Document):
-    """Client: begin to get summaries of a session; an earlier one of the same session is replaced."""
+    """Client: begin to receive summaries of a session; replaces an earlier request for the same session."""
 
     subscribe_budgets: Budgets
 
 
 class UnsubscribeBudgets(Document):
-    """Client: get no more summaries of a session."""
+    """Client: stop receiving summaries of a session."""
 
     unsubscribe_budgets: Name
 
 
-class Commanding(Document):
-    """Client: a command to a session; `id` comes back with the reply."""
+class CommandMessage(Document):
+    """Client: a command to a session; the reply has the same `id`."""
 
     command: Command
     session: Name = "main"
     id: int
 
 
-ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | Commanding
+ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | CommandMessage
 
 
 class Reply(Document):
-    """Server: what became of a command or a subscription."""
+    """Server: the result of a command or a subscription."""
 
     reply: int | str
     ok: bool
@@ -104,9 +104,9 @@ class Reply(Document):
 
 
 class Event(Document):
-    """Server: something happened. hello | state | log | budget | control | opened | closed | problem.
+    """Server: an event. hello | state | log | budget | control | opened | closed | problem.
 
-    `state` comes with hello (once for each session), state, opened and control; `entry` with log; `summary` with
+    `state` is present in hello (one for each session), state, opened and control; `entry` in log; `summary` in
     budget.
     """
 

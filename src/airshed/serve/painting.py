@@ -1,4 +1,4 @@
-"""Painting into a field: cells within a window or a polygon of the map are set, added to, or multiplied."""
+"""Painting: set, add to or multiply the cells of a field within a window or a polygon of the map."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,10 @@ from airshed.serve import types
 
 
 def painted(simulation: Simulation, command: types.Paint) -> AnyArray:
-    """Return the values of a field as a command changes them; raises CaseError where it hits nothing.
+    """Return the values of a field after a paint command; raises CaseError where no cell is inside.
 
-    All ranks call this together.
+
+    Collective over all ranks.
     """
     fields = simulation.model.fields
     if command.variable not in fields or not fields[command.variable].dims:
@@ -24,10 +25,10 @@ def painted(simulation: Simulation, command: types.Paint) -> AnyArray:
     dims = simulation.model.domain.axes.divided
     levelled = len(fields[command.variable].dims) > len(dims)
     if levelled and command.level is not None and command.level >= values.shape[0]:
-        raise CaseError(f"{command.variable} has no level {command.level}; levels go from 0, at the ground")
+        raise CaseError(f"{command.variable} has no level {command.level}; levels count from 0, at the ground")
     inside = _inside(simulation, command)
     if not inside.any():
-        raise CaseError("no cell lies within what is painted; paint a larger part of the map")
+        raise CaseError("the painted area contains no cell; paint a larger area")
     part = values[command.level] if levelled and command.level is not None else values
     part[..., inside] = _changed(part[..., inside], command)
     return values
@@ -44,13 +45,13 @@ def _changed(values: AnyArray, command: types.Paint) -> AnyArray:
 
 
 def _inside(simulation: Simulation, command: types.Paint) -> npt.NDArray[np.bool_]:
-    """Return which cells, along the dimensions that ranks divide, are painted."""
+    """Return a mask of the painted cells, along the dimensions that ranks divide."""
     axes = simulation.model.domain.axes
     places = {each.name: each for each in axes.coordinates}
     if not {"lat", "lon"} <= set(places):
         raise CaseError("this model has no map to paint on; set numbers instead")
     if (command.window is None) == (command.polygon is None):
-        raise CaseError("paint a window or a polygon, one of both")
+        raise CaseError("give a window or a polygon, one of the two")
     lat, lon = places["lat"].values, places["lon"].values
     packed, raster = places["lat"].dims == places["lon"].dims, Raster.over(lat, lon) if lat.ndim == 2 else None
     if raster is not None:

@@ -1,4 +1,4 @@
-"""A session as requests see it: its state, copies of fields at a version, its lease. No model is used here."""
+"""A session as seen by requests: its state, copies of fields of a version, and its lease. Uses no model."""
 
 import time
 from collections import OrderedDict
@@ -23,10 +23,10 @@ _MAP = ["lat", "lon"]
 
 @dataclass(frozen=True)
 class Shape:
-    """Variables, and the map.
+    """Variables and map of a model.
 
-    packing     where cells lie on it that are no rows and columns of it
-    attributes  of all data
+    packing     positions on the map of cells that do not form its rows and columns
+    attributes  global attributes of all data
     """
 
     variables: Mapping[str, types.Variable]
@@ -38,32 +38,34 @@ class Shape:
     def of(
         cls, fields: Mapping[str, FieldSpec], axes: Axes, groups: Mapping[str, str], attributes: Mapping[str, str]
     ) -> "Shape":
-        """Return the shape of a model; `groups` says of settable numbers what they belong to."""
+        """Return the shape of a model; `groups` has the group of each settable number."""
         packing = _packing(axes)
         grid = _grid(axes, packing)
         variables = {name: _variable(spec, axes, packing, groups.get(name, "")) for name, spec in fields.items()}
         return cls(variables, grid, packing, dict(attributes))
 
     def variable(self, name: str) -> types.Variable:
-        """Return a variable; raises CaseError for one that is not there."""
+        """Return a variable; raises CaseError for an unknown name."""
         if name not in self.variables:
             raise CaseError(f"there is no variable {name!r}; {suggestion(name, self.variables)}")
         return self.variables[name]
 
     def on_map(self, variable: types.Variable, values: AnyArray) -> AnyArray:
-        """Return a field's values (..., lat, lon), with NaN where no cell is."""
+        """Return the values of a field on the map (..., lat, lon), NaN where there is no cell."""
         return values if self.packing is None or not variable.dims else self.packing.spread(values)
 
     def check(self, variable: types.Variable, level: int | None, window: types.Window | None) -> None:
         """Raise CaseError for a level or a window that a variable does not have."""
         if level is not None and level >= (variable.shape[0] if len(variable.shape) > 2 else 1):
-            raise CaseError(f"{variable.name} has no level {level}; levels go from 0, at the ground")
+            raise CaseError(f"{variable.name} has no level {level}; levels count from 0, at the ground")
         if window is None:
             return
         rows, columns = variable.shape[-2:] if len(variable.shape) > 1 else (0, 0)
         first, last, left, right = window
         if not (first < last <= rows and left < right <= columns):
-            raise CaseError(f"window {window} lies not within {variable.name}, {rows} rows and {columns} columns")
+            raise CaseError(
+                f"window {window} is not within {variable.name}, which has {rows} rows and {columns} columns"
+            )
 
 
 def _packing(axes: Axes) -> PackedGrid | Raster | None:
@@ -74,7 +76,7 @@ def _packing(axes: Axes) -> PackedGrid | Raster | None:
         return Raster.over(places["lat"].values, places["lon"].values)
     try:
         return PackedGrid.of(places["lat"].values, places["lon"].values)
-    except DataError:  # cells that lie on no grid have no map
+    except DataError:  # the cells do not form a grid
         return None
 
 
@@ -125,12 +127,12 @@ def _finite(value: float) -> float | None:
 
 
 _PAYLOADS: Final = 64
-"""Encoded values that are kept for further clients who ask for the same."""
+"""Encoded values in the cache, for clients with equal requests."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A field as it was at a version of the state, on the map; of a difference, at two versions."""
+    """Copy of a field on the map, of one version of the state; of a difference, of two versions."""
 
     variable: types.Variable
     state: types.SessionState
@@ -139,21 +141,19 @@ class Copy:
 
     @property
     def version(self) -> int:
-        """What grows with every change of either state."""
+        """Number that grows with every change of either state."""
         return self.state.version + self.other
 
     def less(self, other: "Copy") -> "Copy":
         """Return the difference to another copy; raises CaseError for a field of another shape."""
         if other.values.shape != self.values.shape or other.variable.unit != self.variable.unit:
-            raise CaseError(
-                f"{self.variable.name} of {other.state.session} lies on other cells, and cannot be compared"
-            )
+            raise CaseError(f"{self.variable.name} of {other.state.session} is on another grid and cannot be compared")
         return Copy(self.variable, self.state, self.values - other.values, other.state.version)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of a field that a client requests, and its encoding."""
+    """Part of a field that a client requests, and its encoding."""
 
     level: int | None = None
     window: types.Window | None = None
@@ -169,7 +169,7 @@ class Session:
     """The published state of a session.
 
     state    replaced as a whole by the model's thread at the end of steps
-    history  events other than commands, for the history of its results
+    history  events other than commands, for the history attribute of files
     """
 
     shape: Shape
@@ -188,28 +188,28 @@ class Session:
         return self.state.session
 
     def view(self) -> types.SessionState:
-        """Return the state, with who controls it now."""
+        """Return the state, with the present controller."""
         holder, asking = self.lease.held_by(), self.lease.asking
         return self.state.model_copy(
             update={"controller": holder and holder.author, "asking": asking and asking.author}
         )
 
     def present(self, variable: str) -> Copy | None:
-        """Return the copy of a field if it is that of the present state."""
+        """Return the copy of a field if it is of the present state."""
         copy = self.copies.get(variable)
         return copy if copy is not None and copy.state.version == self.state.version else None
 
     def publish(self, values: dict[str, AnyArray]) -> None:
-        """Store copies of fields, as they come from the model, of the present state."""
+        """Store copies of fields of the present state, in the layout of the model."""
         for name, each in values.items():
             variable = self.shape.variable(name)
             self.copies[name] = Copy(variable, self.state, self.shape.on_map(variable, np.asarray(each, np.float32)))
 
     def frame(self, copy: Copy, chosen: Selection, subscription: str | None = None, dropped: int = 0) -> bytes:
-        """Return a frame of a part of a copy; raises CaseError for a part that is not there."""
+        """Return a frame of a part of a copy; raises CaseError for a part that does not exist."""
         self.shape.check(copy.variable, chosen.level, chosen.window)
         if chosen.range is not None and chosen.range[0] > chosen.range[1]:
-            raise CaseError(f"range = {list(chosen.range)} is none; give two rising numbers")
+            raise CaseError(f"range = {list(chosen.range)} is invalid; give two increasing numbers")
         variable, (shape, payload) = copy.variable, self._payload(copy, chosen)
         header = frame_header(copy.state, variable.name, variable.unit, variable.dims, shape, payload, chosen)
         return frame({**header, "subscription": subscription, "dropped": dropped}, payload.data)
@@ -228,7 +228,7 @@ def frame_header(
     state: types.SessionState, name: str, unit: str, dims: Sequence[str], shape: tuple[int, ...], payload: Payload,
     chosen: Selection,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the header of a frame of values at a state; of the dimensions it names the last ones, by the shape."""
+    """Return the header of a frame; its dimensions are the last ones of the variable, as many as `shape` has."""
     return {
         "variable": name, "unit": unit, "dims": dims[len(dims) - len(shape) :], "shape": shape, "dtype": payload.dtype,
         "encoding": payload.encoding, "range": payload.range, "missing": 255 if payload.encoding == "byte" else "NaN",

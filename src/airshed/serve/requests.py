@@ -1,4 +1,4 @@
-"""Requests of clients to the model's thread: the queue's items, coroutines for routes, errors as clients get them."""
+"""Requests to the model's thread: items of its queue, coroutines for routes, and errors as sent to clients."""
 
 import asyncio
 import time
@@ -20,34 +20,36 @@ if TYPE_CHECKING:
 
 
 class DefectError(AirshedError):
-    """Something is wrong with Airshed itself."""
+    """A defect of Airshed itself."""
 
 
 class EndsError(AirshedError):
-    """The server ends, and with it what was requested."""
+    """The server ends, so the request is not executed."""
 
     def __init__(self) -> None:
-        super().__init__("the server ends")
+        super().__init__("the server is shutting down")
 
 
 class NotThereError(AirshedError):
-    """There is no such session, variable or file."""
+    """The session, variable or file does not exist."""
 
 
 class NotYetError(AirshedError):
-    """The model of the server is still being set up."""
+    """The model of the server is being set up."""
 
 
 def as_airshed_error(error: Exception) -> AirshedError:
-    """Return an error as clients get it; a defect is printed where the server was started."""
+    """Return an error as sent to clients; a defect is printed in the server's terminal."""
     if isinstance(error, AirshedError):
         return error
     traceback.print_exception(error)
-    return DefectError("a defect of Airshed, told where the server was started; restore a snapshot, or go on")
+    return DefectError(
+        "a defect of Airshed; its traceback is in the server's terminal; restore a snapshot, or continue"
+    )
 
 
 def _running_reply() -> "Future[Any]":
-    """Return a reply that a client who vanishes does not cancel: what it requested is done all the same."""
+    """Return a reply that a disconnected client does not cancel: its request is executed all the same."""
     reply: Future[Any] = Future()
     reply.set_running_or_notify_cancel()
     return reply
@@ -55,9 +57,9 @@ def _running_reply() -> "Future[Any]":
 
 @dataclass(frozen=True)
 class Request:
-    """What the model's thread calls between two steps, with the reply that it sets at once or later.
+    """A call for the model's thread between two steps, with the reply that it sets now or later.
 
-    prepared  a session that the request begins, and its name
+    prepared  name of the session that the request begins, and the session
     """
 
     handle: "Callable[[Future[Any]], None]"
@@ -67,7 +69,7 @@ class Request:
 
 @dataclass
 class Requests:
-    """Requests to an engine from one event loop. A field or a summary that several clients request is made once."""
+    """Requests to an engine from an event loop. Simultaneous requests for one field or summary share its result."""
 
     engine: "Engine"
 
@@ -75,10 +77,10 @@ class Requests:
         self._pending: dict[tuple[str, str], asyncio.Future[Any]] = {}
 
     def session(self, name: str) -> Session:
-        """Return a session; raises NotThereError for one that is not there, NotYetError before the first one is."""
+        """Return a session; raises NotThereError for an unknown name, NotYetError before the first session exists."""
         found = self.engine.sessions.get(name)
         if not self.engine.began:
-            raise NotYetError("the model is being set up; ask again soon")
+            raise NotYetError("the model is being set up; repeat the request soon")
         if found is None:
             there = ", ".join(self.engine.sessions) or "none"
             raise NotThereError(f"there is no session {name!r}; there are: {there}")
@@ -86,7 +88,7 @@ class Requests:
         return found
 
     async def copy(self, session: str, name: str, less: str | None = None) -> Copy:
-        """Return a copy of a field: that of the present state, or of the end of the step that is being made.
+        """Return a copy of a field of the present state, or of the state after the step in progress.
 
         less  another session, whose values are subtracted
         """
@@ -116,10 +118,10 @@ class Requests:
     def _forget(self, key: tuple[str, str], done: "asyncio.Future[Any]") -> None:
         self._pending.pop(key, None)
         if not done.cancelled():
-            done.exception()  # is raised where a client still waits
+            done.exception()  # raised where a client still waits
 
     async def command(self, session: str, command: types.Document, client: Client) -> types.Result:
-        """Pass a client's command to the model's thread, if the client may control the session."""
+        """Pass a client's command to the model's thread, if the client has or gets control of the session."""
         found = self.session(session)
         before = found.lease.held_by()
         found.lease.command(client)
@@ -132,21 +134,21 @@ class Requests:
         return await asyncio.wrap_future(self.engine.open(case))
 
     async def close(self, session: str, client: Client) -> None:
-        """End a session, of which a client has control."""
+        """End a session that the client controls."""
         self.session(session).lease.command(client)
         await asyncio.wrap_future(self.engine.close(session))
 
     def publish_control(self, session: str) -> None:
-        """Publish who controls a session now."""
+        """Publish the present controller of a session."""
         self.engine.on_event(messages.Event(event="control", session=session, state=self.session(session).view()))
 
     async def summary(self, session: str) -> types.Summary:
-        """Return what happened so far."""
+        """Return the summary of the run so far."""
         self.session(session)
         summary: types.Summary = await self._once((session, ""), lambda: self.engine.summary(session))
         return summary
 
     async def info(self, session: str) -> types.ModelInfo:
-        """Return the variables, the grid, the settings and the clock of a session's model."""
+        """Return the variables, grid, settings and clock of a session's model."""
         self.session(session)
         return await asyncio.wrap_future(self.engine.info(session))

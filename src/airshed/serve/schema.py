@@ -1,4 +1,4 @@
-"""JSON Schema of a case that runs, and the OpenAPI document of all types: `python -m airshed.serve.schema`."""
+"""JSON Schema of a running case, and the OpenAPI document of all types: `python -m airshed.serve.schema`."""
 
 import json
 import sys
@@ -21,11 +21,11 @@ _REFERENCE = "#/components/schemas/{model}"
 
 
 def case_schema(simulation: Simulation) -> dict[str, Any]:
-    """Return the JSON Schema of the case of a simulation, without references, with extension keys of each setting.
+    """Return the JSON Schema of a simulation's case, without references, with extension keys for each setting.
 
-    x-effect         "in place" or "rebuild"; absent where it is fixed, or changes nothing as the case is
-    x-unit, x-range  of its values, in words; absent where there are none
-    x-keys           of a table: the keys that it can have, as far as they are known
+    x-effect         "in place" or "rebuild"; absent for a fixed setting, and for one that has no effect in this case
+    x-unit, x-range  of its values, in words; absent where it has none
+    x-keys           possible keys of a table, as far as they are known
     """
     case = type(simulation.case)
     values = {".".join(map(str, path)): value for path, value in flatten(simulation.case.to_dict()).items()}
@@ -45,9 +45,9 @@ def _schema_of(case: Callable[..., Any]) -> dict[str, Any]:
 class _Annotator:
     """Resolves the references of a schema, and adds extension keys.
 
-    settings  all of the case, by key
-    values    of the case now, by key
-    keys      of tables, by the key of the table
+    settings  all settings of the case, by key
+    values    present values of the settings, by key
+    keys      possible keys of tables, by the key of the table
     schemas   that references name
     """
 
@@ -58,7 +58,7 @@ class _Annotator:
     schemas: Mapping[str, Any]
 
     def annotated(self, node: Mapping[str, Any], path: str) -> dict[str, Any]:
-        """Return a part of the schema, which describes the setting or the section of a path."""
+        """Return a part of the schema, with the setting or section of a path described."""
         name = node.get("$ref", "").rpartition("/")[2]
         found = {**(self.schemas[name] if name else {}), **node}
         for key in ("$ref", "$defs", "title", "unit", "only_for"):
@@ -78,20 +78,20 @@ class _Annotator:
         table = f"{path.replace('.', '_')}_"
         fields = [name for name in simulation if name.startswith(table) and settable_field(simulation.model, name)]
         effect = "in place" if fields else simulation.effect(path)
-        if effect == "fixed" or (setting is not None and not self._acts(setting)):
+        if effect == "fixed" or (setting is not None and not self._has_effect(setting)):
             return {}
         keys = list(self.keys.get(path, [name.removeprefix(table) for name in fields]))
         return {"x-effect": effect, **({"x-keys": keys} if keys else {})}
 
-    def _acts(self, setting: Setting) -> bool:
-        """Whether a setting changes anything: one that is for a word alone where that word is chosen."""
+    def _has_effect(self, setting: Setting) -> bool:
+        """Return whether a setting has an effect: one that belongs to a choice has it where that choice is set."""
         words = setting.only_for
         choices = [each for each in self.settings.values() if any(f'"{word}"' in each.kind for word in words)]
         return not words or any(self.values.get(each.key) in words for each in choices)
 
 
 def values_of(simulation: Simulation) -> dict[str, Any]:
-    """Return the settings of a simulation as nested tables, with the numbers that the model has now."""
+    """Return the settings of a simulation as nested tables, with the present numbers of the model."""
     document: dict[str, Any] = simulation.case.to_dict()
     for table, key in list(_numbers(document)):
         name = settable_field(simulation.model, ".".join(map(str, (*table, key))))
@@ -104,14 +104,14 @@ def values_of(simulation: Simulation) -> dict[str, Any]:
 
 
 def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[tuple[int | str, ...], int | str]]:
-    """Yield the tables and the keys of settings that may be numbers of the model."""
+    """Yield the tables and keys of settings that may be numbers of the model."""
     for path, value in flatten(document).items():
         if isinstance(value, int | float | str) and not isinstance(value, bool):
             yield path[:-1], path[-1]
 
 
 def schemas() -> dict[str, object]:
-    """Return the JSON schemas of all documents and messages by name, also of those that only a WebSocket carries."""
+    """Return the JSON schemas of all documents and messages by name, including those of the WebSocket alone."""
     named = {**vars(types), **vars(messages)}
     documents = [each for each in named.values() if isinstance(each, type) and issubclass(each, types.Document)]
     made = models_json_schema([(each, "validation") for each in documents], ref_template=_REFERENCE)[1]
@@ -123,7 +123,7 @@ def schemas() -> dict[str, object]:
 
 
 def main() -> None:
-    """Print the document."""
+    """Print the OpenAPI document."""
     from airshed.core.version import __version__
 
     about = {"title": "Airshed live", "version": __version__}

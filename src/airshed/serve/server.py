@@ -1,4 +1,4 @@
-"""The server: HTTP in a thread of its own, the models in the one that calls :meth:`Server.run`."""
+"""The server: HTTP in a worker thread, the models in the thread that calls :meth:`Server.run`."""
 
 import asyncio
 import os
@@ -38,12 +38,12 @@ _REDIRECT: Final = """<!DOCTYPE html>
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens, and as what it is known.
+    """Network address and host names of a server.
 
-    port     0 for any that is free
-    names    further host names, with ports, of a proxy in front;  origins  of its pages
+    port     0 for any free port
+    names    host names, with ports, of a proxy in front of the server;  origins: of the proxy's pages
     certificate, key   files for TLS
-    insecure           whether other machines may come without TLS: the token could be read on its way
+    insecure           allows other machines without TLS: the token could be read on the network
     """
 
     host: str = "127.0.0.1"
@@ -56,7 +56,7 @@ class Address:
 
     @property
     def is_here(self) -> bool:
-        """Whether this machine alone can reach it."""
+        """Return whether the address can be reached from this machine alone."""
         try:
             found = {each[4][0] for each in socket.getaddrinfo(self.host, None)}
         except (OSError, UnicodeError):
@@ -65,40 +65,40 @@ class Address:
 
     @property
     def is_anywhere(self) -> bool:
-        """Whether it is reached by every address of this machine."""
+        """Return whether the server listens on all addresses of this machine."""
         return self.host in ("0.0.0.0", "::")
 
     @property
     def url_host(self) -> str:
-        """The host as it stands in an address that works on this machine."""
+        """Host part of a URL that works on this machine."""
         here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"[{here}]" if ":" in here else here
 
     def check(self) -> None:
-        """Raise CaseError for no host, and for one that other machines reach without TLS, unless that is wanted."""
+        """Raise CaseError for a missing host, and for one that other machines reach without TLS unless `insecure`."""
         if not self.host.strip():
-            raise CaseError('--host "" would listen on all addresses; leave it out for this machine alone')
+            raise CaseError('--host "" would listen on all addresses; omit it to serve this machine alone')
         if not (self.is_here or self.certificate or self.insecure):
             raise CaseError(
-                f"--host {self.host} lets other machines in, and the token could be read on its way: give "
-                "--certificate for TLS, or --insecure in a network you trust"
+                f"--host {self.host} makes the server reachable from other machines, and the token readable on the "
+                "network: give --certificate for TLS, or --insecure in a network you trust"
             )
 
     def warnings(self, port: int) -> list[str]:
-        """Return what there is to say of an address that other machines reach."""
+        """Return warnings for an address that other machines reach."""
         if self.is_here:
             return []
-        plain = "the token goes over the network in clear text (--insecure)"
-        names = f"other machines are answered by names that --known-as gives, such as --known-as {gethostname()}:{port}"
+        plain = "the token is sent over the network in clear text (--insecure)"
+        names = f"requests from other machines need a host name of --known-as, as --known-as {gethostname()}:{port}"
         return ([] if self.certificate else [plain]) + ([names] if self.is_anywhere and not self.names else [])
 
 
 @dataclass
 class Server:
-    """A server of sessions; made on rank 0.
+    """A server of sessions, on rank 0.
 
     token   secret of the clients; random unless given
-    folder  that keeps the states of sessions, each in a folder of its name; None keeps them in memory alone
+    folder  of the states of sessions, with a subfolder for each; None stores them in memory alone
     """
 
     ranks: Communicator
@@ -133,13 +133,13 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address for a browser, with the token in its fragment, which no server ever sees."""
+        """Address for a browser, with the token in its fragment, which browsers never send to a server."""
         scheme = "https" if self.address.certificate else "http"
         return f"{scheme}://{self.address.url_host}:{self.port}/#token={self.token}"
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Answer requests, in a thread, for the length of a block."""
+        """Serve requests in a worker thread for the duration of the block."""
         thread = threading.Thread(target=self._serve, name="airshed-http", daemon=True)
         thread.start()
         try:
@@ -151,9 +151,9 @@ class Server:
 
     @contextmanager
     def page(self) -> Iterator[str]:
-        """Write a page that leads to the address, for its owner alone, and yield its path; it is removed at the end.
+        """Write a page that redirects to the address, for its owner alone; yield its path, and remove it at the end.
 
-        A browser is started with that path: every user of a machine can read the arguments of all programs.
+        A browser is started with that path, because every user of a machine can read the arguments of all programs.
         """
         beside = self.folder if self.folder and self.folder.is_dir() else None
         folder = Path(tempfile.mkdtemp(prefix="airshed-", dir=beside))
@@ -166,11 +166,11 @@ class Server:
             shutil.rmtree(folder, ignore_errors=True)
 
     def run(self) -> None:
-        """Do what clients ask for until :meth:`stop`; the models belong to the thread that calls this."""
+        """Execute requests until :meth:`stop`; the models belong to the calling thread."""
         self.engine.run()
 
     def stop(self) -> None:
-        """Let :meth:`run` end after the present step; callable from a signal handler."""
+        """End :meth:`run` after the present step; callable from a signal handler."""
         self.engine.stop()
 
     def _serve(self) -> None:
@@ -182,10 +182,10 @@ class Server:
 
 
 def _check_certificate(address: Address) -> None:
-    """Raise CaseError for files of TLS that are none, before anything is begun."""
+    """Raise CaseError for invalid TLS files, before the server starts."""
     if address.certificate is None:
         if address.key is not None:
-            raise CaseError(f"--key {address.key} is of no use without a certificate; give --certificate too")
+            raise CaseError(f"--key {address.key} needs a certificate; give --certificate too")
         return
     for file in filter(None, (address.certificate, address.key)):
         read_text(file)
@@ -201,7 +201,8 @@ def _check_certificate(address: Address) -> None:
 
 def _listening(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else each answer would wait 40 ms
+    # asyncio sets TCP_NODELAY only for sockets of this protocol; without it each response would wait 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address.host, address.port))
@@ -209,6 +210,6 @@ def _listening(address: Address) -> socket.socket:
     except OSError as error:
         listening.close()
         raise CaseError(
-            f"cannot listen on {address.host}:{address.port} ({error.strerror}); take another --port"
+            f"cannot listen on {address.host}:{address.port} ({error.strerror}); choose another --port"
         ) from None
     return listening

@@ -1,4 +1,4 @@
-"""The simulation of a session on each rank: its snapshots, its log, the effect of commands, branches and replays."""
+"""The simulation of a session on each rank: snapshots, log, execution of commands, branches and replays."""
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
@@ -25,14 +25,14 @@ from airshed.serve.painting import painted
 from airshed.serve.store import FolderStore, case_of, log_of
 
 START: Final = "start"
-"""The snapshot of the beginning, which cannot be removed."""
+"""Name of the snapshot of the start, which cannot be deleted."""
 
 _COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
 
 
 @dataclass
 class StoredSnapshot:
-    """A snapshot, its case and its description; `log` is how many commands had taken effect."""
+    """A snapshot with its case and description; `log` is the number of commands before it."""
 
     state: Saved
     case: RunCase
@@ -42,12 +42,12 @@ class StoredSnapshot:
 
 @dataclass
 class HostedSession:
-    """A simulation and the log of its commands; every rank has one, and applies the same commands to it.
+    """A simulation and the log of its commands; each rank has one, and all ranks execute the same commands.
 
-    log      commands that changed the state, in order; steps alone are not in it, as they are made in any case
-    parent   the session that it branched off
-    notices  what is lost or has changed of a session that was resumed, and why others did not come back
-    log_bytes  of the log as JSON
+    log      commands that changed the state, in order; it has no steps, which do not depend on commands
+    parent   session from which it branched off
+    notices  losses and changes of a resumed session, and the reasons why other sessions could not be resumed
+    log_bytes  size of the log as JSON
     """
 
     simulation: Simulation
@@ -65,17 +65,17 @@ class HostedSession:
 
     @property
     def step(self) -> int:
-        """The number of steps that the state has behind it."""
+        """Number of steps of the state."""
         return int(self.simulation.model.steps)
 
     def snapshot(self, name: str) -> StoredSnapshot:
-        """Return a snapshot; raises CaseError for one that is not there."""
+        """Return a snapshot; raises CaseError for an unknown name."""
         if name not in self.snapshots:
             raise CaseError(f"there is no snapshot {name!r}; {suggestion(name, self.snapshots)}")
         return self.snapshots[name]
 
     def advance(self, most: int) -> None:
-        """Make a batch of at most so many steps."""
+        """Make a batch of at most `most` steps."""
         self.simulation.step(most)
 
     def values(self, names: Iterable[str]) -> dict[str, AnyArray]:
@@ -83,18 +83,18 @@ class HostedSession:
         return {name: self.simulation.values(name) for name in names}
 
     def summary(self) -> Report:
-        """Return what happened so far."""
+        """Return the summary of the run so far."""
         return self.simulation.summary()
 
     def timings(self) -> Timings:
-        """Return the wall time of the parts of steps, which all ranks measure together."""
+        """Return the wall time of the parts of steps; collective over all ranks."""
         timings: Timings = self.simulation.model.timings()
         return timings
 
     def apply(self, command: types.Document, author: str) -> types.SnapshotInfo | None:
-        """Apply a command and log it; raises CaseError for what cannot be, and changes nothing then.
+        """Execute a command and log it; raises CaseError for an impossible one, which changes nothing.
 
-        A snapshot is named after its place in the log, so that a replay gives it the same name.
+        A snapshot is named by its number in the log, so that a replay gives it the same name.
         """
         simulation, taken = self.simulation, None
         step, seconds = self.step, simulation.seconds
@@ -105,7 +105,7 @@ class HostedSession:
             case types.Release():
                 release = model_kind(simulation.case.model).release
                 if release is None:
-                    raise CaseError(f"nothing can be released into a model of {simulation.case.model}")
+                    raise CaseError(f"the model {simulation.case.model} accepts no releases")
                 simulation.set(release(simulation.case, simulation.seconds, command.model_dump()))
             case types.Paint():
                 simulation[command.variable] = painted(simulation, command)
@@ -117,7 +117,7 @@ class HostedSession:
                 taken = self._take_snapshot(f"s{len(self.log)}", command.text)
             case types.Forget():
                 if command.snapshot == START:
-                    raise CaseError("the snapshot of the start stays; forget another one")
+                    raise CaseError("the snapshot of the start cannot be deleted; delete another one")
                 self.snapshot(command.snapshot)
                 del self.snapshots[command.snapshot]
         self._log(command, author, step, seconds, taken)
@@ -126,7 +126,7 @@ class HostedSession:
     def _log(
         self, command: types.Document, author: str, step: int, seconds: float, taken: types.SnapshotInfo | None
     ) -> None:
-        """Log a command, also on disk. A snapshot goes there with the state and the log; others are a line each."""
+        """Log a command, also on disk: a snapshot with the state and the log, every other command as a line."""
         entry = types.LogEntry(
             number=len(self.log), step=step, seconds=seconds, author=author, command=command.model_dump(mode="json")
         )
@@ -135,15 +135,15 @@ class HostedSession:
         if taken is not None:
             try:
                 self.save(wait=True)
-            except BaseException:  # a snapshot that cannot be stored was never taken
+            except BaseException:  # a snapshot that is not stored does not count
                 self.log_bytes -= _size(self.log.pop())
                 del self.snapshots[taken.snapshot]
                 raise
         try:
             if self.store is not None:
                 self.store.note(entry)
-        except OutputError as error:  # the command has taken effect
-            self.notices.append(f"command {entry.number} is kept with the next state alone: {error}")
+        except OutputError as error:  # the command is executed all the same
+            self.notices.append(f"command {entry.number} is stored with the next state only: {error}")
 
     def _take_snapshot(self, name: str, text: str) -> types.SnapshotInfo:
         saved = self.simulation.snapshot()
@@ -155,17 +155,17 @@ class HostedSession:
         return about
 
     def _go_to(self, snapshot: str) -> None:
-        """Restore a snapshot, and with it the settings that the case had then."""
+        """Restore a snapshot, with the settings of its time."""
         stored = self.snapshot(snapshot)
         self.simulation.restore(stored.state, stored.case)
 
     def save(self, *, wait: bool = False) -> None:
-        """Store the state on disk, if there is a folder for it, with the log."""
+        """Store the state with the log on disk, if the session has a folder."""
         if self.store is not None:
             self.store.save(self.simulation, self.log, wait=wait)
 
     def store_in(self, use: FolderUse, ranks: Communicator) -> None:
-        """Store states in a folder from now on; to resume, go on from the newest one there."""
+        """Store states in a folder from now on; to resume, continue from the newest state in it."""
         self.store = FolderStore(use, self.snapshot(START).case, self.simulation, ranks)
         restart = self.store.resumed
         self.notices += self.store.notices
@@ -176,8 +176,8 @@ class HostedSession:
             self.log_bytes = sum(map(_size, self.log))
 
     def close(self) -> None:
-        """End the simulation; where states are stored, this one is too, unless an error spoiled it."""
-        with ExitStack() as stack:  # an error of one of them lets the others be closed
+        """End the simulation, and store its last state unless it failed."""
+        with ExitStack() as stack:  # an error in one must not leave the other open
             stack.callback(self.simulation.close)
             stack.callback(self.snapshots.clear)
             if self.store is not None:
@@ -187,12 +187,12 @@ class HostedSession:
 
 
 def branch_of(parent: HostedSession, command: types.Branch, author: str, of: str) -> HostedSession:
-    """Return a session that goes on from a snapshot of another, with changes; its log is the parent's until there."""
+    """Return a session that continues from a snapshot of another, with changes; its log starts with its parent's."""
     if command.snapshot is None:
         log, simulation = parent.log, parent.simulation.branch()
     else:
         stored = parent.snapshot(command.snapshot)
-        log = parent.log[: stored.log + (command.snapshot != START)]  # with its own entry
+        log = parent.log[: stored.log + (command.snapshot != START)]  # includes the entry of the snapshot
         simulation = parent.simulation.branch(stored.state, stored.case)
     earlier = {each: other for each, other in parent.snapshots.items() if each == START or other.log < len(log)}
     branch = HostedSession(simulation, list(log), earlier, parent=of)
@@ -203,13 +203,13 @@ def branch_of(parent: HostedSession, command: types.Branch, author: str, of: str
 
 
 Replay = Generator[int, None, types.ReplayResult]
-"""Yields the step that it has reached after each batch of steps; closed before its end, it is given up."""
+"""Yields the step after each batch of steps; closing it early cancels the replay."""
 
 
 def replay(session: HostedSession, ranks: Communicator) -> Replay:
-    """Make the run of a session again from its log, in another simulation; return how the states differ bit by bit.
+    """Repeat the run of a session up to now from its log, in a second simulation; return the bitwise comparison.
 
-    The session may go on meanwhile: what is made again is its run until now.
+    The session may advance in the meantime.
     """
     wanted, log, step = session.simulation.snapshot(), list(session.log), session.step
     with closing(HostedSession(Simulation(session.snapshot(START).case, ranks=ranks))) as again:
@@ -229,7 +229,7 @@ def _advance(session: HostedSession, step: int) -> Iterator[int]:
 
 
 def _differences(one: Snapshot, other: Snapshot) -> Iterator[str]:
-    """Yield what of two states differs on this rank: names of arrays and of plain values."""
+    """Yield the names of arrays and plain values that differ between two states on this rank."""
     for mine, its in ((one.tiled, other.tiled), (one.whole, other.whole)):
         for name in sorted({*mine, *its}):
             if name not in mine or name not in its or mine[name].tobytes() != its[name].tobytes():
@@ -239,15 +239,15 @@ def _differences(one: Snapshot, other: Snapshot) -> Iterator[str]:
 
 
 def _size(entry: types.LogEntry) -> int:
-    """Return the bytes of a command as JSON."""
+    """Return the size of a command as JSON [bytes]."""
     return len(entry.model_dump_json())
 
 
 def iso(time: np.datetime64) -> str:
-    """Return a time as ISO 8601 has it, with milliseconds."""
+    """Return a time in ISO 8601, with milliseconds."""
     return f"{np.datetime_as_string(time, unit='ms')}Z"
 
 
 def size_of(saved: Snapshot) -> int:
-    """Return the bytes of the arrays of a snapshot on this rank."""
+    """Return the size of the arrays of a snapshot on this rank [bytes]."""
     return sum(array.nbytes for array in (*saved.tiled.values(), *saved.whole.values()))

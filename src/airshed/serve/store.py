@@ -1,7 +1,7 @@
-"""Sessions on disk: states with the log, a journal of commands, and what each session began as.
+"""Sessions on disk: states with the log, a journal of commands, and the initial case of each session.
 
-A state holds the log up to its own time. Commands after the newest whole state are in the journal alone: a session that
-is resumed from that state names them.
+A state contains the log up to its own time. Commands after the newest complete state are in the journal alone. When a
+session is resumed from that state, these commands are reported as lost.
 """
 
 import json
@@ -39,15 +39,15 @@ _MAY_DIFFER = ("title", "description", "output", *MACHINE)
 
 
 class FolderStore:
-    """Stores the last two states of a session in a run folder.
+    """Store of the last two states of a session in a run folder.
 
-    A run that goes back to an earlier time has its newest state there: so states have numbers in the place of times.
+    The newest state may be of an earlier time than the one before it, so states are numbered instead of named by time.
 
-    case     that the session began as
-    resumed  the state to go on from, if that is wanted and there is one
-    notices  what is lost or has changed of what is resumed
-    Raises OutputError for a folder that cannot be used, CaseError where that of another case is to be resumed. All
-    ranks make one, and the same calls.
+    case     initial case of the session
+    resumed  state to resume from, if there is one and resuming is requested
+    notices  losses and changes of the resumed session
+    Raises OutputError for an unusable folder, CaseError where the folder has another case. Construction and calls are
+    collective over all ranks.
     """
 
     def __init__(self, use: FolderUse, case: RunCase, simulation: Simulation, ranks: Communicator) -> None:
@@ -73,10 +73,10 @@ class FolderStore:
             raise
 
     def save(self, simulation: Simulation, log: Sequence[types.LogEntry], *, wait: bool = False) -> None:
-        """Store the state, with the log of commands and the present settings; return when it is on disk to `wait`."""
+        """Store the state, with the log and the present settings; with `wait`, return when it is on disk."""
         saved: Snapshot = simulation.snapshot()
         self._run.wait()
-        if not simulation.input_files <= self._read:  # a setting that was changed names other files
+        if not simulation.input_files <= self._read:  # a changed setting names other files
             self._read |= simulation.input_files
             self._run.note_inputs(self._use.inputs(self._case, self._read))
         self._count += 1
@@ -89,7 +89,7 @@ class FolderStore:
             self._run.wait()
 
     def _notices(self, found: Restart | None, *, resume: bool) -> list[str]:
-        """Return what is lost or has changed of the session that is resumed; a new one has no commands of before."""
+        """Return losses and changes of the session that is resumed; a new session starts with an empty journal."""
         if self._journal is None:
             return []
         with guarded(self._run.path):
@@ -101,18 +101,18 @@ class FolderStore:
         return [*damaged, *(f"inputs differ from now on: {each}" for each in self._run.changed), *lost]
 
     def note(self, entry: types.LogEntry) -> None:
-        """Note a command in the journal of rank 0."""
+        """Append a command to the journal, on rank 0."""
         if self._journal is not None:
             with guarded(self._run.path):
                 self._journal.add(entry)
 
     @property
     def history(self) -> tuple[str, ...]:
-        """What happened to the session that its results must say."""
+        """Events of the session that the history attribute of its files reports."""
         return self._run.history
 
     def close(self) -> None:
-        """Return when all is on disk, and unlock the folder."""
+        """Wait until all data are on disk, and unlock the folder."""
         try:
             self._run.finish(complete=False)
         finally:
@@ -120,23 +120,23 @@ class FolderStore:
 
 
 def log_of(restart: Restart) -> list[types.LogEntry]:
-    """Return the log that was kept with a state; raises ValueError for one that was changed by hand."""
+    """Return the log that was stored with a state; raises ValueError for one that was edited."""
     log = [types.LogEntry.model_validate(each) for each in restart.metadata.get(_LOG, [])]
     for number, entry in enumerate(log):
         _COMMAND.validate_python(entry.command)
         if entry.number != number:
-            raise ValueError(f"command {entry.number} of the log stands in the place of {number}")
+            raise ValueError(f"command {entry.number} of the log is at the position of command {number}")
     return log
 
 
 def _with_machine_of(case: RunCase, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of another case, with the machine's of a case: it may be resumed on other ranks."""
+    """Return the settings of another case, with the machine's settings of `case`: it may be resumed on other ranks."""
     of_now = case.to_dict()
     return {name: of_now[name] if name in _OF_RANKS and name in of_now else each for name, each in settings.items()}
 
 
 def case_of(restart: Restart, case: RunCase) -> RunCase:
-    """Return the case that a state belongs to: the one that was opened, with what was changed since."""
+    """Return the case of a state: the one that was opened, with its changes."""
     text: Any = restart.metadata.get(_CASE)
     if text is None or text == case.to_toml():
         return case
@@ -149,7 +149,7 @@ LOST: Final = "commands.lost.jsonl"
 
 
 class Journal:
-    """Lines of commands in a session's folder."""
+    """Journal file of the commands in a session's folder."""
 
     def __init__(self, folder: Path) -> None:
         self._path, self._lost = folder / JOURNAL, folder / LOST
@@ -160,7 +160,7 @@ class Journal:
             file.write(f"{entry.model_dump_json()}\n")
 
     def resume(self, log: Sequence[types.LogEntry]) -> list[str]:
-        """Go on after the log of a state; return what to say of commands that came after it, which LOST then holds."""
+        """Continue after the log of a state; return notices of later commands, which are moved to the file LOST."""
         after = [entry for entry in self._entries() if entry.number >= len(log)]
         if after:
             text = "".join(f"{entry.model_dump_json()}\n" for entry in after)
@@ -171,17 +171,17 @@ class Journal:
         shown = listed([f"{each.command.get('kind')} at step {each.step} by {each.author[:40]}" for each in after], 5)
         return [
             f"lost: {counted(len(after), 'command')} after the state that is resumed ({printable(shown)}); "
-            f"{self._lost} holds what was commanded"
+            f"{self._lost} holds these commands"
         ]
 
     def restart(self, log: Sequence[types.LogEntry] = ()) -> None:
-        """Begin with the commands of a log."""
+        """Rewrite the journal with the commands of a log."""
         self._path.unlink(missing_ok=True)
         for entry in log:
             self.add(entry)
 
     def _entries(self) -> list[types.LogEntry]:
-        """Return the commands of whole lines; the last line may have been cut."""
+        """Return the commands of complete lines; the last line may be incomplete."""
         if not self._path.is_file():
             return []
         found: dict[int, types.LogEntry] = {}
@@ -196,13 +196,13 @@ MAIN: Final = "main"
 
 
 @dataclass(frozen=True)
-class Opening:
-    """A session to begin.
+class SessionRequest:
+    """Request to begin a session.
 
-    case            before anything was changed
-    parent          the session that it branched off
-    folder          that its states are stored in, if one is given
-    resume, accept  whether it goes on from the newest state there, also with files that have changed
+    case            its case, before any change
+    parent          session from which it branched off
+    folder          of its states, if they are stored
+    resume, accept  continue from the newest state in the folder; also where files have changed
     """
 
     session: str
@@ -213,16 +213,18 @@ class Opening:
     accept: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send a case to other ranks as its settings: classes of a case may be made at run time."""
+        """Send the case to other ranks as its settings: classes of a case may be created at run time."""
         return _received, (self.session, _document(self.case, self.parent), self.folder, self.resume, self.accept)
 
 
-def _received(session: str, document: dict[str, Any], folder: Path | None, resume: bool, accept: bool) -> Opening:
-    return Opening(session, _case(document), document["parent"], folder, resume, accept)
+def _received(
+    session: str, document: dict[str, Any], folder: Path | None, resume: bool, accept: bool
+) -> SessionRequest:
+    return SessionRequest(session, _case(document), document["parent"], folder, resume, accept)
 
 
 def _document(case: RunCase, parent: str | None) -> dict[str, Any]:
-    """Return what a session began as, in plain values."""
+    """Return the initial case of a session in plain values."""
     return {
         "case": case.to_toml(), "name": case.name, "base": str(case.base), "allow_code": case.allow_code,
         "parent": parent,
@@ -230,7 +232,7 @@ def _document(case: RunCase, parent: str | None) -> dict[str, Any]:
 
 
 def _case(document: Mapping[str, Any], main: RunCase | None = None) -> RunCase:
-    """Return the case of such a document, on the machine of the main one where that is given."""
+    """Return the case of such a document, with the machine's settings of the main case if given."""
     data = parse_toml(document["case"])
     data = data if main is None else _with_machine_of(main, data)
     case = model_kind(data["model"]).case.from_dict(data, document["base"], name=document["name"])
@@ -239,68 +241,69 @@ def _case(document: Mapping[str, Any], main: RunCase | None = None) -> RunCase:
 
 @dataclass(frozen=True)
 class SessionFolders:
-    """The folder of a server; None keeps all in memory alone."""
+    """Folders of the sessions of a server; None stores everything in memory alone."""
 
     folder: Path | None
 
     def of(self, name: str) -> Path | None:
-        """Return where the states of a session are."""
+        """Return the folder of the states of a session."""
         return None if self.folder is None else self.folder / name
 
     def is_taken(self, name: str) -> bool:
-        """Whether a session of this name is there, or was: its states are not written over."""
+        """Return whether a session of this name exists or existed: its states are not overwritten."""
         return self.folder is not None and (self.folder / name).exists()
 
     def note(self, name: str, case: RunCase, parent: str | None) -> None:
-        """Write down what a session began as."""
+        """Store the initial case of a session."""
         if self.folder is not None:
             with write_whole(self._file(name)) as part:
                 part.write_text(json.dumps(_document(case, parent), indent=1), encoding="utf-8")
 
     def forget(self, name: str) -> None:
-        """Remove what a session began as, so that it does not come back."""
+        """Remove the initial case of a session, so that it is not resumed."""
         if self.folder is not None:
             self._file(name).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
-        """Remove all of a session that never began, or that a client ended."""
+        """Remove all files of a session that failed to begin, or that a client ended."""
         if self.folder is not None:
             self.forget(name)
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def check_place(self) -> None:
-        """Raise OutputError where a run has its results in the folder: sessions beside them would be in its way."""
+        """Raise OutputError where the folder holds results of a run, with which sessions would conflict."""
         if self.folder is not None and (self.folder / STATE_FILE).exists():
             raise OutputError(f"{self.folder} holds a run of its own; take another --output for the server's sessions")
 
     def check_new(self) -> None:
-        """Raise OutputError where sessions with commands are kept, which a new server would replace."""
-        kept = [] if self.folder is None else [each for each in self.folder.glob(f"*/{JOURNAL}") if each.stat().st_size]
-        if kept:
+        """Raise OutputError where sessions with commands are stored, which a new server would replace."""
+        journals = [] if self.folder is None else self.folder.glob(f"*/{JOURNAL}")
+        stored = [journal.parent.name for journal in journals if journal.stat().st_size]
+        if stored:
             raise OutputError(
-                f"{self.folder} holds sessions with commands ({kept[0].parent.name}); go on with them by --resume, "
-                "take another --output, or replace them by --force"
+                f"{self.folder} holds sessions with commands ({stored[0]}); continue them with --resume, "
+                "choose another --output, or replace them with --force"
             )
 
-    def others(self, main: RunCase) -> Iterator[Opening | str]:
-        """Yield the sessions other than the main one that have a state here, or why one cannot come back.
+    def others(self, main: RunCase) -> Iterator[SessionRequest | str]:
+        """Yield all stored sessions except the main one, or the reason why one cannot be resumed.
 
-        Code that a case brings runs if that of the main one may.
+        Code of their cases is allowed if that of the main case is.
         """
         for file in [] if self.folder is None else sorted(self.folder.glob("*.json")):
             if file.stem == MAIN:
                 continue
             if not find_states(file.with_suffix("") / RESTARTS):
-                yield f"session {file.stem} left no state in {file.with_suffix('')}, and does not come back"
+                yield f"session {file.stem} has no state in {file.with_suffix('')} and cannot be resumed"
                 continue
             try:
                 document: dict[str, Any] = json.loads(read_text(file))
                 case = _case(document, main)
                 if document["allow_code"] and not main.allow_code:
                     raise DataError("its case brings code; allow it with --allow-code")
-                yield Opening(file.stem, case, document["parent"])
+                yield SessionRequest(file.stem, case, document["parent"])
             except (AirshedError, ValueError, KeyError, TypeError) as error:
-                yield f"session {file.stem} cannot come back: {error}"
+                yield f"session {file.stem} cannot be resumed: {error}"
 
     def _file(self, name: str) -> Path:
         assert self.folder is not None

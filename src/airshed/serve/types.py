@@ -1,7 +1,7 @@
 """Documents of the server and its clients: values, sessions, cases, control, models, commands, results and frames.
 
-OpenAPI and the types of the browser are made from these and from :mod:`airshed.serve.messages`. Times are seconds since
-the start of the case; `time` is UTC in ISO 8601. A change that an old client would not understand raises `PROTOCOL`.
+OpenAPI and the types of the browser are generated from these and from :mod:`airshed.serve.messages`. Times are seconds
+since the start of the case; `time` is UTC in ISO 8601. A change that breaks old clients increments `PROTOCOL`.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ Encoding = Literal["float32", "byte"]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Index = Annotated[int, Field(ge=0, le=2**31)]
 Window = tuple[Index, Index, Index, Index]
-"""First row, end of rows, first column, end of columns; ends are not part of it."""
+"""First row, end of rows, first column, end of columns; ends are exclusive."""
 
 _LONGEST_TEXT, _LARGEST, _DEEPEST = 200, 2**53, 8
 
 
 def _check_value(value: Any, depth: int = 0) -> Any:
-    """Return a value of a patch; raises the validator's error for one that no setting has."""
+    """Return a value of a patch; raises the validator's error for a type that no setting has."""
     match value:
         case str() if len(value) <= _LONGEST_TEXT:
             return value
@@ -41,7 +41,7 @@ Value = Annotated[
     Any, PlainValidator(_check_value),
     WithJsonSchema({"type": ["boolean", "number", "string", "array", "object"], "maxLength": _LONGEST_TEXT}),
 ]  # fmt: skip
-"""What a field or a setting can be set to, as JSON has it."""
+"""Value of a field or a setting, in JSON."""
 
 Patch = Annotated[dict[Name, Value], Field(max_length=1000)]
 """Values by the path of a setting or the name of a field."""
@@ -50,24 +50,24 @@ _SHOULD: Final = "Input should be "
 
 
 class Document(BaseModel):
-    """What a client sends or gets; closed to keys that it does not know."""
+    """A document that a client sends or receives; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Problem(Document):
-    """What went wrong, and what to do about it."""
+    """An error: the problem and its remedy."""
 
     error: str
     message: str
 
 
 def first_wrong(errors: Sequence[ErrorDetails]) -> tuple[tuple[int | str, ...], str]:
-    """Return the place of the first error and what it says; where several types are allowed, all that they say."""
+    """Return the location and message of the first error; for a union of types, the messages of all its members."""
     first = errors[0]
     place = first["loc"]
     same = [each for each in errors if each["input"] is first["input"] and each["loc"][:-1] == place[:-1]]
-    if len(same) == 1 or first["type"] == "missing":  # several that are missing have one input: what lacks them
+    if len(same) == 1 or first["type"] == "missing":  # errors of missing keys share their input
         return place, first["msg"]
     said = dict.fromkeys(each["msg"].partition(",")[0] for each in same)
     return place[:-1], _SHOULD + ", or ".join(each.removeprefix(_SHOULD) for each in said)
@@ -77,12 +77,12 @@ Status = Literal["paused", "running", "ended", "failed"]
 
 
 class SessionState(Document):
-    """Where a session stands. `version` grows with every change of the state; data carry it too.
+    """State of a session. `version` grows with every change of the state; data have it too.
 
-    target      the time [s] that it runs to; null when paused
-    controller  who may command; null if anybody may
-    asking      who asks to take over
-    replayed    the step that a replay has reached; null where none is under way
+    target      the time [s] to which it runs; null when paused
+    controller  client in control; null if control is free
+    `asking`    client that requests control
+    replayed    the step that a replay has reached; null where none is running
     """
 
     session: str
@@ -125,21 +125,21 @@ class CaseEntry(Document):
 
 
 class OpenSession(Document):
-    """A session to open: a case of the catalogue by its name, or the text of a case file; and changed settings."""
+    """A session to open: the name of a case of the catalogue, or the text of a case file; and changed settings."""
 
     case: Name | None = None
     toml: Annotated[str, Field(max_length=200_000)] | None = None
     changes: Patch = {}
 
 
-class AskControl(Document):
-    """Ask for control, which others then have not; `ask` tells a present controller of it."""
+class ControlRequest(Document):
+    """Request control, which one client has at a time; `ask` notifies the present holder."""
 
     ask: bool = False
 
 
 class Control(Document):
-    """Who controls: `yours` says whether it is you; the lease ends `expires` seconds from now unless renewed."""
+    """State of control: `yours` is true for the holder; the lease ends after `expires` seconds unless renewed."""
 
     controller: str | None
     yours: bool
@@ -150,11 +150,11 @@ class Control(Document):
 class Variable(Document):
     """A field of the model.
 
-    dims      as data have them: ("level", "lat", "lon"), ("lat", "lon"), ("cell",), or () for a number
-    valid     the least and the greatest value that mean anything
-    when      it can be set, of a settable one: what is set while a step is made waits for its end
-    value     of a settable number: what it is now
-    group     of a settable number: the process that it belongs to; else what kind of field it is
+    dims      in data: ("level", "lat", "lon"), ("lat", "lon"), ("cell",), or () for a number
+    valid     the range of meaningful values
+    when      a settable variable can be set: during a step, a change waits for its end
+    value     present value of a settable number
+    group     process of a settable number; for fields, the kind of field
     """
 
     name: str
@@ -175,7 +175,7 @@ class Variable(Document):
 
 
 class Coordinate(Document):
-    """Places along a dimension, or of each packed cell; bounds are [low, high] of each."""
+    """Positions along a dimension, or of packed cells; bounds are [low, high] of each cell."""
 
     name: str
     dim: str
@@ -186,10 +186,10 @@ class Coordinate(Document):
 
 
 class GridInfo(Document):
-    """Where cells lie.
+    """Positions of the cells.
 
-    kind    "lonlat": fields end in (lat, lon). "packed": cells of a map of which only some are computed; data come as
-            that map, (lat, lon), with missing values elsewhere. "plain": no map
+    kind    "lonlat": fields end in (lat, lon). "packed": some cells of a map are computed; data are sent as that map,
+            (lat, lon), with missing values elsewhere. "plain": no map
     rows, columns   of the map, from south to north and from west to east
     """
 
@@ -219,11 +219,11 @@ class Timing(Document):
 class ModelInfo(Document):
     """The model of a session: variables, grid, clock, processes, settings, capabilities.
 
-    settings  JSON Schema of the case: `x-effect` says what a change does ("in place", "rebuild"), absent where the
-              setting is fixed or without effect; `x-unit`, `x-range` and, of tables, `x-keys` describe its values
-    values    the settings of now, as nested tables
-    shown     variables that a client shows first, as far as the model has them
-    air       the variable with the amount of air [mol m-3], by which mixing ratios become masses
+    settings  JSON Schema of the case: `x-effect` is the effect of a change ("in place", "rebuild"), absent where the
+              setting is fixed or without effect; `x-unit`, `x-range` and, for tables, `x-keys` describe its values
+    values    present settings, as nested tables
+    shown     variables that a client shows first
+    air       the variable with the amount of air [mol m-3], which converts mixing ratios to masses
     """
 
     protocol: int = PROTOCOL
@@ -246,7 +246,7 @@ class ModelInfo(Document):
 
 
 class SummaryTable(Document):
-    """A table of a summary; a column's unit is part of its name."""
+    """A table of a summary; the unit of a column is part of its name."""
 
     title: str
     columns: list[str]
@@ -255,7 +255,7 @@ class SummaryTable(Document):
 
 
 class Summary(Document):
-    """What happened so far, as at the end of a run: budgets, extremes, input, where the time went."""
+    """Summary of the run so far: budgets, extremes, input, wall time."""
 
     state: SessionState
     facts: dict[str, str | float | bool | None]
@@ -263,17 +263,17 @@ class Summary(Document):
 
 
 class Step(Document):
-    """Advance by steps. The reply comes when they are made."""
+    """Advance by steps. The reply follows after the last one."""
 
     kind: Literal["step"] = "step"
     steps: Annotated[int, Field(ge=1, le=1_000_000)] = 1
 
 
 class Run(Document):
-    """Advance to the end of the first step at or after a time: seconds, or a text such as "6 h"; else to the end.
+    """Advance to the end of the first step at or after a time: seconds, or a text such as "6 h"; by default to the end.
 
-    wait              whether the reply comes at the end, or at once
-    steps_per_second  at most, for people who watch; null for as fast as it goes
+    wait              whether the reply follows at the end, or without delay
+    steps_per_second  upper limit, for display; null for full speed
     """
 
     kind: Literal["run"] = "run"
@@ -289,7 +289,7 @@ class Pause(Document):
 
 
 class Restart(Document):
-    """Go back to the start of the case, with its own numbers."""
+    """Return to the start of the case, with its initial settings."""
 
     kind: Literal["restart"] = "restart"
 
@@ -297,7 +297,7 @@ class Restart(Document):
 class Set(Document):
     """Change settings of the case by their paths, and settable fields by their names: all of them, or none.
 
-    changes  values as the case file has them; a number is in the unit of its field, and dots in the name of a field
+    changes  values in the form of the case file; a number is in the unit of its field, and dots in the name of a field
              stand for underscores
     """
 
@@ -308,9 +308,9 @@ class Set(Document):
 class Paint(Document):
     """Change a field in a part of the map, in its unit.
 
-    level     of fields with levels; null for all
-    window    rows and columns; polygon: [lon, lat] of its corners; one of both
-    operation what happens to each cell inside: its value is set, added to, or multiplied
+    level     of fields with levels; null for all levels
+    window    rows and columns; polygon: [lon, lat] of its corners; exactly one of the two
+    operation on each cell inside: set its value, add to it, or multiply it
     """
 
     kind: Literal["paint"] = "paint"
@@ -323,9 +323,9 @@ class Paint(Document):
 
 
 class Release(Document):
-    """An accidental release: a rate of a species at a place and height [m], from now for `duration` [s].
+    """An accidental release: a rate of a species at a location and height [m], from now for `duration` [s].
 
-    unit  of the rate; species whose composition the mechanism does not tell have no mass
+    unit  of the rate; a species of unknown composition has no mass
     """
 
     kind: Literal["release"] = "release"
@@ -339,28 +339,28 @@ class Release(Document):
 
 
 class Snapshot(Document):
-    """Keep the state under a name of the server's choice."""
+    """Store the state; the server chooses the name of the snapshot."""
 
     kind: Literal["snapshot"] = "snapshot"
     text: Annotated[str, Field(max_length=200)] = ""
 
 
 class Forget(Document):
-    """Forget a snapshot."""
+    """Delete a snapshot."""
 
     kind: Literal["forget"] = "forget"
     snapshot: Name
 
 
 class Restore(Document):
-    """Go back, or forward, to a snapshot."""
+    """Return to a snapshot, earlier or later."""
 
     kind: Literal["restore"] = "restore"
     snapshot: Name
 
 
 class Branch(Document):
-    """Open a session that goes on from a snapshot, or from now, with changes as of `set`."""
+    """Open a session that continues from a snapshot, or from the present state, with changes as of `set`."""
 
     kind: Literal["branch"] = "branch"
     snapshot: Name | None = None
@@ -368,7 +368,7 @@ class Branch(Document):
 
 
 class Replay(Document):
-    """Make the whole run again from its log, beside this one, and compare the states bit by bit."""
+    """Repeat the whole run from its log in a second simulation, and compare the states bit by bit."""
 
     kind: Literal["replay"] = "replay"
 
@@ -380,7 +380,7 @@ Command = Annotated[
 
 
 class SnapshotInfo(Document):
-    """A snapshot that is kept."""
+    """A stored snapshot."""
 
     snapshot: str
     text: str
@@ -391,7 +391,7 @@ class SnapshotInfo(Document):
 
 
 class LogEntry(Document):
-    """A command as it took effect: at the end of `step`, by `author`."""
+    """A command that took effect at the end of `step`, and its `author`."""
 
     number: int
     step: int
@@ -401,7 +401,7 @@ class LogEntry(Document):
 
 
 class ReplayResult(Document):
-    """Whether a replay ended in the same bits; `differs` names arrays that do not."""
+    """Result of a replay: `equal` if it ended in the same bits; `differs` names arrays that do not."""
 
     equal: bool
     step: int
@@ -409,7 +409,7 @@ class ReplayResult(Document):
 
 
 class Result(Document):
-    """What a command gave: always the state after it, and what it made."""
+    """Result of a command: the state after it, and its snapshot, branch or replay."""
 
     state: SessionState
     snapshot: SnapshotInfo | None = None
