@@ -13,7 +13,7 @@ HERE, LON = Path(__file__).parent, 138.05 + 0.1 * np.arange(156)
 
 
 def weather(seconds):
-    """A band of cloud and rain, 2 degrees wide, that goes east by 6 degrees of longitude in a day."""
+    """Return the weather with a band of cloud and rain, 2 degrees wide, moving east at 6 degrees per day."""
     band = np.exp(-(((LON - 137.0 - 6.0 * seconds / 86400.0) / 2.0) ** 2))
     fields = {"cloud_area_fraction": ("lon", band), "precipitation_flux": ("lon", band * 5.0 / 3600.0)}
     return xr.Dataset({**fields, "eastward_wind": 2.0, "northward_wind": 0.0}, coords={"lon": LON})
@@ -25,7 +25,7 @@ pasture.initialize(HERE.parent / "cases" / "queensland")
 count, ground = pasture.get_grid_size(0), air.get_var_grid("precipitation")
 lon, lat = pasture.get_grid_x(0, np.empty(count)), pasture.get_grid_y(0, np.empty(count))
 x, y = air.get_grid_x(ground, np.empty(156)), air.get_grid_y(ground, np.empty(186))
-cells = len(x) * np.searchsorted(y, lat - 0.05) + np.searchsorted(x, lon - 0.05)  # of air, where pasture has its own
+cells = len(x) * np.searchsorted(y, lat - 0.05) + np.searchsorted(x, lon - 0.05)  # the cells of air at those of pasture
 found = np.empty(count)
 for day in range(3):
     rain, light = np.zeros(count), np.zeros(count)

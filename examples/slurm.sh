@@ -1,6 +1,6 @@
 #!/bin/sh
 # A run on several nodes: . .venv/bin/activate && sbatch examples/slurm.sh CASE [FOLDER]
-# It goes on where it stopped, in the same job when the time is over or a node is lost, or by another job with the same folder.
+# The run resumes where it stopped: in the same job after the time limit or the loss of a node, or in another job with the same folder.
 #SBATCH --job-name=airshed
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=8
@@ -15,20 +15,20 @@ set -eu
 CASE=${1:?name a case: sbatch examples/slurm.sh CASE}
 FOLDER=${2:-runs/$(basename "$CASE" .toml)-$SLURM_JOB_ID}
 command -v airshed >/dev/null || {
-    echo "there is no program airshed on this node: activate its environment, which all nodes see, before sbatch" >&2
+    echo "airshed is not installed on this node: before sbatch, activate an environment that all nodes share" >&2
     exit 1
 }
-STOPPED=130 # what a run that was asked to stop ends with
+STOPPED=130 # exit code of a run that was interrupted
 
-# Each node compiles the kernels once into its own disk: processors may differ between nodes, and a shared folder would be
-# asked by all ranks at once.
+# Each node compiles the kernels once onto its own disk: processors may differ between nodes, and all ranks would read a
+# shared folder at the same time.
 AIRSHED_CACHE="${TMPDIR:-/tmp}/airshed-kernels-$(id -u)"
 export AIRSHED_CACHE
 
-# Slurm gives each rank its cores; a rank takes as many threads as it has cores. --mpi=pmi2 speaks to the MPICH of the
+# Slurm binds each rank to its cores, and a rank uses as many threads as it has cores. --mpi=pmi2 is for the MPICH of the
 # package mpich; for a cluster's OpenMPI load its module and set AIRSHED_PMI=pmix.
 # Slurm sends SIGTERM to the ranks two minutes before the end of the job's time (or up to a minute earlier): they stop
-# after the step with a restart, from which the job goes on. Without a new one it would never come further.
+# after the step and write a restart, from which the job continues. Without a new restart it would make no progress.
 restarts() { ls "$FOLDER/restart" 2>/dev/null || true; }
 before=$(restarts)
 code=0
@@ -37,9 +37,9 @@ srun --mpi="${AIRSHED_PMI:-pmi2}" --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" --
 
 if [ "$code" -eq "$STOPPED" ]; then
     if [ "$(restarts)" = "$before" ]; then
-        echo "no step was finished in this time; give the job more" >&2
+        echo "no step was completed within the time limit; increase it" >&2
     else
-        echo "back into the queue, to go on from $FOLDER"
+        echo "requeued, to continue from $FOLDER"
         scontrol requeue "$SLURM_JOB_ID"
     fi
 fi

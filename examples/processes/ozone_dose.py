@@ -1,11 +1,11 @@
-"""Ozone dose over a threshold in daylight: dD/dt = max(O3 - 40 ppb, 0), as AOT40 of the UNECE Mapping Manual (2017)."""
+"""Ozone dose over a threshold in daylight: dD/dt = max(O3 - 40 ppb, 0): AOT40 of the UNECE Mapping Manual (2017)."""
 
 from airshed.formula import maximum, where
 from airshed.process import Process, quantity, state, update
 
 
 class OzoneDose(Process, section="ozone_dose", order=90):
-    """Ozone dose over a threshold, which stays in its cell."""
+    """Ozone dose over a threshold in each cell, without transport."""
 
     threshold = quantity("40 ppb", "mol/mol", "Mixing ratio above which ozone counts.", settable=True)
     aot40 = state("mol mol-1 h", "Ozone dose over the threshold in daylight.", least=0.0)

@@ -1,4 +1,4 @@
-"""Components of models that another package brings; the tester of CSDMS takes them from here."""
+"""Components of models of other packages; the CSDMS tester imports them from here."""
 
 from airshed.bmi import Component
 
@@ -12,11 +12,11 @@ class Bucket(Component, model="bucket"):
 
 
 class Row(Component, model="row"):
-    """A model whose cells have places, and layers."""
+    """A model whose cells have coordinates, with layers."""
 
 
 class Wrong(Bucket):
-    """One that gives back another array than the caller's."""
+    """A component that returns another array than the caller's."""
 
     def get_grid_shape(self, grid, shape):
         return super().get_grid_shape(grid, shape).copy()

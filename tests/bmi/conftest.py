@@ -1,4 +1,4 @@
-"""Cases of models of all sorts, and what shows them as components."""
+"""Cases of several kinds of models, and fixtures that initialize them as components."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -66,7 +66,7 @@ Started = Callable[..., Component]
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let cases name the models of the tests."""
+    """Register the models of the tests."""
     monkeypatch.syspath_prepend(MODELS)
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
     for name in ("lorenz", "bucket", "row"):
@@ -75,7 +75,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def case(known: None, tmp_path: Path) -> Callable[[str], Path]:
-    """Return what writes the case of a model into a file."""
+    """Return a function that writes the case of a model to a file."""
 
     def written(model: str) -> Path:
         file = tmp_path / "cases" / f"{model}.toml"
@@ -90,7 +90,7 @@ def case(known: None, tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def started(case: Callable[[str], Path]) -> Started:
-    """Return what initializes the component of a model."""
+    """Return a function that initializes the component of a model."""
 
     def begun(model: str, **given: object) -> Component:
         component = COMPONENTS[model](**given)

@@ -1,4 +1,4 @@
-"""Steps a case of the bucket model by BMI, sets its rain by hand, and prints what each rank got, as JSON."""
+"""Step a case of the bucket model by BMI, set its rain, and print the results of each rank as JSON."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ DAY = 86400.0
 
 
 def steps(file: str) -> dict[str, list[float]]:
-    """Return the values of all variables after some days, and what a pointer showed."""
+    """Return the values of all variables after some days, and of a pointer."""
     bucket = Component()
     bucket.initialize(file)
     pointer = bucket.get_value_ptr("water")
@@ -30,7 +30,7 @@ def steps(file: str) -> dict[str, list[float]]:
 
 
 def refusal(file: str, rank: int) -> str:
-    """Return how values are refused that ranks set differently."""
+    """Return the error for values that differ between ranks."""
     bucket = Component()
     bucket.initialize(file)
     try:

@@ -1,4 +1,4 @@
-"""The tester of CSDMS finds nothing wrong with components."""
+"""The BMI tester of CSDMS finds no error in components."""
 
 import importlib.util
 import os
@@ -14,7 +14,7 @@ from .conftest import MODELS
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("bmi_tester") is None, reason="bmi-tester is not installed")
 
 POINTS = "-k not(test_get_grid_type) and not(test_grid_x) and not(test_grid_y)"
-"""It knows the type "points" neither among those of grids nor where it asks for coordinates; the standard has it."""
+"""The tester lacks the grid type "points" of the standard, and its coordinates."""
 
 
 def run_tester(component: str, file: Path, options: str = "") -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The example of air that drives pasture: what one component gives is what the other takes, in the same cells."""
+"""The example of air that drives pasture: pasture receives the values that air provides, in the same cells."""
 
 import re
 import runpy

@@ -1,4 +1,4 @@
-"""Every function of the Basic Model Interface, of models with and without space, with neighbours and of points."""
+"""All functions of the Basic Model Interface, for models with and without space, with neighbours and of points."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,8 +33,8 @@ GRIDS = {
 CONNECTIVITY = ("edge_nodes", "face_edges", "face_nodes", "nodes_per_face")
 
 
-class Noted:
-    """A component, and the names of the functions that were called."""
+class CallRecorder:
+    """A component, and the names of the called functions."""
 
     def __init__(self, component: Component) -> None:
         self.component, self.names = component, {"initialize"}
@@ -44,7 +44,7 @@ class Noted:
         return getattr(self.component, name)
 
 
-def look_at_names(bmi: Any, model: str) -> None:
+def check_names(bmi: Any, model: str) -> None:
     assert bmi.get_component_name() == f"Airshed {model}"
     assert bmi.get_input_var_names() == INPUTS[model]
     assert bmi.get_input_item_count() == len(INPUTS[model])
@@ -52,8 +52,8 @@ def look_at_names(bmi: Any, model: str) -> None:
     assert set(INPUTS[model]) <= set(bmi.get_output_var_names())
 
 
-def look_at_variable(bmi: Any, name: str) -> tuple[str, tuple[int, ...]]:
-    """Look at all that is told of a variable; return the type and the shape of its grid."""
+def check_variable(bmi: Any, name: str) -> tuple[str, tuple[int, ...]]:
+    """Check all properties of a variable; return the type and the shape of its grid."""
     (spec,) = bmi.component.simulation.model.fields.select([name])
     expected = bmi.component.simulation[name].values
     assert (bmi.get_var_units(name), bmi.get_var_location(name)) == (spec.unit, "node")
@@ -73,7 +73,7 @@ def look_at_variable(bmi: Any, name: str) -> tuple[str, tuple[int, ...]]:
     return bmi.get_grid_type(grid), expected.shape
 
 
-def look_at_grid(bmi: Any, grid: int) -> None:
+def check_grid(bmi: Any, grid: int) -> None:
     kind, rank, size = bmi.get_grid_type(grid), bmi.get_grid_rank(grid), bmi.get_grid_size(grid)
     assert bmi.get_grid_node_count(grid) == size
     lengths = [size] * rank
@@ -91,20 +91,20 @@ def look_at_grid(bmi: Any, grid: int) -> None:
         assert np.isfinite(nodes[direction]).all()
     for direction in "zyx"[: 3 - rank]:
         refused(getattr(bmi, f"get_grid_{direction}"), grid, np.empty(size))
-    for what, number in (("spacing", 1), ("origin", 0)):
-        target, function = np.empty(rank), getattr(bmi, f"get_grid_{what}")
+    for item, number in (("spacing", 1), ("origin", 0)):
+        target, function = np.empty(rank), getattr(bmi, f"get_grid_{item}")
         if kind != "uniform_rectilinear":
             refused(function, grid, target)
             continue
         assert function(grid, target) is target
         firsts = np.array([each[:2] for each in nodes.values()])
         np.testing.assert_allclose(target, [firsts[:, 0], firsts[:, 1] - firsts[:, 0]][number], rtol=1e-12)
-    look_at_connectivity(bmi, grid, kind in ("points", "scalar"))
+    check_connectivity(bmi, grid, kind in ("points", "scalar"))
 
 
-def look_at_connectivity(bmi: Any, grid: int, unstructured: bool) -> None:
-    for what in CONNECTIVITY:
-        function, nothing = getattr(bmi, f"get_grid_{what}"), np.empty(0, np.int32)
+def check_connectivity(bmi: Any, grid: int, unstructured: bool) -> None:
+    for item in CONNECTIVITY:
+        function, nothing = getattr(bmi, f"get_grid_{item}"), np.empty(0, np.int32)
         if unstructured:
             assert function(grid, nothing) is nothing
         else:
@@ -123,8 +123,8 @@ def refused(function: Callable[..., object], *arguments: object) -> None:
 
 @ALL
 def test_every_function_is_there_and_does_what_bmi_says(started: Started, model: str) -> None:
-    bmi = Noted(started(model))
-    look_at_names(bmi, model)
+    bmi = CallRecorder(started(model))
+    check_names(bmi, model)
     assert (bmi.get_start_time(), bmi.get_current_time(), bmi.get_time_units()) == (0.0, 0.0, "s")
     assert bmi.get_end_time() == TIMES[model]
     step = bmi.get_time_step()
@@ -132,10 +132,10 @@ def test_every_function_is_there_and_does_what_bmi_says(started: Started, model:
     assert bmi.get_current_time() == pytest.approx(step, rel=1e-15)
     assert bmi.update_until(0.5 * TIMES[model]) is None
     assert bmi.get_current_time() == 0.5 * TIMES[model]
-    found = {look_at_variable(bmi, name) for name in bmi.get_output_var_names()}
+    found = {check_variable(bmi, name) for name in bmi.get_output_var_names()}
     assert found == GRIDS[model]
     for grid in range(len(found)):
-        look_at_grid(bmi, grid)
+        check_grid(bmi, grid)
     for name in INPUTS[model]:
         before = bmi.get_value_ptr(name).copy()
         bmi.set_value(name, 0.5 * before)
@@ -147,8 +147,8 @@ def test_every_function_is_there_and_does_what_bmi_says(started: Started, model:
 
 
 def test_a_function_that_is_not_called_is_noticed(started: Started) -> None:
-    bmi = Noted(started("lorenz"))
-    look_at_names(bmi, "lorenz")
+    bmi = CallRecorder(started("lorenz"))
+    check_names(bmi, "lorenz")
     assert {"update", "get_grid_face_edges", "set_value"} <= set(Bmi.__abstractmethods__) - bmi.names
 
 

@@ -1,4 +1,4 @@
-"""What grid the axes of a domain are."""
+"""BMI grids of the axes of a domain."""
 
 import numpy as np
 import pytest
@@ -47,5 +47,5 @@ def test_packed_cells_are_points_at_their_latitude_and_longitude() -> None:
 def test_four_directions_are_refused() -> None:
     axes = Axes(tuple(line(name, 0.0, 1.0) for name in ("member", "level", "lat", "lon")))
     assert grid_of(axes, ("level", "lat", "lon")).rank == 3
-    with pytest.raises(CaseError, match=r"fields on \(member, level, lat, lon\) lie in 4 directions"):
+    with pytest.raises(CaseError, match=r"fields on \(member, level, lat, lon\) have 4 directions"):
         grid_of(axes, axes.dims)

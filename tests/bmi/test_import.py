@@ -1,4 +1,4 @@
-"""BMI is there for those who ask for it: nobody else loads bmipy, and without it a line says what to install."""
+"""Only `airshed.bmi` imports bmipy; where bmipy is missing, a line of error names the package to install."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The Python of docs/how-to/bmi.md runs."""
+"""The Python code of docs/how-to/bmi.md runs."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Several ranks make the same calls, and each has the whole of every variable."""
+"""Several ranks make the same calls, and each has the whole array of every variable."""
 
 import json
 import os

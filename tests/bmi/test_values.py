@@ -1,4 +1,4 @@
-"""Components have the bits of a simulation, take what is set, and refuse what cannot be."""
+"""Components have the bits of a simulation, accept new values of inputs, and refuse invalid calls."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -137,8 +137,8 @@ def test_a_case_of_another_model_is_refused(case: Case) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda c: c.initialize("air.toml"), "Air is at work; finalize it"),
-        (lambda c: c.update_until(-1.0), "time = -1 s has passed, as it is 0 s"),
+        (lambda c: c.initialize("air.toml"), "Air is initialized already; finalize it"),
+        (lambda c: c.update_until(-1.0), "time = -1 s is before the present time, 0 s"),
         (lambda c: c.update_until(1e9), "lies beyond the end of the case"),
         (lambda c: c.update_until(float("nan")), "is no time"),
         (lambda c: c.get_var_units("TRACR"), "there is no field 'TRACR'; did you mean TRACER"),

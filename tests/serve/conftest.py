@@ -1,4 +1,4 @@
-"""A server of this process, or one that is a program of its own; each on a port of the system's choice."""
+"""Fixtures of servers in this process or in a process of their own, each on a port that the system chooses."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def serving(
     resume: bool = False,
     accept: bool = False,
 ) -> Iterator[Server]:
-    """Serve a case, and end with the block."""
+    """Serve a case for the duration of the block."""
     server = Server(SingleRank(), address or Address(), limits or Limits(), folder=folder)
     thread = threading.Thread(target=server.run)
     with server.listening():
@@ -54,7 +54,7 @@ def serving(
 
 @pytest.fixture(scope="module")
 def serve() -> Iterator[Serve]:
-    """Return what starts a server of a shipped case, which ends with the module."""
+    """Return a function that starts a server of a shipped case, which ends with the module."""
     with ExitStack() as stack:
         yield lambda case=None, *settings, limits=None: stack.enter_context(
             serving(None if case is None else load_case(Path(case), list(settings)), limits)
@@ -63,13 +63,13 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture(scope="module")
 def rotation(serve: Serve) -> Server:
-    """A server of tracers that turn: a model of air without chemistry."""
+    """A server of rotating tracers: a model of air without chemistry."""
     return serve("tracer-rotation")
 
 
 @pytest.fixture
 def remote(rotation: Server) -> Iterator[Remote]:
-    """A client of it, at the start of the case, which then gives up control."""
+    """A client at the start of the case, which gives up control after the test."""
     with airshed.connect(rotation.url) as client:
         client.restart()
         yield client
@@ -78,7 +78,7 @@ def remote(rotation: Server) -> Iterator[Remote]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Return what starts `airshed serve` in a folder of its own, and gives the process and a client of `main`."""
+    """Return a function that starts `airshed serve` in a temporary folder, with the process and a client of `main`."""
     begun: list[tuple[subprocess.Popen[str], Remote]] = []
 
     def serve(
@@ -103,7 +103,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def refused(*arguments: object) -> Result:
-    """Run `airshed serve` in this process, check that it refuses with one line, and return what it printed."""
+    """Run `airshed serve` in this process, check that it is refused with one line, and return its output."""
     done = CliRunner().invoke(app, ["serve", "--no-browser", *map(str, arguments)])
     assert done.exit_code == 2, done.output
     assert len(done.stderr.strip().splitlines()) == 1
@@ -111,7 +111,7 @@ def refused(*arguments: object) -> Result:
 
 
 def reached(url: str, session: str = "main") -> Remote:
-    """Return a client of a session, once that is there."""
+    """Return a client of a session, after waiting for it."""
     deadline = time.monotonic() + 60.0
     while True:
         try:

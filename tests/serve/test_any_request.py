@@ -1,6 +1,6 @@
-"""Requests of all kinds, made from the OpenAPI document: none ends in a status of 500, and the server goes on.
+"""Requests of all kinds, generated from the OpenAPI document: none returns status 500 or ends the server.
 
-Where AIRSHED_REQUESTS is set, that many are made of each operation, in place of 4.
+AIRSHED_REQUESTS sets the number of requests for each operation, 4 by default.
 """
 
 import json
@@ -42,7 +42,7 @@ def client(server: Server) -> Iterator[Remote]:
 
 
 def operations() -> list[tuple[str, str]]:
-    """The operations of the document; ending the one session is left out."""
+    """Return the operations of the document, except the one that ends the session."""
     from airshed.parallel.communicator import SingleRank
     from airshed.serve.api import application
     from airshed.serve.engine import Engine
@@ -105,7 +105,7 @@ def ask(server: Server, method: str, path: str, body: bytes | None = None, **hea
 
 
 def test_a_defect_is_found_and_the_server_goes_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control of the test above."""
+    """Negative control of the test above."""
     from airshed.serve import sessions
 
     with monkeypatch.context() as patched:
@@ -131,7 +131,7 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
     assert ask(server, "GET", "/api/info", Origin="http://evil.example")[0] == 403
     assert ask(server, "GET", "/api/info", Origin="http://[")[0] == 403
     assert ask(server, "GET", "/api/info", Origin=f"http://127.0.0.1:{server.port}")[0] == 200
-    # the server answers by the declared length: with all of the body on its way it would close a connection in use
+    # The server refuses by the declared length: with the whole body on its way it would close a connection in use.
     assert ask(server, "POST", f"{where}/set", b"x", **{"Content-Length": "2000000"})[0] == 413
     assert ask(server, "POST", f"{where}/set", b"[" * 100_000)[0] == 422
     assert ask(server, "POST", f"{where}/set", b'{"changes": {"a": 1e999}}')[0] in (400, 422)
@@ -145,7 +145,7 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "message"),
     [
         ({"toml": 'model = "air"\n[meteorology]\nfiles = ["/etc/passwd"]'}, "outside the catalogue"),
         ({"toml": 'model = "air"\n[meteorology]\nfiles = ["../../secrets/*.nc"]'}, "outside the catalogue"),
@@ -165,13 +165,13 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
     ],
 )
 def test_a_case_of_a_client_names_nothing_outside_and_is_not_too_large(
-    server: Server, sent: dict[str, Any], told: str
+    server: Server, sent: dict[str, Any], message: str
 ) -> None:
     status, answer = ask(
         server, "POST", "/api/sessions", json.dumps(sent).encode(), **{"Content-Type": "application/json"}
     )
     assert status == 400, answer
-    assert told in json.loads(answer)["message"]
+    assert message in json.loads(answer)["message"]
 
 
 def test_a_case_of_a_client_runs(server: Server) -> None:

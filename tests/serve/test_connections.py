@@ -1,4 +1,4 @@
-"""Connections of strangers: bounded in number, and ended where no request comes; those that speak stay."""
+"""Unauthenticated connections are limited in number, and ended where no request comes; other connections stay."""
 
 import http.client
 import json
@@ -49,14 +49,14 @@ def test_a_connection_whose_request_does_not_come_is_ended(served: Server, text:
 
 
 def test_a_second_request_of_a_connection_that_does_not_come_ends_it(served: Server) -> None:
-    asked = b"GET /api/openapi.json HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % served.port
-    with knock(served, asked) as made:
+    request = b"GET /api/openapi.json HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % served.port
+    with knock(served, request) as made:
         answer = http.client.HTTPResponse(made)
         answer.begin()
         assert answer.status == 200
         answer.read()
-        time.sleep(0.7)  # a pause between requests is no fault
-        made.sendall(asked)
+        time.sleep(0.7)  # pauses between requests are allowed
+        made.sendall(request)
         second = http.client.HTTPResponse(made)
         second.begin()
         assert second.status == 200
@@ -69,7 +69,7 @@ ASKED = b"GET /missing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"
 
 
 def owned(server: Server) -> http.client.HTTPConnection:
-    """Return a connection that has brought the token."""
+    """Return a connection after a request with the token."""
     made = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20.0)
     made.request("GET", "/api/info", headers={"Authorization": f"Bearer {server.token}"})
     answer = made.getresponse()
@@ -81,7 +81,7 @@ def owned(server: Server) -> http.client.HTTPConnection:
 def test_of_more_strangers_than_the_limit_the_oldest_ends_at_once(served: Server) -> None:
     made = [knock(served) for _ in range(6)]  # three quarters of all
     with knock(served):
-        made[0].settimeout(0.4)  # less than the time for a head
+        made[0].settimeout(0.4)  # less than the time for a header
         assert is_ended(made[0])
     for each in made:
         each.close()
@@ -101,7 +101,7 @@ def test_the_owner_gets_in_and_stays_whatever_strangers_do(served: Server) -> No
 
 
 def test_without_the_reserve_the_owner_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: strangers in all places, none of whom is ended for another one."""
+    """Negative control: unauthenticated connections take all places, and none of them is ended for a new one."""
     with serving(load_case(CASE), Limits(connections=4, head=30.0)) as server:
         protocol = server._uvicorn.config.http
         monkeypatch.setattr(
@@ -122,7 +122,7 @@ def test_a_connection_of_strangers_ends_after_so_many_requests(served: Server) -
 
 
 def until_ended(made: socket.socket, text: bytes, pause: float, most: float = 20.0) -> float:
-    """Send a text again and again, without reading, until that fails; return how long [s] it went well."""
+    """Send a text repeatedly, without reading, until that fails; return the time [s] until then."""
     began = time.monotonic()
     while time.monotonic() < began + most:
         try:
@@ -147,7 +147,7 @@ def test_a_stranger_that_is_silent_or_stays_long_is_ended() -> None:
 
 
 def test_a_client_that_never_reads_is_ended(served: Server) -> None:
-    """Pipelined requests of the owner, even: what is to be sent is bounded in time."""
+    """This holds for pipelined requests of the owner too: the time to send data is limited."""
     path = b"/api/sessions/main/netcdf?variables=TRACER,TRACER2"
     head = b"Host: 127.0.0.1:%d\r\nAuthorization: Bearer %s" % (served.port, served.token.encode())
     with socket.socket() as made:
@@ -172,15 +172,15 @@ def test_a_websocket_stays(served: Server) -> None:
         live.recv(timeout=20.0)
         time.sleep(0.7)
         live.send(json.dumps({"command": {"kind": "step", "steps": 1}, "id": 1}))
-        while "reply" not in (told := json.loads(live.recv(timeout=20.0))):
+        while "reply" not in (message := json.loads(live.recv(timeout=20.0))):
             pass
-        assert told["ok"]
+        assert message["ok"]
 
 
 def test_there_are_never_more_than_half_of_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airshed.serve.connections.resource.getrlimit", lambda which: (6, 6))
     with serving(load_case(CASE), Limits(head=60.0)) as server:
-        made = [knock(server) for _ in range(4)]  # three may be open, and strangers have three quarters of them
+        made = [knock(server) for _ in range(4)]  # three may be open, three quarters of them without a token
         assert is_ended(made[0])
         for each in made:
             each.close()

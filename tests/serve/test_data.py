@@ -1,4 +1,4 @@
-"""Data in all their forms: differences, coasts, pictures, netCDF, Zarr; of a grid, of packed cells, of no map."""
+"""All formats of data: differences, coasts, pictures, netCDF, Zarr; on a grid, for packed cells, without a map."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Doors of the server: where it listens, who reads its address, and what strangers may send."""
+"""Access to the server: listening addresses, secrecy of the token, and limits of requests without it."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ def served() -> Iterator[Server]:
 
 
 def ask(server: Server, text: bytes) -> tuple[int, dict[str, str]]:
-    """Send a request as it is; return the status and the document of the answer."""
+    """Send a raw request; return the status and the document of the response."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20.0) as made:
         made.sendall(text)
         answer = http.client.HTTPResponse(made)
@@ -51,7 +51,7 @@ def test_an_empty_host_is_refused(host: str) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_other_machines_come_by_tls_or_where_that_is_wanted(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--insecure" in refused(CASE, "--host", host).stderr
-    with pytest.raises(CaseError, match="lets other machines in"):
+    with pytest.raises(CaseError, match="makes the server reachable from other machines"):
         Server(SingleRank(), Address(host))
     Address(host, certificate=Path("some.crt")).check()
 
@@ -99,10 +99,10 @@ def test_the_openapi_document_is_made_once_and_bounded(served: Server, monkeypat
     request = f"GET /api/openapi.json HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode()
     status, document = ask(served, request)
     assert (status, document["info"]["title"]) == (200, "Airshed live")  # type: ignore[index]
-    monkeypatch.setattr("airshed.serve.api.schemas", lambda: pytest.fail("it is made again"))
+    monkeypatch.setattr("airshed.serve.api.schemas", lambda: pytest.fail("the document is built a second time"))
     statuses = [ask(served, request)[0] for _ in range(40)]
     assert set(statuses) == {200, 429}
-    with airshed.connect(served.url) as main:  # who has the token is not held up
+    with airshed.connect(served.url) as main:  # clients with the token are not delayed
         assert main.state.step == 0
 
 

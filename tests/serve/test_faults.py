@@ -1,4 +1,4 @@
-"""What goes wrong in one place of the server stays there: others go on, and who asked is told."""
+"""Failures in one part of the server leave all other parts running, and are reported to the client concerned."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_a_session_whose_step_failed_can_be_asked_and_restored(
             with pytest.raises(ServerError, match="the weather ends here"):
                 main.step(1)
         assert (main.state.status, main.state.error) == ("failed", "the weather ends here")
-        with pytest.raises(ServerError, match="ended by an error"):
+        with pytest.raises(ServerError, match="the session failed"):
             main.values("TRACER")
         assert other.step(1).step == 1
         assert np.isfinite(other.values("TRACER")).all()
@@ -191,8 +191,8 @@ def test_an_interrupt_while_the_model_is_set_up_ends_all_ranks(tmp_path: Path) -
     assert (process.returncode, errors) == (0, "")
 
 
-class Slow:
-    """A queue into which a question about a model comes only after the server has ended."""
+class DelayedQueue:
+    """A queue that receives a query about a model only after the server has ended."""
 
     def __init__(self, queue: Any) -> None:
         self.queue, self.began, self.ended = queue, threading.Event(), threading.Event()
@@ -210,9 +210,9 @@ class Slow:
 def test_what_is_asked_while_a_server_ends_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as pool:
         with serving(load_case(CASE)) as server:
-            slow = Slow(server.engine._requests)
+            slow = DelayedQueue(server.engine._requests)
             monkeypatch.setattr(server.engine, "_requests", slow)
-            asked = pool.submit(server.engine.info, "main")
+            request = pool.submit(server.engine.info, "main")
             assert slow.began.wait(20.0)
         slow.ended.set()
-        assert isinstance(asked.result(20.0).exception(10.0), EndsError)
+        assert isinstance(request.result(20.0).exception(10.0), EndsError)

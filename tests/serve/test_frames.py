@@ -1,4 +1,4 @@
-"""Frames come back as they were sent, and byte images within half a step of their range."""
+"""Frames are decoded to the values that were sent, byte images to within half a step of their range."""
 
 import numpy as np
 import pytest

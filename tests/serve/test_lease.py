@@ -1,4 +1,4 @@
-"""Who may command: one client, for as long as it does; it hands over when somebody asks, or is silent."""
+"""Control of a session: one client has it until it gives it up on request, or sends no commands for a while."""
 
 import json
 
@@ -33,7 +33,7 @@ def lease(clock: Clock) -> Lease:
 def test_the_first_to_command_has_control(lease: Lease) -> None:
     lease.command(ONE)
     lease.command(ONE)
-    with pytest.raises(ControlledError, match="One controls this session for another 30 s"):
+    with pytest.raises(ControlledError, match="One has control of this session, for at most 30 s more"):
         lease.command(TWO)
     assert lease.state_for(TWO).controller == "One"
     assert not lease.state_for(TWO).yours
@@ -55,7 +55,7 @@ def test_who_gives_up_hands_over_to_who_asked(lease: Lease) -> None:
     lease.command(ONE)
     assert lease.ask(TWO).asking is None
     assert lease.ask(TWO, ask=True).asking == "Two"
-    lease.give_up(THREE)  # has nothing to give
+    lease.give_up(THREE)  # is not the holder
     assert lease.state_for(ONE).yours
     lease.give_up(ONE)
     assert lease.state_for(TWO).yours
@@ -64,11 +64,11 @@ def test_who_gives_up_hands_over_to_who_asked(lease: Lease) -> None:
 
 def test_control_goes_over_http(rotation: Server, remote: Remote) -> None:
     with airshed.connect(rotation.url, author="other") as other:
-        with pytest.raises(ServerError, match="python controls this session") as refused:
+        with pytest.raises(ServerError, match="python has control of this session") as refused:
             other.step()
         assert refused.value.status == 409
-        asked = json.loads(other._ask("POST", "/control", '{"ask": true}'))
-        assert (asked["controller"], asked["yours"], asked["asking"]) == ("python", False, "other")
+        reply = json.loads(other._ask("POST", "/control", '{"ask": true}'))
+        assert (reply["controller"], reply["yours"], reply["asking"]) == ("python", False, "other")
         assert remote.state.asking == "other"
         remote._ask("DELETE", "/control")
         assert other.state.controller == "other"
@@ -98,9 +98,9 @@ def test_sessions_and_snapshots_are_limited(serve) -> None:
     with airshed.connect(server.url) as remote:
         remote.snapshot()
         remote.snapshot()
-        with pytest.raises(ServerError, match="3 snapshots are kept, no more"):
+        with pytest.raises(ServerError, match="3 snapshots are stored, which is the limit"):
             remote.snapshot()
-        with remote.branch() as branch, pytest.raises(ServerError, match="2 sessions, no more"):
+        with remote.branch() as branch, pytest.raises(ServerError, match="2 sessions, which is the limit"):
             branch.branch()
 
 
@@ -121,5 +121,5 @@ def test_idle_sessions_end_and_with_the_first_one_the_server(serve) -> None:
         for _ in range(200):
             if server.engine.info("main").exception(10.0) is not None:
                 break
-        with pytest.raises(AirshedError, match="the server ends"):
+        with pytest.raises(AirshedError, match="the server is shutting down"):
             server.engine.info("main").result(10.0)

@@ -1,4 +1,4 @@
-"""The WebSocket: hello, subscriptions, commands, events, and what a slow reader gets."""
+"""The WebSocket: hello, subscriptions, commands, events, and slow readers."""
 
 import json
 import sys
@@ -145,7 +145,7 @@ def test_a_page_of_another_origin_gets_no_socket(rotation: Server) -> None:
 def test_a_range_that_falls_is_refused(rotation: Server) -> None:
     with live(rotation) as socket:
         tell(socket, subscribe={"id": "map", "variable": "TRACER", "encoding": "byte", "range": [1.0, 0.0]})
-        assert "two rising numbers" in until(socket, "reply", "map")["problem"]["message"]
+        assert "two increasing numbers" in until(socket, "reply", "map")["problem"]["message"]
 
 
 def test_a_message_that_is_too_large_ends_the_socket(rotation: Server) -> None:
@@ -192,7 +192,7 @@ def test_a_command_that_cannot_be_is_answered_by_its_number_and_says_why(rotatio
 
 
 def callers() -> list[str]:
-    """Return the functions of the package that are being called, the outermost first."""
+    """Return the functions of the package on the call stack, the outermost first."""
     found, frame = [], sys._getframe(1)
     while frame is not None:
         if "/src/airshed/" in frame.f_code.co_filename:
@@ -201,8 +201,8 @@ def callers() -> list[str]:
     return found[::-1]
 
 
-class Watched:
-    """A queue that records which functions put something into it."""
+class RecordingQueue:
+    """A queue that records the call stack of each item."""
 
     def __init__(self, queue: Any, calls: list[list[str]]) -> None:
         self.queue, self.calls = queue, calls
@@ -218,7 +218,7 @@ class Watched:
 def test_a_setting_takes_seven_calls_from_the_socket_to_the_model(
     rotation: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With three in the browser they are the ten of docs/how-to/serve.md; the value stays JSON up to the model."""
+    """The value stays JSON up to the model; with three calls in the browser they are those of docs/how-to/serve.md."""
     puts: list[list[str]] = []
     sets: list[tuple[list[str], object]] = []
     plain = AirModel.set
@@ -227,7 +227,7 @@ def test_a_setting_takes_seven_calls_from_the_socket_to_the_model(
         sets.append((callers(), value))
         plain(model, name, value)
 
-    monkeypatch.setattr(rotation.engine, "_requests", Watched(rotation.engine._requests, puts))
+    monkeypatch.setattr(rotation.engine, "_requests", RecordingQueue(rotation.engine._requests, puts))
     monkeypatch.setattr(AirModel, "set", recorded)
     with live(rotation) as socket:
         tell(socket, command={"kind": "set", "changes": {"TRACER": "3 ppb", "TRACER2": 2e-9}}, id=1)

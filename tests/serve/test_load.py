@@ -1,4 +1,4 @@
-"""The measurements of `airshed bench serve`, short: every reader gets its frames, the server's memory stays."""
+"""Short measurements of `airshed bench serve`: each reader gets its frames, and the server's memory does not grow."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ def test_many_readers_get_frames_while_the_model_steps() -> None:
     for each in (first, second):
         assert len(each.frames) == 20
         assert min(each.frames) >= 3
-        assert max(each.frames) <= 33  # no more than it asked for
+        assert max(each.frames) <= 33  # at most as many as requested
         assert min(each.frames) > 0.5 * max(each.frames)
         assert each.steps > 0.0
     assert second.memory[-1] - first.memory[-1] < 30e6

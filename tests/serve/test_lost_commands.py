@@ -1,4 +1,4 @@
-"""A command that was acknowledged is never dropped without notice, whatever of a session's folder is damaged."""
+"""An acknowledged command is never lost without notice, whatever part of a session's folder is damaged."""
 
 import json
 import shutil
@@ -36,14 +36,14 @@ def flip(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a server that was ended after two states with a command each."""
+    """The folder of a server that ended after two states with a command each."""
     folder = tmp_path_factory.mktemp("left")
     with serving(load_case(Path("tracer-rotation")), folder=folder) as server, airshed.connect(server.url) as main:
         for _ in range(2):
             paint(main)
             main.step(2)
             main.snapshot()
-        paint(main)  # is in the state that the end keeps
+        paint(main)  # is in the state stored at the end
     return folder
 
 
@@ -137,13 +137,13 @@ def test_a_log_has_a_bound_of_bytes(tmp_path: Path) -> None:
     with (
         serving(load_case(Path("tracer-rotation")), Limits(log_bytes=1000)) as server,
         airshed.connect(server.url) as main,
-        pytest.raises(AirshedError, match="bytes and takes no more"),
+        pytest.raises(AirshedError, match="bytes, which is the limit"),
     ):
         paint(main, 20)
 
 
 def tampered(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change what a state holds besides arrays, with checksums that fit."""
+    """Change the content of a state except its arrays, with matching checksums."""
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     metadata = json.loads(contents["metadata.json"])
@@ -155,16 +155,16 @@ def tampered(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 TAMPERED: dict[str, Callable[[dict[str, Any]], object]] = {
-    "an entry that is none": lambda found: found["log"].append({"number": 5}),
-    "a command that is none": lambda found: found["log"][0].update(command={"kind": "exec", "code": "x"}),
+    "an invalid entry": lambda found: found["log"].append({"number": 5}),
+    "an invalid command": lambda found: found["log"][0].update(command={"kind": "exec", "code": "x"}),
     "a command of wrong type": lambda found: found["log"][0]["command"].update(value="much"),
-    "an entry that lacks": lambda found: found["log"].pop(0),
-    "a log that is none": lambda found: found.update(log=3),
+    "a missing entry": lambda found: found["log"].pop(0),
+    "an invalid log": lambda found: found.update(log=3),
     "no time": lambda found: found.pop("seconds_of_state"),
-    "a time that is none": lambda found: found.update(seconds_of_state="noon"),
-    "a case that is none": lambda found: found.update(case_text="= 3"),
+    "an invalid time": lambda found: found.update(seconds_of_state="noon"),
+    "an invalid case": lambda found: found.update(case_text="= 3"),
     "another case": lambda found: found.update(case_text='model = "pasture"'),
-    "steps that are none": lambda found: found.pop("steps"),
+    "missing steps": lambda found: found.pop("steps"),
 }
 
 
@@ -185,8 +185,8 @@ def test_a_state_that_was_tampered_with_is_refused_in_a_line(
 def test_a_new_server_replaces_no_session_with_commands(left: Path, tmp_path: Path, start: Start) -> None:
     shutil.copytree(left, tmp_path / "live")
     before = {path: path.read_bytes() for path in (tmp_path / "live").rglob("*") if path.is_file()}
-    told = refused(Path("tracer-rotation"), "--output", tmp_path / "live").stderr
-    assert "holds sessions with commands (main)" in told
+    message = refused(Path("tracer-rotation"), "--output", tmp_path / "live").stderr
+    assert "holds sessions with commands (main)" in message
     assert all(path.read_bytes() == content for path, content in before.items())
     _, main = start("--output", "live", "--force")
     assert main.state.log_entries == 0

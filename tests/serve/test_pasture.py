@@ -1,4 +1,4 @@
-"""Steering of pasture: animals, weather and what stands are changed, fires are lit; budgets and replays hold."""
+"""Steering of pasture: stocking, weather and biomass change, fires are lit; budgets close, replays have equal bits."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def pasture(queensland: Remote) -> Remote:
 
 
 def residuals(remote: Remote) -> list[float]:
-    """The greatest relative residual of each balance."""
+    """Return the greatest relative residual of each balance."""
     notes = [each.note for each in remote.summary().tables if each.title.startswith("Balance of")]
     return [float(note.split(" to ")[1].split()[0]) for note in notes]
 
@@ -112,7 +112,7 @@ def test_a_fire_is_lit_on_a_day(pasture: Remote) -> None:
 
 
 def test_what_cannot_be_set_is_refused_and_changes_nothing(pasture: Remote) -> None:
-    for name, value, told in (
+    for name, value, message in (
         ("green_leaf", -1.0, r"green_leaf cannot be -1.0; give numbers between 0 and 1e\+06"),
         ("rain", -30.0, "rain cannot be -30.0; give numbers between 0 and 1200"),
         ("grazing.stocking_rate", -1.0, "grazing_stocking_rate"),
@@ -123,7 +123,7 @@ def test_what_cannot_be_set_is_refused_and_changes_nothing(pasture: Remote) -> N
         ("events.fire.7.date", "09-01", "no item 7"),
         ("inputs.folder", "other", "cannot change"),
     ):
-        with pytest.raises(ServerError, match=told):
+        with pytest.raises(ServerError, match=message):
             pasture.set({name: value})
     pasture.step(1)
     assert pasture.replay().equal

@@ -78,7 +78,7 @@ def test_a_token_of_a_file_stays(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["no-such-case"], "there is no case 'no-such-case'"),
         (["tracer-rotation", "--host", "192.0.2.1", "--insecure"], "cannot listen on 192.0.2.1"),
@@ -86,16 +86,16 @@ def test_a_token_of_a_file_stays(start: Start, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_served_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert told in refused(*options).stderr
+    assert message in refused(*options).stderr
 
 
 def test_a_folder_of_a_run_takes_no_sessions(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "run.json").write_text("{}")
     for options in ([], ["--resume"], ["--force"]):
-        told = refused("tracer-rotation", "--output", str(tmp_path / "out"), *options).stderr
-        assert "holds a run of its own; take another --output" in told
+        message = refused("tracer-rotation", "--output", str(tmp_path / "out"), *options).stderr
+        assert "holds a run of its own; choose another --output" in message
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.json"]

@@ -1,4 +1,4 @@
-"""The same commands on one rank and on two: the same bits, through what is painted, released, set and restored."""
+"""Equal commands on one rank and on two give equal bits, for painting, releases, settings and restored snapshots."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,12 +19,12 @@ Bits = dict[str, bytes]
 
 
 def bits(remote: Remote, *names: str) -> Bits:
-    """The bits of fields of a session."""
+    """Return the bits of fields of a session."""
     return {name: remote.values(name).tobytes() for name in names}
 
 
 def tracers(remote: Remote) -> list[Bits]:
-    """Steer tracers in all ways that there are, and return the states on the way; replays and branches are checked."""
+    """Steer tracers in every way, and return the states in between; replays and branches are checked."""
     states: list[Bits] = []
 
     def note() -> None:
@@ -87,7 +87,7 @@ def chemistry(remote: Remote) -> list[Bits]:
 
 
 def pasture(remote: Remote) -> list[Bits]:
-    """Burn and stock Queensland, and let it rain."""
+    """Burn, stock and rain on Queensland."""
     remote.step(40)
     remote.command(Paint(variable="rain", value=30.0, window=(10, 60, 10, 60)))
     remote.set({"grazing.stocking_rate": 0.5})
@@ -123,7 +123,7 @@ def test_two_ranks_give_the_bits_of_one_whatever_is_commanded(
 
 
 def test_two_ranks_that_share_the_work_on_cells_answer_all(start: Start) -> None:
-    """What balancing did is summed up over ranks: rank 0 alone would wait for ever."""
+    """Figures of load balance are summed over ranks: rank 0 alone would wait for ever."""
     strang = "--set", "chemistry.integrator=strang", "--set", "parallel.balance=true"
     _, remote = start("-n", "2", *SHORT, *strang, case="west-europe")
     remote.step(1)

@@ -1,4 +1,4 @@
-"""A replay takes turns with all else that the server does, and can be given up at any time."""
+"""A replay shares the model's thread with all other work of the server, and can be cancelled at any time."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ CASE = Path("tracer-rotation")
 
 @pytest.fixture
 def go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Until this is set, replays come to nothing, batch after batch."""
+    """Until this event is set, batches of a replay make no steps."""
     plain, ready = host.replay, threading.Event()
 
     def slowly(*given: object) -> Iterator[object]:
@@ -62,12 +62,12 @@ def test_others_go_on_meanwhile(go_on: threading.Event) -> None:
 def test_a_session_that_goes_on_is_compared_as_it_was(go_on: threading.Event) -> None:
     with serving(load_case(CASE)) as server, airshed.connect(server.url) as main:
         main.step(2)
-        asked = server.engine.command("main", types.Replay(), "me")
+        reply = server.engine.command("main", types.Replay(), "me")
         until(lambda: begun(main))
         main.set({"emissions.point.0.rate": "2 mol/s"})
         assert main.step(3).step == 5
         go_on.set()
-        result = asked.result(60.0).replay
+        result = reply.result(60.0).replay
         assert result == types.ReplayResult(equal=True, step=2, differs=[])
 
 
@@ -82,7 +82,7 @@ def test_the_end_of_the_session_and_of_the_server_gives_it_up(go_on: threading.E
             with pytest.raises(Exception, match=f"session {branch.session} has ended"):
                 ended.result(30.0)
             assert not stopped.done()
-        with pytest.raises(Exception, match="the server ends"):
+        with pytest.raises(Exception, match="the server is shutting down"):
             stopped.result(30.0)
     assert not go_on.is_set()
 

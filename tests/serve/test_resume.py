@@ -1,4 +1,4 @@
-"""Sessions on disk: all come back after whatever ended the server, with their logs, on one rank and on two."""
+"""All sessions on disk are resumed with their logs after any end of the server, on one rank and on two."""
 
 import json
 import signal
@@ -134,7 +134,7 @@ def test_one_client_that_asks_too_often_does_not_hold_up_another() -> None:
         airshed.connect(server.url) as greedy,
         airshed.connect(server.url) as other,
     ):
-        with pytest.raises(ServerError, match="ask less often") as refused:
+        with pytest.raises(ServerError, match="send fewer") as refused:
             deque((greedy.state for _ in range(100)), maxlen=0)
         assert refused.value.status == 429
         assert other.state.step == 0
@@ -158,7 +158,7 @@ def test_a_server_stays_while_any_session_is_of_use(tmp_path: Path) -> None:
                 server.engine.info("main").result(10.0)
                 continue
             break
-        with pytest.raises(AirshedError, match="the server ends"):
+        with pytest.raises(AirshedError, match="the server is shutting down"):
             server.engine.info("main").result(10.0)
 
 
@@ -183,20 +183,20 @@ def test_a_state_of_an_earlier_time_that_cannot_be_kept_takes_no_later_one_away(
         assert main.state.step == 3
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the state at its end is not kept
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the last state is not stored
 def test_a_full_disk_does_not_end_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*state: object) -> None:
         raise OutputError("the disk is full")
 
-    monkeypatch.setattr(engine, "_SAVE", -1.0)  # the state is kept after each step
+    monkeypatch.setattr(engine, "_SAVE", -1.0)  # store the state after each step
     monkeypatch.setattr(GatheredStates, "hand_over", full)
     with serving(load_case(Path("tracer-rotation")), folder=tmp_path) as server, airshed.connect(server.url) as main:
-        told: list[str] = []
-        server.engine.on_event = lambda event: told.append(event.problem.message) if event.problem else None
+        messages: list[str] = []
+        server.engine.on_event = lambda event: messages.append(event.problem.message) if event.problem else None
         assert main.run(until="1 h").status == "paused"
         assert main.state.error is None
         assert np.isfinite(main["TRACER"].values).all()
-    assert set(told) == {"session main was not kept: the disk is full"}
+    assert set(messages) == {"session main was not stored: the disk is full"}
 
 
 def test_the_newest_state_is_the_one_of_an_earlier_time(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Steering: settings of the case, painting, releases; each replays with the same bits and is undone by a snapshot."""
+"""Steering: settings, painting, releases; each replays with the same bits and is undone by a snapshot."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -120,7 +120,7 @@ def test_a_release_adds_what_it_says(remote: Remote) -> None:
 def test_what_cannot_be_set_is_refused_and_changes_nothing(remote: Remote) -> None:
     remote.step(1)
     before = remote["TRACER"].values
-    for name, value, told in (
+    for name, value, message in (
         ("grid.spacing", "1 deg", "cannot change while the model runs"),
         ("emissions.nothing", 1.0, "nothing"),
         ("chemistry.mechanism", "../../../etc/passwd", "outside the catalogue"),
@@ -136,7 +136,7 @@ def test_what_cannot_be_set_is_refused_and_changes_nothing(remote: Remote) -> No
         (".", True, "no field"),
         ("transport..diffusion", True, "no name of a setting"),
     ):
-        with pytest.raises(ServerError, match=told):
+        with pytest.raises(ServerError, match=message):
             remote.set({name: value})
         assert np.array_equal(remote["TRACER"].values, before)
     remote.step(1)
@@ -176,9 +176,9 @@ def test_a_snapshot_that_the_disk_does_not_take_was_never_taken() -> None:
         session.apply(Snapshot(), "me")
     assert (session.log, list(session.snapshots)) == ([], [START])
     session.store = None
-    told = session.apply(Snapshot(), "me")
-    assert told is not None
-    assert told.snapshot == "s0"
+    info = session.apply(Snapshot(), "me")
+    assert info is not None
+    assert info.snapshot == "s0"
     session.close()
 
 
@@ -208,7 +208,7 @@ def test_settings_that_are_listed_can_be_set(name: str, sections: tuple[str, ...
     "name", [pytest.param("tracer-rotation", marks=pytest.mark.thorough), "queensland", "west-europe"]
 )
 def test_settings_that_are_listed_keep_to_their_ranges(name: str) -> None:
-    """Of all sections: a number or quantity far outside is refused by the setting's name, and changes nothing."""
+    """A number or quantity far outside the range of any setting is refused by its name, and changes nothing."""
     few = ["grid.spacing=1 deg", "time.spinup=0 h"] if name == "west-europe" else []
     with airshed.Simulation(load_case(Path(name), ["run.threads=1", *few])) as simulation:
         session, sections = HostedSession(simulation), set()

@@ -1,4 +1,4 @@
-"""TLS: HTTPS and the WebSocket with a certificate that the server signed itself, and files that are none."""
+"""TLS: HTTPS and the WebSocket with a self-signed certificate, and invalid certificate files."""
 
 import json
 import ssl
@@ -37,7 +37,7 @@ def test_requests_and_the_socket_are_encrypted(signed: Address) -> None:
             assert remote.step(2).step == 2
             with remote.branch() as branch:
                 assert branch.state.step == 2
-        with pytest.raises(ServerError, match=r"is not trusted .*; give certificate="):
+        with pytest.raises(ServerError, match=r"is not trusted .*; pass its file as certificate="):
             airshed.connect(server.url)
         with pytest.raises(ServerError, match="no answer"):
             airshed.connect(server.url.replace("https", "http"))
@@ -53,7 +53,7 @@ def test_files_that_are_none_are_told(signed: Address, tmp_path: Path, monkeypat
     wrong, missing = tmp_path / "wrong.pem", tmp_path / "missing.pem"
     wrong.write_text("no certificate\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    for options, told in (
+    for options, message in (
         (["--certificate", wrong, "--key", signed.key], "no certificate with its private key"),
         (["--certificate", signed.certificate, "--key", wrong], "no certificate with its private key"),
         (["--certificate", signed.certificate], "no certificate with its private key"),
@@ -61,7 +61,7 @@ def test_files_that_are_none_are_told(signed: Address, tmp_path: Path, monkeypat
         (["--key", signed.key], "give --certificate too"),
     ):
         done = refused("tracer-rotation", *options)
-        assert told in done.stderr
+        assert message in done.stderr
         assert done.stdout == ""
     for file in (wrong, missing):
         with pytest.raises(CaseError, match="cannot be trusted"):

@@ -1,4 +1,4 @@
-"""The case of the README: chemistry, vegetation, weather that is read; its branches and replays have the same bits."""
+"""The case of the README, with chemistry, vegetation and weather files: branches and replays have the same bits."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def test_west_europe_is_steered_branched_and_made_again(serve) -> None:
         settings = {each.key: each for each in remote.info().settings}
         assert {"NOx", "DE", "F_RoadTransport"} <= set(settings["emissions.scale"].keys)
         assert "chemistry.sweeps" in settings
-        assert not {"meteorology.eastward", "chemistry.solver"} & set(settings)  # of other weather, another integrator
+        assert not {"meteorology.eastward", "chemistry.solver"} & set(settings)  # of other weather or integrator
         remote.step(4)
         name = remote.snapshot()
         remote.step(3)

@@ -1,4 +1,4 @@
-"""What is wrong with a document names its place, and all that would have been allowed there."""
+"""The error of a document names the location and all types that are allowed there."""
 
 import pytest
 from pydantic import ValidationError

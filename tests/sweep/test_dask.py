@@ -12,7 +12,7 @@ import xarray as xr
 pytestmark = [
     pytest.mark.standard,
     pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed"),
-    pytest.mark.filterwarnings("default"),  # those of another project
+    pytest.mark.filterwarnings("default"),  # warnings of another project
 ]
 
 SWEEP = [

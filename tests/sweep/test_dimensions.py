@@ -1,4 +1,4 @@
-"""The values of `--vary`, and what cannot be varied."""
+"""The values of `--vary`, and settings that cannot be varied."""
 
 import pytest
 

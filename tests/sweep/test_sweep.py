@@ -133,7 +133,7 @@ def test_a_wrong_setting_is_refused_before_anything_runs_with_the_message_of_set
 
 
 def test_what_only_the_data_know_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    """A folder of emissions is looked for where the model is built."""
+    """A folder of emissions is read where the model is built."""
     done = sweep(tmp_path / "refused", "--vary", "emissions.inventory=nothere,neither")
     assert done.exit_code == 2
     assert done.stderr.startswith("airshed: error: emissions.inventory = 'nothere': there is no such folder")

@@ -6,8 +6,8 @@
     ozone = air.get_value("O3", np.empty(air.get_grid_size(air.get_var_grid("O3"))))
     air.finalize()
 
-A model of another package is one by `class Lorenz(Component, model="lorenz")`. It needs the package bmipy, which
-`pip install "airshed[bmi]"` brings. See docs/how-to/bmi.md.
+Models of other packages become components by `class Lorenz(Component, model="lorenz")`. The interface needs bmipy:
+`pip install "airshed[bmi]"`. See docs/how-to/bmi.md.
 """
 
 from airshed.bmi.component import Component

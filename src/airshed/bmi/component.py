@@ -1,4 +1,4 @@
-"""A model as a component of the Basic Model Interface 2.0: a simulation of its case behind the functions of BMI.
+"""A model as a component of the Basic Model Interface 2.0: BMI functions of a simulation.
 
 Source: Hutton, Piper & Tucker 2020, The Basic Model Interface 2.0, J. Open Source Softw. 5, 2317.
 """
@@ -24,13 +24,13 @@ except ImportError as error:
 
 
 class Component(Bmi):
-    """A case of a model, or of any if the class names none, to be stepped, read and changed from outside.
+    """A case of a model as a BMI component; a class without a model accepts cases of all models.
 
-    given  what :class:`airshed.Simulation` takes besides the case, such as `output` and `ranks`
+    given  arguments of :class:`airshed.Simulation` in addition to the case, such as `output` and `ranks`
 
-    Variables have the names and units of the model's fields. All of them are outputs, and inputs are those that can be
-    set. Arrays are flat, of the whole domain, also on several ranks, which make the same calls. Times are seconds since
-    the start of the case. Raises AirshedError for what is wrong with the case, a name, an array or a time.
+    Variables have the names and units of the model's fields. All fields are outputs; the inputs are fields that can be
+    set. Arrays are flat and cover the whole domain, also on several ranks, which make the same calls. Times are seconds
+    since the start of the case. Raises AirshedError for an invalid case, name, array or time.
     """
 
     model: ClassVar[str] = ""
@@ -48,7 +48,7 @@ class Component(Bmi):
     def initialize(self, config_file: str | Path) -> None:
         """Build the model of a case, given by its file, its folder, or the name of a shipped one."""
         if self._simulation is not None:
-            raise CaseError(f"{type(self).__name__} is at work; finalize it before it is initialized again")
+            raise CaseError(f"{type(self).__name__} is initialized already; finalize it first")
         case: Any = load_case(config_file)
         if self.model and case.model != self.model:
             name = type(self).__name__
@@ -70,15 +70,15 @@ class Component(Bmi):
         self._renew_pointers()
 
     def update_until(self, time: float) -> None:
-        """Advance to a time [s], also one within a step; raises CaseError for one that has passed."""
+        """Advance to a time [s], also within a step; raises CaseError for an earlier time."""
         now = self.simulation.seconds
         if time < now - INSTANT:
-            raise CaseError(f"time = {time:g} s has passed, as it is {now:g} s; a model does not go back")
+            raise CaseError(f"time = {time:g} s is before the present time, {now:g} s; BMI has no step backwards")
         self.simulation.run(until=float(time))
         self._renew_pointers()
 
     def finalize(self) -> None:
-        """End the model, close its files, and forget it."""
+        """Close the model and its files."""
         simulation, self._simulation = self._simulation, None
         if simulation is not None:
             simulation.close()
@@ -90,10 +90,10 @@ class Component(Bmi):
             raise CaseError(f"{type(self).__name__} has no case; call initialize with one first")
         return self._simulation
 
-    # ---- what there is ----
+    # ---- description ----
 
     def get_component_name(self) -> str:
-        """Return the name."""
+        """Return the name of the component."""
         model = self.model or (self._simulation.case.model if self._simulation else "")
         return f"Airshed {model}".strip()
 
@@ -157,7 +157,7 @@ class Component(Bmi):
         return "s"
 
     def get_time_step(self) -> float:
-        """Return the length of the next step [s], which may change from one to the next; at the end the last one's."""
+        """Return the length of the next step [s], which may vary; at the end that of the last step."""
         if self.simulation.seconds < self.simulation.end:
             self._step = self.simulation.next_step()
         return float(self._step)
@@ -169,9 +169,10 @@ class Component(Bmi):
         return fill(dest, self.simulation.values(name), name)
 
     def get_value_ptr(self, name: str) -> AnyArray:
-        """Return an array that always has the values of the present time, for reading.
+        """Return a read-only array that always has the values of the present time.
 
-        It is a copy that each update renews, since models keep fields in layouts of their own.
+
+        It is a copy that each update renews, since models have their own memory layouts.
         """
         simulation = self.simulation
         if name not in self._pointers:
@@ -298,7 +299,7 @@ class Component(Bmi):
     def _places(self, name: str, inds: AnyArray) -> npt.NDArray[np.integer[Any]]:
         places, size = np.asarray(inds), self._grid_of(name).size
         if places.size and (places.dtype.kind not in "iu" or places.min() < 0 or places.max() >= size):
-            raise CaseError(f"{name} has the indices 0 to {size - 1}, as integers; {places} are others")
+            raise CaseError(f"{name} has the indices 0 to {size - 1}, as integers; got {places}")
         return places.astype(np.int64)
 
     def _renew_pointers(self) -> None:
@@ -311,27 +312,27 @@ class Component(Bmi):
             raise _no(found, direction)
         return fill(target, found.nodes[direction], f"{direction} of grid {grid}")
 
-    def _without_edges(self, grid: int, what: str) -> int:
+    def _without_edges(self, grid: int, item: str) -> int:
         found = self._grid(grid)
         if not found.unstructured:
-            raise _no(found, what)
+            raise _no(found, item)
         return 0
 
-    def _nothing(self, grid: int, what: str, target: AnyArray) -> AnyArray:
-        return fill(target, np.zeros(self._without_edges(grid, what), np.int64), f"{what} of grid {grid}")
+    def _nothing(self, grid: int, item: str, target: AnyArray) -> AnyArray:
+        return fill(target, np.zeros(self._without_edges(grid, item), np.int64), f"{item} of grid {grid}")
 
 
-def fill(target: AnyArray, values: AnyArray, what: str) -> AnyArray:
+def fill(target: AnyArray, values: AnyArray, label: str) -> AnyArray:
     """Fill an array, flat or in the shape of the values, and return it; raises CaseError for one that does not fit."""
     if not isinstance(target, np.ndarray) or target.size != values.size:
         given = f"one of {target.size}" if isinstance(target, np.ndarray) else f"a {type(target).__name__}"
-        raise CaseError(f"{what}: give a NumPy array for {values.size} values, not {given}")
+        raise CaseError(f"{label}: give a NumPy array for {values.size} values, not {given}")
     try:
         np.copyto(target, values.reshape(target.shape), casting="same_kind")
     except (TypeError, ValueError) as error:
-        raise CaseError(f"{what}: an array of {target.dtype} cannot take {values.dtype}: {error}") from error
+        raise CaseError(f"{label}: an array of {target.dtype} cannot take {values.dtype}: {error}") from error
     return target
 
 
-def _no(grid: ModelGrid, what: str) -> NotImplementedError:
-    return NotImplementedError(f"a grid of the type {grid.type} and rank {grid.rank} has no {what}")
+def _no(grid: ModelGrid, item: str) -> NotImplementedError:
+    return NotImplementedError(f"a grid of the type {grid.type} and rank {grid.rank} has no {item}")

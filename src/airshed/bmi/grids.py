@@ -1,6 +1,6 @@
-"""Grids as the Basic Model Interface tells them, from the axes of a model's domain.
+"""Grids of the Basic Model Interface, from the axes of a model's domain.
 
-Nodes are the centres of cells, and directions come in the order of a field's dimensions: z, y, x.
+Nodes are the centres of cells. Directions are in the order of a field's dimensions: z, y, x.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,19 +14,18 @@ from airshed.core.errors import CaseError
 from airshed.grid.axes import Axes, Coordinate
 
 _DIRECTIONS = "zyx"
-_HORIZONTAL = ("degrees_north", "degrees_east")  # by CF's units, in the order of y and x
+_HORIZONTAL = ("degrees_north", "degrees_east")  # CF units, in the order y, x
 _ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True)
 class ModelGrid:
-    """A grid.
+    """A grid in the terms of BMI.
 
-    type     "scalar", "points" (cells without neighbours, each with its place), "uniform_rectilinear", "rectilinear",
-             or "structured_quadrilateral" (rows and columns of cells, each with its place)
-    shape    of a field on it
-    nodes    coordinates by direction: of points and quadrilaterals those of each node, of others those of each row,
-             column or layer
+    type     "scalar", "points" (cells without neighbours, with coordinates for each), "uniform_rectilinear",
+             "rectilinear", or "structured_quadrilateral" (rows and columns of cells, with coordinates for each)
+    shape    of a field on the grid
+    nodes    coordinates by direction: of each node for points and quadrilaterals, else of each row, column or layer
     spacing  by direction, of a uniform grid
     """
 
@@ -37,17 +36,17 @@ class ModelGrid:
 
     @property
     def rank(self) -> int:
-        """The number of directions."""
+        """Number of directions."""
         return len(self.nodes)
 
     @property
     def size(self) -> int:
-        """The number of nodes."""
+        """Number of nodes."""
         return prod(self.shape)
 
     @property
     def unstructured(self) -> bool:
-        """Whether it is one of the special cases of unstructured grids, here without edges and faces."""
+        """Return whether the type is a special case of unstructured grids, without edges and faces."""
         return self.type in ("scalar", "points")
 
 
@@ -56,7 +55,7 @@ def grid_of(axes: Axes, dims: Sequence[str]) -> ModelGrid:
     shape = tuple(axes.sizes[dim] for dim in dims)
     coordinates = _coordinates(axes, dims)
     if len(coordinates) > len(_DIRECTIONS):
-        raise CaseError(f"fields on ({', '.join(dims)}) lie in {len(coordinates)} directions; a grid of BMI has 3")
+        raise CaseError(f"fields on ({', '.join(dims)}) have {len(coordinates)} directions; a BMI grid has at most 3")
     names = _DIRECTIONS[len(_DIRECTIONS) - len(coordinates) :]
     if not dims:
         return ModelGrid("scalar", (), {})
@@ -72,7 +71,7 @@ def grid_of(axes: Axes, dims: Sequence[str]) -> ModelGrid:
 
 
 def _coordinates(axes: Axes, dims: Sequence[str]) -> list[Coordinate]:
-    """Return latitude and longitude, last, and the coordinates of the other dimensions."""
+    """Return the coordinates of dimensions, with latitude and longitude as the last two."""
     there = [each for each in axes.coordinates if set(each.dims) <= set(dims)]
     horizontal = [each for unit in _HORIZONTAL for each in there if each.attributes.get("units") == unit]
     covered = {dim for each in horizontal for dim in each.dims}
@@ -86,7 +85,7 @@ def _spread(coordinate: Coordinate, dims: Sequence[str], shape: tuple[int, ...])
 
 
 def _spacing(coordinate: Coordinate) -> float:
-    """Return the distance of nodes; 0 where it is not even, or not known, or they do not rise."""
+    """Return the distance of nodes; 0 where it is uneven, unknown or negative."""
     if len(coordinate.values) == 1:
         return 0.0 if coordinate.bounds is None else float(abs(coordinate.bounds[0, 1] - coordinate.bounds[0, 0]))
     between = np.diff(coordinate.values)

@@ -1,1 +1,1 @@
-"""Sweeps: a case run many times with varied settings, and the results gathered in one dataset."""
+"""Sweeps: repeated runs of a case with varied settings, with the results in one dataset."""

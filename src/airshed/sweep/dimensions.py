@@ -32,11 +32,11 @@ _BRACKETS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension of a sweep.
+    """Dimension of a sweep.
 
     name    of the dimension in the dataset: the key of its setting, or "member" of an ensemble
     keys    keys of the settings that it varies
-    points  for each index along the dimension the value of each setting, as `--set` takes it
+    points  value of each setting, in the form of `--set`, for each index along the dimension
     """
 
     name: str
@@ -44,7 +44,7 @@ class Dimension:
     points: tuple[tuple[str, ...], ...]
 
     def overrides(self, index: int) -> list[str]:
-        """Return the settings at an index as `--set` takes them."""
+        """Return the settings at an index in the form of `--set`."""
         return [f"{key}={text}" for key, text in zip(self.keys, self.points[index], strict=True)]
 
 
@@ -275,7 +275,7 @@ def draw(uncertainties: Sequence[Uncertainty], members: int, seed: int) -> Dimen
 
 
 def describe(uncertainties: Sequence[Uncertainty]) -> list[dict[str, Any]]:
-    """Return the given entries of the table for the attributes of the dataset."""
+    """Return the table of uncertainties as plain values, for the attributes of the dataset."""
     return [
         {field.name: value for field in fields(each) if (value := getattr(each, field.name)) not in (None, "")}
         for each in uncertainties

@@ -36,11 +36,11 @@ _UNIT_IN_TEXT: Final = re.compile(r"\[([^\[\]]+)\]\.?$")
 
 @dataclass(frozen=True)
 class Member:
-    """One run of a sweep.
+    """Single run of a sweep.
 
     number  counted from 0; its run folder is members/NNNN
     index   position along each dimension
-    varied  its settings of all dimensions, as `--set` takes them
+    varied  its values of all varied settings, in the form of `--set`
     """
 
     number: int
