@@ -1,4 +1,4 @@
-# make demo: install, simulate a day of air over western Europe, draw its maps.   make live: watch it and steer it in a browser.
+# make demo: install, simulate a day of air quality over western Europe, draw maps.   make live: watch and steer it in a browser.
 # make test: checks and tests.
 
 PYTHON ?= python3
@@ -9,9 +9,9 @@ RUN := runs/west-europe
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 INSTALL := $(PIP) install --no-compile --require-hashes --only-binary :all: -r
-COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib src || true # pip would do all, on one core
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/(tests?|testing|pip|setuptools)/' $(VENV)/lib src || true # pip would compile all files on one core
 
-unexport PYTHONDONTWRITEBYTECODE # tests start Python hundreds of times: each would compile what was changed since the setup
+unexport PYTHONDONTWRITEBYTECODE # tests start Python hundreds of times: each would compile the files changed since the setup
 
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
@@ -23,16 +23,16 @@ PAGES := src/airshed/serve/web
 .PHONY: help setup demo web live check test tests quick test-all test-web format lock clean
 .DELETE_ON_ERROR:
 
-help: ## say what can be made
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(VENV)/.complete ## install Airshed and the pinned packages of its tests into .venv
 	@echo "Editors check a case.toml with its schema: airshed schema --output case.schema.json, and #:schema case.schema.json on its first line"
 
 $(VENV)/.installed: requirements.lock pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo "Airshed needs Python 3.11 or newer, and there is no $(PYTHON): apt install python3 python3-venv"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "Airshed needs Python 3.11 or newer, and $(PYTHON) is not installed: apt install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Airshed needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Name another: make $(or $(MAKECMDGOALS),setup) PYTHON=python3.11"; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: apt install python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot create virtual environments: apt install python3-venv"; exit 1; }
 	@echo "Installing into $(VENV) (about a minute, once) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(INSTALL) requirements.lock
@@ -42,7 +42,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@touch $@
 
 $(VENV)/.complete: $(VENV)/.installed requirements-dev.lock
-	@echo "Installing what tests and checks need (half a minute, once) ..."
+	@echo "Installing the packages of tests and checks (half a minute, once) ..."
 	@$(INSTALL) requirements-dev.lock
 	@$(COMPILE)
 	@touch $@
@@ -69,7 +69,7 @@ $(PAGES)/index.html: web/generated/openapi.ts web/index.html web/vite.config.ts 
 	@rm -rf $(PAGES)/assets
 	@web/npm run --silent build
 
-check: setup ## look at style, types and the layers of imports
+check: setup ## check style, types and import layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -84,8 +84,8 @@ tests: setup
 quick: setup ## run the quick tests
 	@$(PYTEST) -m "not standard and not thorough"
 
-# Everything: long verification, kill and full-disk series, soak, batch systems, the browser. Run every night.
-test-all: setup web test-web check ## run all tests, those that take long too, and `airshed verify`
+# All tests: long verification, kill and full-disk series, soak, batch systems, the browser. Run every night.
+test-all: setup web test-web check ## run all tests, including long ones, and `airshed verify`
 	@$(PYTEST)
 	@$(BIN)/airshed verify --full
 	@$(BIN)/python -m validation.fuzz --count 1000 --seed $${SEED:-1}
@@ -94,11 +94,11 @@ test-web: web/node_modules/.complete web/generated/openapi.ts ## check the types
 	@web/npm run --silent check
 	@web/npm run --silent test
 
-format: setup ## bring the code into its style
+format: setup ## format the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-lock: ## choose the versions in requirements.lock anew
+lock: ## update the versions in requirements.lock
 	@$(PYTHON) -m venv --clear $(VENV)-lock
 	@$(VENV)-lock/bin/python -m pip --disable-pip-version-check --quiet install uv
 	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --extra dev --upgrade --output-file requirements-dev.lock
@@ -111,6 +111,6 @@ lock: ## choose the versions in requirements.lock anew
 		$(LOCK) - --no-deps --upgrade --output-file .ci/dask.lock
 	@rm -rf $(VENV)-lock
 
-clean: ## remove everything that was made, the environment and the runs too
+clean: ## remove all generated files, including the environment and the runs
 	@rm -rf $(VENV) $(VENV)-lock $(VENV)-node web/node_modules web/generated $(PAGES)/assets $(PAGES)/index.html runs dist build .kernel_cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

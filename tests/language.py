@@ -23,8 +23,27 @@ SUFFIXES: Final = (".py", ".md", ".ipynb", ".ts", ".css", ".cpp", ".hpp", ".h", 
 EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/language.py", "tests/test_language.py")
 """Files that are history or quote the words."""
 PENDING: Final = (
-    "benchmarks/", "cases/", "docs/", "mechanisms/", "src/", "tests/", "validation/", "web/",
-    "CONTRIBUTING.md", "README.md",
+    "README.md", "benchmarks/__init__.py", "benchmarks/__main__.py", "benchmarks/adjoint.py",
+    "benchmarks/adjoint_io/", "benchmarks/chemistry/", "benchmarks/counting.py", "benchmarks/io/",
+    "benchmarks/median.py", "benchmarks/output.py", "benchmarks/pasture/", "benchmarks/random_air.py",
+    "benchmarks/redistribution/", "benchmarks/scaling/", "benchmarks/serve/", "benchmarks/speed.py",
+    "benchmarks/started.py", "cases/aqm-benchmark/", "cases/ash/", "cases/assimilation-twin/", "cases/emep-box/",
+    "cases/pollu-box/", "cases/prague/", "cases/queensland/", "cases/thunderstorm/", "cases/west-europe-winter/",
+    "cases/west-europe/", "docs/architecture.md", "docs/explanation/", "docs/how-to/", "docs/reference/",
+    "mechanisms/README.md", "src/airshed/case/", "src/airshed/cli/", "src/airshed/core/", "src/airshed/evaluate/",
+    "src/airshed/formula/", "src/airshed/grid/", "src/airshed/inverse/", "src/airshed/io/", "src/airshed/kernels/",
+    "src/airshed/mechanism/", "src/airshed/models/", "src/airshed/observations/", "src/airshed/parallel/",
+    "src/airshed/plot/", "src/airshed/process/", "src/airshed/program/", "src/airshed/runtime/",
+    "src/airshed/verify/", "tests/benchmarks/", "tests/builds.py", "tests/cli/", "tests/conftest.py", "tests/core/",
+    "tests/e2e/", "tests/evaluate/", "tests/formula/", "tests/golden.py", "tests/grid/", "tests/inverse/",
+    "tests/io/", "tests/kernels/", "tests/laws/", "tests/mechanism/", "tests/models/", "tests/observations/",
+    "tests/parallel/", "tests/plot/", "tests/process/", "tests/program/", "tests/reach.py", "tests/runtime/",
+    "tests/started.py", "tests/test_builds.py", "tests/test_cluster.py", "tests/test_conftest.py",
+    "tests/test_data.py", "tests/test_layers.py", "tests/test_reach.py", "tests/test_started.py",
+    "tests/test_structure.py", "tests/validation/", "tests/verify/", "tests/warm/", "validation/README.md",
+    "validation/cuda/", "validation/diagnosed_weather/", "validation/fuzz/", "validation/mutants/",
+    "validation/random_states/", "validation/transport/", "validation/work_precision/", "web/LICENCES.md",
+    "web/generate.py", "web/src/", "web/tests/", "web/vite.config.ts",
 )  # fmt: skip
 """Files that do not satisfy the rules yet: the test skips them."""
 

@@ -1,4 +1,4 @@
-"""The benchmark of checkpoints and output runs on ranks, and its shares and its model are those of the times."""
+"""The benchmark of checkpoints and output runs on ranks; its shares and its model agree with the measured times."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ STEPS, CELLS, LEVEL = 10, 30_000, 16_000_000
 
 
 def found(ranks: int, *, cores: int = 2, share: float = 0.8) -> Found:
-    """What a store would take that the model is true of."""
+    """Return measurements that agree with the model exactly."""
     level = LEVEL // ranks
     added = STEPS * (ALPHA + BETA * level) * max(1.0, ranks / cores)
     walls = {NOTHING: [1.0, 2.0, 3.0], "files:sync": [1.0 + added, 2.0 + added, 9.0]}
@@ -37,7 +37,7 @@ def test_the_model_is_found_again_where_ranks_have_to_share_cores() -> None:
     cost = Cost.fitted(measured, "files", cores=2)
     assert (cost.alpha, cost.beta) == (pytest.approx(ALPHA), pytest.approx(BETA))
     assert cost.error < 1e-9
-    assert Cost.fitted(measured, "files", cores=4).error > 0.1  # another machine than that
+    assert Cost.fitted(measured, "files", cores=4).error > 0.1  # the model of another machine
 
 
 def test_what_is_lost_in_noise_is_no_number() -> None:

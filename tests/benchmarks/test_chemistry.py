@@ -1,4 +1,4 @@
-"""`airshed bench chemistry`: states, errors, the choice of settings, and that MICM solves the same problem."""
+"""`airshed bench chemistry`: states, errors, choice of settings, and equality of the problem with MICM's."""
 
 import json
 from dataclasses import replace
@@ -51,8 +51,8 @@ def made(cpu: float, error: float) -> Run:
     return Run((cpu,) * CALLS, (cpu,) * CALLS, (error,) * CALLS, (error,) * CALLS, (1.0,) * CALLS)
 
 
-class Named:
-    """A contender that does nothing."""
+class IdleContender:
+    """A contender without work."""
 
     solver, precision, settings, cells = "named", "double", "", 1
 
@@ -91,7 +91,7 @@ def test_errors_count_what_is_above_the_floor():
 
 def test_what_is_no_number_is_never_accurate():
     solution = np.full((1, 1), 1e6)
-    run = measure(Named(), Trial([None] * CALLS, [solution] * CALLS))
+    run = measure(IdleContender(), Trial([None] * CALLS, [solution] * CALLS))
     assert run.error("first") == np.inf
     assert not run.accurate("first")
 
@@ -102,11 +102,11 @@ def test_an_error_counts_from_its_call_on():
 
 
 def test_the_fastest_is_sought_among_the_accurate():
-    quick, exact, slow = (Entry(Named(), made(*each)) for each in ((1.0, 0.1), (2.0, 1e-3), (3.0, 1e-4)))
+    quick, exact, slow = (Entry(IdleContender(), made(*each)) for each in ((1.0, 0.1), (2.0, 1e-3), (3.0, 1e-4)))
     assert fastest([quick, exact, slow], "later") is exact
     assert fastest([replace(quick, run=made(1.0, ACCURATE)), exact], "later") is not exact
     assert fastest([quick], "later") is None
-    assert [each.run for each in finalists([quick])] == [quick.run]  # shown, with its error, and for no regime
+    assert [each.run for each in finalists([quick])] == [quick.run]  # shown with its error, but not as a result
     assert finalists([quick])[0].regimes == ()
 
 

@@ -1,4 +1,4 @@
-"""Bytes of arrays that objects hold."""
+"""Bytes of the arrays that objects hold."""
 
 from concurrent.futures import Future
 

@@ -1,4 +1,4 @@
-"""The experiment with output: every kind of run is measured, and the share of the writing that is hidden is told."""
+"""The output benchmark: all kinds of runs are measured, and the hidden share of writing is reported."""
 
 import json
 import time
@@ -22,12 +22,12 @@ STEPS = 4
 
 
 def sync(compute, write):
-    """A run that computes, and waits for each record."""
+    """Return a run that computes, and waits for each record."""
     return bench_io.Spent([compute] * STEPS, [write] * STEPS)
 
 
 def behind(compute, write, *, hands_over=0.0, slowed=0.0):
-    """A run with a perfect writer: what is not written beside the computing is waited for at the end."""
+    """Return a run with a perfect writer: writing that does not overlap with computing is waited for at the end."""
     end = ready = 0.0
     for step in range(STEPS):
         end += compute + (slowed if step else 0.0) + hands_over
@@ -52,7 +52,7 @@ def found(synchronous, asynchronous):
 
 @pytest.mark.parametrize(("compute", "write"), [(1.0, 0.4), (1.0, 1.0), (0.5, 1.5)])
 def test_a_writer_that_costs_the_computing_nothing_hides_all_that_could_be(compute, write):
-    """In three of four steps: the first computing and the last writing have nothing beside them."""
+    """This holds in three of four steps: the first computation and the last writing overlap with nothing."""
     share = found(sync(compute, write), behind(compute, write))
     assert share.hidden.median == pytest.approx(1.0)
     assert share.possible == pytest.approx((STEPS - 1) * min(compute, write))
@@ -61,10 +61,10 @@ def test_a_writer_that_costs_the_computing_nothing_hides_all_that_could_be(compu
 @pytest.mark.parametrize(
     ("asynchronous", "hidden", "unwaited"),
     [
-        (sync(1.0, 0.4), 0.0, 0.0),  # it waits for everything
+        (sync(1.0, 0.4), 0.0, 0.0),  # it waits for all of the writing
         (behind(1.0, 0.4, hands_over=0.1), 2 / 3, 2 / 3),
         (behind(1.0, 0.4, slowed=0.1), 0.75, 1.0),
-        (behind(1.0, 0.4, slowed=0.4), 0.0, 1.0),  # what it does beside the computing, the computing does not
+        (behind(1.0, 0.4, slowed=0.4), 0.0, 1.0),  # writing slows the computation by its own time
         (behind(1.0, 0.4, hands_over=0.4, slowed=0.4), -4 / 3, -1 / 3),
     ],
 )
@@ -91,7 +91,7 @@ def test_one_disturbed_step_and_one_disturbed_pair_do_not_count():
 
 @pytest.mark.parametrize("share", [0.0, 0.8])
 def test_the_share_is_found_in_computing_that_differs_by_more_than_the_writing_takes(share):
-    """The control is a writer that hides nothing: computing is stretched by as much as is written."""
+    """The control is a writer that hides nothing: it slows the computation by the time of writing."""
     random = np.random.default_rng(5)
     ones, others = [], []
     for speed in random.uniform(1.0, 1.5, 24):
@@ -118,7 +118,7 @@ def test_the_interval_of_the_median_holds_it_as_often_as_it_says():
         outside = 2 * sum(comb(count, below) for below in range(cut + 1)) / 2**count
         assert outside <= 0.05 < outside + 2 * comb(count, cut + 1) / 2**count
         assert found.high == count - 1 - cut
-    sides = list(product((-1.0, 1.0), repeat=8))  # all that may be drawn, by the side of the median they lie on
+    sides = list(product((-1.0, 1.0), repeat=8))  # all samples, by their side of the median
     held = sum(bench_io.median_of(each).low < 0.0 < bench_io.median_of(each).high for each in sides)
     assert 0.95 <= held / len(sides) < 1.0
 
@@ -143,7 +143,7 @@ def test_the_report_is_json():
 
 @pytest.mark.parametrize(("pairs", "told"), [(bench_io.FEWEST - 1, False), (bench_io.FEWEST, True)])
 def test_a_share_is_told_only_with_its_interval(pairs, told):
-    """Fewer runs are refused in words: what they would give can lie far beyond 0 to 100 %."""
+    """Fewer runs are refused with a message: their result can be far outside 0 to 100 %."""
     table = bench_io.report(measured([sync(1.0, 0.5)] * pairs, [behind(1.0, 0.5)] * pairs)).tables[1]
     (row,) = table.rows
     assert [value is not None for value in row[-4:]] == [told] * 4
@@ -199,7 +199,7 @@ def test_each_record_is_the_state_of_its_step(tmp_path, monkeypatch, slow_copies
 
 
 def test_computing_that_does_not_wait_for_copies_tears_records(tmp_path, monkeypatch, slow_copies):
-    """The negative control of the test above: the state is overwritten as the model's is."""
+    """Negative control of the test above: the state is overwritten like that of the model."""
     monkeypatch.setattr(experiment.PendingCopies, "release", lambda pending, steps: None)
     assert not np.all(np.diff(records_of_a_run(tmp_path, monkeypatch, "gather:async"), axis=1) == 1.0)
 
@@ -212,7 +212,7 @@ def test_the_load_computes_as_long_as_is_asked_with_the_state_in_it():
     held = dict(load.newest)
     load.step()
     assert all(np.array_equal(load.newest[name], before[name] + 1.0) for name in before)
-    assert all(np.array_equal(held[name], before[name]) for name in before)  # it lasts for one step
+    assert all(np.array_equal(held[name], before[name]) for name in before)  # one step suffices
     load.step()
     assert not any(np.array_equal(held[name], before[name]) for name in before)
 

@@ -1,4 +1,4 @@
-"""What output costs is told by whole runs in pairs, and found in runs that differ by more than that."""
+"""The cost of output is measured by pairs of whole runs, also where runs differ by more than the cost."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_the_median_difference_is_told_with_its_interval():
 
 @pytest.mark.parametrize("cost", [0.0, 0.12])
 def test_a_cost_is_found_in_runs_that_differ_by_more(cost):
-    """The control is output that costs nothing."""
+    """The control is output without cost."""
     random = np.random.default_rng(2)
     pairs = [pair(speed, cost + random.normal(0.0, 0.05)) for speed in random.uniform(3.0, 4.5, 16)]
     wall = rows(pairs)["wall time"]

@@ -1,4 +1,4 @@
-"""The bench of pasture: what its worker measures is a run, and what its report says follows from it by hand."""
+"""The pasture benchmark: its worker measures a real run, and the figures of its report are checked by hand."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`airshed bench redistribution`: all strategies and transports on real ranks, and what happens where ranks fail."""
+"""`airshed bench redistribution`: all strategies and transports on real ranks, and failures of ranks."""
 
 import json
 import subprocess

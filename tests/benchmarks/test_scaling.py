@@ -1,4 +1,4 @@
-"""`airshed bench scaling`: the model finds known numbers again, ratios are of one round, and two ranks are measured."""
+"""`airshed bench scaling`: the fit recovers known costs, ratios are taken per round, and two ranks are measured."""
 
 import json
 import time
@@ -67,7 +67,7 @@ def test_the_fit_finds_the_numbers_that_made_the_points(costs: tuple[float, ...]
     fitted = Machine.fitted([as_measured(machine, each) for each in LOADS])
     for each in (*LOADS, load(64, 64, 8)):
         assert fitted.step(each).total == pytest.approx(machine.step(each).total, rel=1e-6)
-    # a number that hardly counts beside the other of its part is not found to all digits
+    # a small cost next to a large one of the same part is not recovered to all digits
     assert fitted.sums == pytest.approx(machine.sums, rel=1e-3, abs=1e-6 * (machine.sums + machine.sums_round))
     assert fitted.spread == pytest.approx(spread, abs=1e-12)
 
@@ -91,7 +91,7 @@ def test_one_rank_alone_has_neither_halo_nor_sums() -> None:
 
 
 def test_ranks_that_never_wait_tell_nothing_of_halos() -> None:
-    """They may help each other all the time."""
+    """The reason is that their halo exchange may progress all the time."""
     points = [as_measured(KNOWN, each) for each in LOADS]
     fitted = Machine.fitted([replace(point, halo=0.0) for point in points])
     assert (fitted.message, fitted.byte) == (0.0, 0.0)
@@ -212,7 +212,7 @@ def test_the_command_prints_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _made_up(asked: list[Setup], hours: float, rounds: int, progress: object) -> dict[Setup, list[Run]]:
-    """Runs of a machine that is known."""
+    """Return runs of a machine with known costs."""
     return {setup: [_made_up_run(setup)] * rounds for setup in asked}
 
 
@@ -228,20 +228,20 @@ def _made_up_run(setup: Setup) -> Run:
     return Run(setup, (rank,) * setup.ranks)
 
 
-class Slow:
-    """A communicator of two ranks, and its requests, which are complete when they were asked about four times."""
+class DelayedCommunicator:
+    """A communicator of two ranks with requests that are complete after the fourth test."""
 
     def __init__(self) -> None:
         self._asked = 0
 
-    def Get_rank(self) -> int:  # noqa: N802 - as MPI has it
+    def Get_rank(self) -> int:  # noqa: N802 - the name in MPI
         return 0
 
     def Get_size(self) -> int:  # noqa: N802
         return 2
 
-    def Iallreduce(self, given: Any, result: Any, operation: Any) -> "Slow":  # noqa: N802
-        return Slow()
+    def Iallreduce(self, given: Any, result: Any, operation: Any) -> "DelayedCommunicator":  # noqa: N802
+        return DelayedCommunicator()
 
     def Test(self) -> bool:  # noqa: N802
         self._asked += 1
@@ -258,7 +258,7 @@ def test_waiting_for_sums_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> No
             clock[0] += 3.0
 
     monkeypatch.setattr(communicator, "all_of", all_of)
-    ranks = TimedRanks(Slow())
+    ranks = TimedRanks(DelayedCommunicator())
     for number, ask in enumerate((ranks.largest, ranks.total), 1):
         ask(np.ones(1, np.int64))
         assert clock == [12.0 * number]

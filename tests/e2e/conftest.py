@@ -1,4 +1,4 @@
-"""The installed command as its own process, a small cut of the real case, and how results are compared."""
+"""Fixtures: the installed command as a separate process, a small part of the real case, and comparisons of results."""
 
 import json
 import os
@@ -24,21 +24,21 @@ CUT = (
     "grid.area.lon=[5.5, 7.5]", "grid.area.lat=[50.5, 52]", "time.length=2 h", "time.spinup=1 h", "time.step=60 s",
     "restart.every=30 min", "output.0.every=20 min",
 )  # fmt: skip
-"""The Ruhr, by chemistry, weather and emissions the same as the whole case."""
+"""The Ruhr area, with the chemistry, weather and emissions of the whole case."""
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """Return the environment of a person's shell: no debugging, a terminal of usual width."""
+    """Return the environment of an ordinary shell: no debugging, a terminal of usual width."""
     kept = {key: value for key, value in os.environ.items() if key not in ("AIRSHED_DEBUG", "COLUMNS", "AIRSHED_DIE")}
     return {**kept, **extra}
 
 
 def command(*arguments: str | Path, overrides: Sequence[str] = ()) -> list[str]:
     """Return the command line of the program."""
-    return [python(), "-m", "airshed", *asked(*arguments, overrides=overrides)]
+    return [python(), "-m", "airshed", *argument_list(*arguments, overrides=overrides)]
 
 
-def asked(*arguments: str | Path, overrides: Sequence[str] = ()) -> list[str]:
+def argument_list(*arguments: str | Path, overrides: Sequence[str] = ()) -> list[str]:
     """Return the arguments of the program."""
     return [*map(str, arguments), *(part for override in overrides for part in ("--set", override))]
 
@@ -49,7 +49,7 @@ def airshed(
     cwd: Path | None = None,
     die: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    """Run the installed program to its end; `die` is the moment at which it is killed, see dying/sitecustomize.py."""
+    """Run the installed program to its end; `die` is the moment of a kill, see dying/sitecustomize.py."""
     return subprocess.run(
         command(*arguments, overrides=overrides), capture_output=True, text=True, cwd=cwd,
         env=environment(**(dying(die) if die else {})), check=False,
@@ -57,14 +57,14 @@ def airshed(
 
 
 def dying(moment: str) -> dict[str, str]:
-    """Return what makes the installed program end or pause at a moment, see dying/sitecustomize.py."""
+    """Return the variables that end or pause the installed program at a moment, see dying/sitecustomize.py."""
     path = os.pathsep.join([str(DYING), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {"AIRSHED_DIE": moment, "PYTHONPATH": path}
 
 
 def airshed_here(*arguments: str | Path, overrides: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    """Run the program in this process, which saves the time of starting Python."""
-    line = asked(*arguments, overrides=overrides)
+    """Run the program in this process, which avoids the start of Python."""
+    line = argument_list(*arguments, overrides=overrides)
     result = CliRunner().invoke(app, line)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -72,12 +72,12 @@ def airshed_here(*arguments: str | Path, overrides: Sequence[str] = ()) -> subpr
 
 
 def run_here(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the small cut of the case in this process."""
+    """Run the small part of the case in this process."""
     return airshed_here("run", "west-europe", "--output", folder, *arguments, overrides=CUT)
 
 
 def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the small cut of the case into a folder."""
+    """Run the small part of the case into a folder."""
     return airshed("run", "west-europe", "--output", folder, *arguments, overrides=CUT, **options)
 
 
@@ -89,7 +89,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def budgets(folder: Path) -> Mapping[str, Any]:
-    """Return the budgets of a run's summary with all their digits."""
+    """Return the budgets in a run's summary with all digits."""
     tables = json.loads((folder / "summary.json").read_text())["tables"]
     found = {table["title"]: table["rows"] for table in tables if table["title"].startswith("Budgets")}
     assert len(found) == 2
@@ -97,7 +97,7 @@ def budgets(folder: Path) -> Mapping[str, Any]:
 
 
 def difference(folder: Path, reference: Path) -> str:
-    """Return in what two finished runs differ: "" when output and budgets are the same bit for bit."""
+    """Return the differences of two finished runs: "" where output and budgets have the same bits."""
     result, expected = contents(folder / "output.nc"), contents(reference / "output.nc")
     assert set(result) == set(expected)
     wrong = [name for name in expected if result[name] != expected[name]]
@@ -106,7 +106,7 @@ def difference(folder: Path, reference: Path) -> str:
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run on one thread that nobody disturbed."""
+    """Return the folder of an undisturbed run on one thread."""
     folder = tmp_path_factory.mktemp("undisturbed") / "run"
     done = run(folder, "--threads", "1")
     assert done.returncode == 0, done.stderr

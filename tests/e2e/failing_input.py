@@ -1,5 +1,7 @@
-"""Runs whose weather goes bad on the way, and which are taken up again when it is back; on one rank or, started by
-mpiexec as `python failing_input.py FOLDER`, on several."""
+"""Runs whose weather files fail on the way, and which resume when the files are restored.
+
+They run on one rank, or on several with mpiexec: `python failing_input.py FOLDER`.
+"""
 
 import json
 import shutil
@@ -23,7 +25,7 @@ from airshed.parallel.failure import failing_together
 CASES: Final = Path(__file__).parents[2] / "cases"
 
 BAD_HOUR: Final = 4
-"""The hour of weather that goes bad: it is read when the run is at 1 h, and needed a little after 2 h."""
+"""Hour of the failing weather: it is read when the run is at 1 h, and needed shortly after 2 h."""
 
 CUT = (
     "grid.area.lon=[5.5, 8]", "grid.area.lat=[50.5, 52]", "time.length=4 h", "time.spinup=0 s", "time.step=200 s",
@@ -56,7 +58,7 @@ def cut(path: Path) -> None:
 
 
 def damage(path: Path) -> None:
-    """Put missing values over the last third of the wind where it lies in the file, which keeps its size."""
+    """Replace the last third of the wind in the file by missing values, without a change of its size."""
     with xr.open_dataset(path, mask_and_scale=False) as wind:
         values, missing = wind["u"].values.ravel(), np.int16(wind["u"].attrs["_FillValue"])
     lies_at = path.read_bytes().index(values.tobytes())
@@ -67,7 +69,7 @@ def damage(path: Path) -> None:
 
 
 def change(path: Path) -> None:
-    """Make the wind a little stronger: the negative control."""
+    """Increase the wind slightly: the negative control."""
     with xr.open_dataset(path, mask_and_scale=False) as wind:
         stronger = wind.load()
     stronger["u"] += np.int16(1)
@@ -79,7 +81,7 @@ FAULTS: Final[dict[str, Callable[[Path], None]]] = {"vanish": vanish, "cut": cut
 
 
 def case(weather: Path, strategy: str) -> Case:
-    """Return the case without the inventory, which takes longer to prepare than all the rest."""
+    """Return the case without its inventory, which takes longer to prepare than the rest."""
     data = tomllib.loads((CASES / "west-europe" / "case.toml").read_text(encoding="utf-8"))
     data["emissions"] = {"biogenic": True}
     files = f'meteorology.files=["{weather}/*.nc"]'
@@ -87,12 +89,12 @@ def case(weather: Path, strategy: str) -> Case:
 
 
 def two_at_once() -> AbstractContextManager[object]:
-    """Let instants be read two at once, as large ones are: of so small an area all would be read at 40 min."""
+    """Read at most two instants at a time, as for large areas: for this small area all would be read at 40 min."""
     return mock.patch.object(era5_data, "_MOST", 2)
 
 
 def trial(ranks: Communicator, weather: Path, folder: Path, fault: str, strategy: str) -> list[str]:
-    """Let the weather go bad at 40 min; return what the ranks say then, after the run was taken up with it back."""
+    """Run with weather that fails at 40 min; return the messages of ranks, after a resumed run with sound weather."""
     with two_at_once():
         return _trial(ranks, weather, folder, fault, strategy)
 

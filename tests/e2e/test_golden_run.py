@@ -1,4 +1,4 @@
-"""What is made of a finished run: pictures, budgets, a resumed tail, a gradient, a live session that starts from it."""
+"""Uses of a finished run: pictures, budgets, a resumed end, a gradient, and a live session that starts from it."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from .conftest import contents, difference
 
 
 def command(*arguments: object) -> str:
-    """Run the program in this process; return what it prints."""
+    """Run the program in this process; return its output."""
     done = CliRunner().invoke(app, [str(each) for each in arguments])
     assert done.exit_code == 0, done.output
     return done.stdout
@@ -51,7 +51,7 @@ def test_output_has_the_times_and_fields_of_the_case(golden: Path) -> None:
 
 @pytest.mark.parametrize("term", ["residual", "inflow", "chemistry", "settled"])
 def test_budgets_close_by_their_terms(golden: Path, term: str) -> None:
-    """Change = the terms of sources less those of sinks; without any other term the budget does not close."""
+    """The change is the sum of sources minus the sum of sinks; without any of the terms the budget does not close."""
     sources = ("inflow", "emitted", "given by the sea", "produced", "chemistry", "clipped")
     sinks = ("outflow", "deposited", "washed", "settled", "taken by the sea")
     rows = tables(golden)["Budgets of species [mol]"]
@@ -119,7 +119,7 @@ def test_a_live_session_has_the_fields_of_the_run(golden: Path) -> None:
 
 
 def test_another_run_would_be_seen(golden: Path) -> None:
-    """The negative control of the comparisons above: another wind gives other bits."""
+    """Negative control of the comparisons above: another wind gives other bits."""
     case = load_case(golden / "case", ['meteorology.eastward="6.01 m/s"']).allowing_code()
     with airshed.Simulation(case) as simulation, airshed.open_run(golden / "run") as run:
         simulation.run()

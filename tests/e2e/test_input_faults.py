@@ -1,4 +1,4 @@
-"""Weather that goes bad in the middle of a run: one clear error, and after it is mended the bits of a sound run."""
+"""Weather files that fail in the middle of a run: one clear error, and after their repair the bits of a sound run."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def weather(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sound(weather: Path) -> dict[str, bytes]:
-    """Return the results of a run that nothing disturbs, on one rank."""
+    """Return the results of an undisturbed run, on one rank."""
     folder = weather.parent / "sound"
     Simulation(case(weather, "parallel"), output=folder, ranks=SingleRank()).run()
     return contents(folder / "output.nc")
@@ -44,7 +44,7 @@ def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
 ) -> None:
     [message] = trial(SingleRank(), weather, tmp_path / "run", fault, "parallel")
     assert SAYS[fault] in message
-    assert message.startswith("7200 s: ")  # the hour before needs nothing of it
+    assert message.startswith("7200 s: ")  # the hour before does not need the file
     assert contents(tmp_path / "run" / "output.nc") == sound
 
 
@@ -64,7 +64,7 @@ def test_all_ranks_stop_alike_and_go_on(weather: Path, sound: dict[str, bytes]) 
 
 
 def test_what_is_compared_can_differ(weather: Path, sound: dict[str, bytes], tmp_path: Path) -> None:
-    """The negative control: a file that comes back with other values."""
+    """Negative control: a file that is restored with other values."""
     path = bad_file(weather)
     before = path.read_bytes()
     try:

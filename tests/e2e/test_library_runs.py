@@ -1,4 +1,4 @@
-"""Runs with a folder from Python: results are written once, a stopped run goes on in the same process."""
+"""Runs with a folder from Python: results are written once, and a stopped run continues in the same process."""
 
 from pathlib import Path
 

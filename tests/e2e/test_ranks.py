@@ -1,4 +1,4 @@
-"""The installed command on several ranks: one content by every strategy, and what happens when something goes wrong."""
+"""The installed command on several ranks: equal content by every strategy, and behaviour in case of failures."""
 
 import shutil
 import signal
@@ -26,11 +26,11 @@ RUHR = (
     "grid.area.lon=[5.5, 8]", "grid.area.lat=[50.5, 52]", "time.length=40 min", "time.spinup=20 min", "time.step=60 s",
     "restart.every=10 min",
 )  # fmt: skip
-"""Six rows of ten columns, in packs of which the last one has two."""
+"""Six rows of ten columns, in packs, of which the last one has two columns."""
 
 
 def tile_of(rank: int) -> str:
-    """The ends of the tile of one of two ranks, as names of its files have them."""
+    """Return the ends of the tile of one of two ranks, as in the names of its files."""
     rows, blocks = (tile := Decomposition.of(6, 10, WIDTH, 2).tile(rank)).rows, tile.blocks
     columns = (min(end * WIDTH, 10) for end in blocks)
     return "-".join(map(str, [*rows, *columns]))
@@ -59,7 +59,7 @@ def run(
 
 
 def told(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """Return what was said on standard error, but that ranks take turns."""
+    """Return the lines of standard error, except the notice that ranks share cores."""
     return [line for line in done.stderr.splitlines() if "take turns" not in line]
 
 
@@ -73,7 +73,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def difference(folder: Path, alone: Path) -> list[str]:
-    """Return in what a finished run differs from the one on one rank: the content of its results, or its budgets."""
+    """Return the differences of a finished run from the one on one rank: content of results, and budgets."""
     wrong = [] if budgets(folder) == budgets(alone) else ["budgets"]
     for name in (*NAMES, "ground"):
         with open_run(folder, name) as found, open_run(alone, "ground" if name == "ground" else "first") as expected:
@@ -83,7 +83,7 @@ def difference(folder: Path, alone: Path) -> list[str]:
 
 
 def test_two_ranks_write_what_one_writes(tmp_path: Path, alone: Path) -> None:
-    """By all strategies at once; merged, their files are the same, byte for byte."""
+    """All strategies write in one run; their merged files are equal byte by byte."""
     folder = tmp_path / "run"
     done = run(folder, "-n", "2", "--threads", "1", mode="sync")
     assert (done.returncode, told(done)) == (0, [])
@@ -105,7 +105,7 @@ def test_two_ranks_write_what_one_writes(tmp_path: Path, alone: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_parallel_libraries_write_the_same(tmp_path: Path, alone: Path) -> None:
-    """By OpenMPI, whose packages bring them."""
+    """This runs with OpenMPI, whose packages contain these libraries."""
     openmpi = {"MPI4PY_MPIABI": "openmpi"}
     if shutil.which("mpiexec.openmpi") is None:
         pytest.skip("OpenMPI is not installed: apt install openmpi-bin")
@@ -188,7 +188,7 @@ def test_what_is_wrong_for_all_ranks_is_told_once(tmp_path: Path, overrides: lis
 
 
 def test_a_folder_that_cannot_be_written_is_told_as_on_one_rank(tmp_path: Path) -> None:
-    """The first rank alone tries it, and the others do not wait for it."""
+    """The first rank alone tries to write, and the others do not wait for it."""
     (tmp_path / "file").touch()
     refused = airshed("run", "west-europe", "-n", "2", "--output", tmp_path / "file" / "run")
     assert (refused.returncode, refused.stdout) == (2, "")

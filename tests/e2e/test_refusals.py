@@ -1,4 +1,4 @@
-"""What a new user gets wrong: each mistake ends in a line or two that say what to do, exit code 2, no traceback."""
+"""Mistakes of new users: each ends in a message of one or two lines with advice, exit code 2 and no traceback."""
 
 import resource
 import shutil
@@ -40,7 +40,7 @@ MECHANISM = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n<R1> A = B : 1e-3;\n
 
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a case of passive tracers in the real weather, with the inventory beside it."""
+    """Return a case of passive tracers in real weather, with the inventory in the same folder."""
     folder = tmp_path_factory.mktemp("case") / "mine"
     folder.mkdir()
     (folder / "case.toml").write_text(TRACER)
@@ -58,17 +58,17 @@ def case(pristine: Path, tmp_path: Path) -> Path:
 
 
 def refused(*arguments: str | Path, overrides: Sequence[str] = ()) -> str:
-    """Run the installed program, see that it refuses as it should, and return the message."""
+    """Run the installed program, check that it refuses properly, and return the message."""
     return checked(airshed(*arguments, overrides=overrides))
 
 
 def refused_here(*arguments: str | Path, overrides: Sequence[str] = ()) -> str:
-    """The same in this process, which saves the time of starting Python."""
+    """Run the program in this process, which avoids the start of Python; otherwise as :func:`refused`."""
     return checked(airshed_here(*arguments, overrides=overrides))
 
 
 def checked(answer: "subprocess.CompletedProcess[str]") -> str:
-    """See that a program has refused with a message of a line or two and nothing else, and return it."""
+    """Check that a program has refused with a message of one or two lines and nothing else, and return it."""
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert answer.stdout == ""
     lines = answer.stderr.splitlines()
@@ -176,7 +176,7 @@ def spoil_wind(value: float) -> Callable[[Path], None]:
             attributes = {name: file[name].__dict__ for name in kept}
             wind = np.asarray(file["u"][...], dtype=np.float32)
             dimensions = file["u"].dimensions
-        wind[1, 5] = value  # what a case does not need is not read, nor looked at
+        wind[1, 5] = value  # values that a case does not need are not read
         path.unlink()
         with netCDF4.Dataset(path, "w") as file:
             for name, values in kept.items():
@@ -251,7 +251,7 @@ def test_data(
 
 
 def test_the_case_itself_runs(pristine: Path, tmp_path: Path) -> None:
-    """The control: what is refused above is refused for its one mistake."""
+    """Positive control: the refusals above have no other cause than their mistake."""
     answer = airshed_here("run", pristine, "-q", "--output", tmp_path / "run")
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
 
@@ -273,7 +273,7 @@ def test_no_permission(pristine: Path, sealed: Path) -> None:
 
 
 def test_a_full_disk(pristine: Path, tmp_path: Path) -> None:
-    """Stands in for one: a limit on the size of files, which every file system and user has."""
+    """A full disk is simulated by a limit on the size of files, which every file system and user has."""
     folder = tmp_path / "run"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))

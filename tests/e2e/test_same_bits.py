@@ -1,4 +1,4 @@
-"""The same bits for any number of threads, and for runs that were killed, stopped, damaged and resumed."""
+"""Equal bits for any number of threads, and for runs that were killed, stopped, damaged and resumed."""
 
 import random
 import shutil
@@ -43,7 +43,7 @@ def test_the_comparison_sees_a_single_bit(tmp_path: Path, undisturbed: Path) -> 
 
 
 def kill(folder: Path, moment: str, threads: int) -> None:
-    """Resume a run until it is killed at a moment; nothing there then looks like a result."""
+    """Resume a run until it is killed at a moment; no file then has the name of a result."""
     killed = run(folder, "--resume", "--threads", str(threads), die=moment)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not (folder / "output.nc").exists()
@@ -52,7 +52,7 @@ def kill(folder: Path, moment: str, threads: int) -> None:
 
 @pytest.mark.thorough
 def test_killed_at_chosen_moments_damaged_and_resumed(tmp_path: Path, undisturbed: Path) -> None:
-    """In the spin-up, at a record, inside a restart, at the output file; then with the newest restart damaged."""
+    """Kill in the spin-up, at a record, inside a restart, and at the output file; then damage the newest restart."""
     folder, copy = tmp_path / "run", tmp_path / "copy"
     kill(folder, "inside restart/.-1800 5", threads=1)
     kill(folder, "unsynced records/output/records.nc 5", threads=2)
@@ -74,7 +74,7 @@ def test_killed_at_chosen_moments_damaged_and_resumed(tmp_path: Path, undisturbe
 
 
 def falsify(restart: Path) -> None:
-    """The negative control: in one column of an otherwise whole restart there is a little more of one species, O3."""
+    """Negative control: change one species, O3, in one column of an otherwise correct restart."""
     from airshed.io.archive import load_arrays, save_arrays
 
     arrays, metadata = load_arrays(restart)
@@ -100,7 +100,7 @@ def test_killed_at_random_moments(tmp_path: Path, undisturbed: Path) -> None:
 
 
 def stop(folder: Path, number: signal.Signals, past: str) -> str:
-    """Resume a run, send it a signal once it writes a line of progress with `past`, and return what it says."""
+    """Resume a run, send it a signal after a line of progress that contains `past`, and return its messages."""
     process = start(folder, "--resume")
     assert process.stderr is not None
     next(line for line in process.stderr if "step" in line and past in line)
@@ -112,7 +112,7 @@ def stop(folder: Path, number: signal.Signals, past: str) -> str:
 
 
 def test_a_stopped_run_is_shorter_valid_and_goes_on(tmp_path: Path, undisturbed: Path) -> None:
-    """First by SIGTERM in the spin-up, of which there is no output, then by Ctrl-C after it."""
+    """SIGTERM comes in the spin-up, which has no output, then Ctrl-C after it."""
     folder, whole = tmp_path / "run", contents(undisturbed / "output.nc")
     for number, past, records in ((signal.SIGTERM, "spin-up", range(1)), (signal.SIGINT, " 00:", range(1, 7))):
         assert "airshed: stopped at 2022-08-3" in stop(folder, number, past)

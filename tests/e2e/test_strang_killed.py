@@ -1,4 +1,4 @@
-"""A run by Strang splitting that was killed goes on to the same bits, as one by IMEX does."""
+"""A killed run with Strang splitting resumes to the same bits, like one with IMEX."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def chemistry_of_cells(folder: Path) -> str:
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
-    """Killed while a restart is written: the one before has what cells try first, and their counts."""
+    """It is killed while a restart is written: the restart before has the first steps of cells, and their counts."""
     expected, folder, copy = tmp_path / "expected", tmp_path / "run", tmp_path / "copy"
     strang(expected, "--threads", "1")
     killed = airshed(
@@ -43,13 +43,13 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     assert difference(folder, expected) == ""
     assert chemistry_of_cells(folder) == chemistry_of_cells(expected)
 
-    forget_steps(newest_restart(copy))
+    remove_steps(newest_restart(copy))
     strang(copy, "--resume", "--threads", "1")
     assert "O3" in difference(copy, expected)
 
 
-def forget_steps(restart: Path) -> None:
-    """The negative control: a restart that does not know what step cells are to try first."""
+def remove_steps(restart: Path) -> None:
+    """Negative control: remove the first steps of cells from a restart."""
     arrays, metadata = load_arrays(restart)
     arrays["chemistry.first"][...] = 0.0
     save_arrays(restart, arrays, metadata)

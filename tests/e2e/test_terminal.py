@@ -1,4 +1,4 @@
-"""What a person sees: live progress on a terminal, the summary alone in a pipe, and every way to name a case."""
+"""The terminal: live progress, the summary alone in a pipe, and every way to name a case."""
 
 import fcntl
 import json
@@ -22,7 +22,7 @@ WIDTH = 80
 
 
 def on_a_terminal(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Run the program on a terminal of 80 columns; return the exit code and all that it wrote."""
+    """Run the program on a terminal of 80 columns; return the exit code and its output."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
     line = command("run", "west-europe", "--output", folder, *arguments, overrides=(*AREA, "time.length=1 h"))
@@ -44,7 +44,7 @@ def on_a_terminal(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 def frames(written: str) -> list[str]:
-    """The successive contents of the line that is drawn anew, and all other lines, without colours."""
+    """Return the successive contents of the progress line, and all other lines, without colours."""
     parts = re.split(r"\r\x1b\[2K|\r\n", written)
     return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", part) for part in parts]
 
@@ -59,14 +59,14 @@ def test_progress_on_a_terminal_stays_on_one_line(tmp_path: Path) -> None:
     assert "100%" in drawn[-1]
     assert re.search(r"step 120 \(60 s\) .* cells/s", drawn[-1])
     assert all(len(frame) <= WIDTH for frame in drawn)
-    assert written.count("\x1b[1A") == 0  # never a second line to go back over
-    assert "\x1b[?25h" in written  # the cursor is there again
+    assert written.count("\x1b[1A") == 0  # progress never has a second line
+    assert "\x1b[?25h" in written  # the cursor is visible again
     assert any("airshed plot " in frame for frame in frames(written))
 
 
 @pytest.fixture(scope="module")
 def piped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """Return the folder of a run of which the program writes into a pipe, and what it wrote."""
+    """Return the folder of a run whose program writes to a pipe, and its output."""
     folder = tmp_path_factory.mktemp("piped") / "run"
     fields = 'output.0.fields=["O3", "SA", "boundary_layer_height"]'
     return folder, airshed("run", "west-europe", "--output", folder, overrides=(*AREA, *SHORT, fields))
@@ -103,7 +103,7 @@ def check_summary(folder: Path, shown: str) -> None:
     for row in data["tables"][titles.index("Emission")]["rows"]:
         emitted[row["species"]] = emitted.get(row["species"], 0.0) + row["amount [mol]"]
     for species, amount in emitted.items():
-        # the two-step formula takes half a step longer than the inventory over the jump at the start of the hour
+        # the two-step formula spreads the jump at the start of the hour over half a step more
         assert budgets[species]["emitted"] == pytest.approx(amount, rel=1e-2), species
 
 
@@ -111,8 +111,8 @@ def test_the_output_says_what_it_owes_and_what_its_species_weigh(
     piped: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     with netCDF4.Dataset(piped[0] / "output.nc") as file:
-        for owed in ("Copernicus Climate Change Service", "EMEP/CEIP", "GeoNames", "EDGAR", "CMAQ"):
-            assert owed in file.comment
+        for source in ("Copernicus Climate Change Service", "EMEP/CEIP", "GeoNames", "EDGAR", "CMAQ"):
+            assert source in file.comment
         assert "10.1002/qj.3803" in file.references
         assert file["O3"].molar_mass == pytest.approx(0.047998, rel=1e-4)
         assert "molar_mass" not in file["air_temperature"].ncattrs()
@@ -122,7 +122,7 @@ def test_the_output_says_what_it_owes_and_what_its_species_weigh(
 
 @pytest.mark.parametrize("name", ["tracer-rotation", "{folder}/", "{folder}/case.toml", "."])
 def test_every_way_to_name_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """From an empty folder, by shipped name, folder with a slash, file, and from within the folder."""
+    """A case is named from an empty folder by its shipped name, folder with a slash, and file, and in its folder."""
     folder, output = CASES / "tracer-rotation", tmp_path / "out"
     monkeypatch.chdir(tmp_path if name != "." else folder)
     done = airshed_here("run", name.format(folder=folder), "-q", "--output", output, overrides=SHORT)

@@ -61,7 +61,7 @@ def test_a_session_whose_step_failed_can_be_asked_and_restored(
             with pytest.raises(ServerError, match="the weather ends here"):
                 main.step(1)
         assert (main.state.status, main.state.error) == ("failed", "the weather ends here")
-        with pytest.raises(ServerError, match="the session failed"):
+        with pytest.raises(ServerError, match="ended by an error"):
             main.values("TRACER")
         assert other.step(1).step == 1
         assert np.isfinite(other.values("TRACER")).all()

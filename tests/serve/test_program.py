@@ -97,5 +97,5 @@ def test_a_folder_of_a_run_takes_no_sessions(tmp_path: Path) -> None:
     (tmp_path / "out" / "run.json").write_text("{}")
     for options in ([], ["--resume"], ["--force"]):
         message = refused("tracer-rotation", "--output", str(tmp_path / "out"), *options).stderr
-        assert "holds a run of its own; choose another --output" in message
+        assert "contains the results of a run; choose another --output" in message
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.json"]

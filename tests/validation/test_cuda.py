@@ -1,4 +1,4 @@
-"""Kernels of the GPU study on this processor: text, layouts, and a step through the shim with its reference."""
+"""Kernels of the GPU study on the CPU: code, layouts, and a step through the shim compared with its reference."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ CHOSEN = (
     Variant("double", LEVELS, True, (8, 2, 2), share=False, rows=1, columns=4, block=4, place=SHARED, shuffle=True),
     Variant("double", LEVELS, True, (8, 1, 4), share=True, rows=2, columns=8, place=REGISTERS),
 )
-"""Every layout, way of computing faces, number of threads for a column, and place of mixing ratios."""
+"""All layouts, methods of face fluxes, threads per column, and memory spaces of mixing ratios."""
 
 
 def test_text_has_every_species_once_and_no_name_of_the_cpu_code() -> None:

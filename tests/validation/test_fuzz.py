@@ -1,4 +1,4 @@
-"""The fuzz harness: a few mutations show no fault, and each of its detectors fires."""
+"""The fuzz harness: a few mutations show no fault, and each of its detectors responds."""
 
 import os
 import random
@@ -34,7 +34,7 @@ def test_the_same_number_gives_the_same_mutation(area: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("number", "code", "base"), [(4, " ", ""), (5, "XX", "tables-plain")], ids=["blank", "code"])
 def test_a_blank_in_an_empty_cell_is_no_other_input(tmp_path: Path, number: int, code: str, base: str) -> None:
-    """Where a code is another, results that stay as they were in silence are a fault."""
+    """A changed code with unchanged results and no message is a fault."""
 
     class Chosen(random.Random):
         picks = iter((
@@ -67,7 +67,7 @@ def test_mutations_show_no_fault(tmp_path: Path, indices: Iterable[int]) -> None
 
 
 def results(path: Path, value: float = 1e-9, units: str = "mol mol-1") -> Path:
-    """Write an output file as a run does, and return it."""
+    """Write an output file in the form of a run's, and return it."""
     xr.Dataset({"O3": (("lat", "lon"), np.full((2, 2), value), {"units": units})}).to_netcdf(path)
     return path
 

@@ -49,7 +49,7 @@ from airshed.core.sign import sign
 @pytest.mark.parametrize("x", [sign(3)])
 def test_x(x): pass
 """
-"""A test whose name depends on what it imports."""
+"""A test whose name depends on its imports."""
 
 DOUBLED = Mutant("src/airshed/core/sign.py", 2, 40, 43, "1.0", "2.0")
 EQUAL = Mutant("src/airshed/core/sign.py", 2, 49, 50, ">", ">=")
@@ -98,7 +98,7 @@ def test_a_run_says_what_caught_each_mutant_restores_the_files_and_goes_on(check
     expected = [
         (2, "2.0", True, CAUGHT_BY), (2, ">=", False, ""), (1, " - ", True, "tests/core/test_sign.py::test_header"),
     ]  # fmt: skip
-    # EQUAL is what the thorough test alone catches. DOUBLED renames test_x, which is no reason to count it.
+    # EQUAL is caught by the thorough test alone. DOUBLED renames test_x, which does not count as caught.
     assert results(checkout) == expected
     assert {path: path.read_bytes() for path in before} == before
     run(options(checkout, [DOUBLED, EQUAL, HEADER], **more))

@@ -1,4 +1,4 @@
-"""Mutation testing: the mutants of a text, the selection of tests, and the comparison."""
+"""Mutation testing: mutants of a text, selection of tests, and comparison of results."""
 
 import ast
 import sqlite3
@@ -107,7 +107,7 @@ def test_a_sample_follows_from_its_seed_and_takes_each_file_in_turn(
 
 
 def database(path: Path, lines: dict[str, dict[str, set[int]]]) -> Path:
-    """Write a coverage database as coverage.py does: sets of lines as bits."""
+    """Write a coverage database in the format of coverage.py: sets of lines as bits."""
     with sqlite3.connect(path) as connection:
         connection.execute("create table file (id integer primary key, path text)")
         connection.execute("create table context (id integer primary key, context text)")

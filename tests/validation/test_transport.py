@@ -1,4 +1,4 @@
-"""The transport study: flows and diagnostics are what they are said to be, and the text is made from the figures."""
+"""The transport study: properties of flows and diagnostics, and agreement of the text with the figures."""
 
 import json
 import math
@@ -48,7 +48,7 @@ def figures(part):
 
 
 def wind_of(stream, lon, lat, time):
-    """The wind of a stream function by central differences, in radii of the Earth a day."""
+    """Return the wind of a stream function by central differences, in Earth radii per day."""
     h = 1e-5
     u = -(stream(lon, lat + h, time) - stream(lon, lat - h, time)) / (2.0 * h)
     v = (stream(lon + h, lat, time) - stream(lon - h, lat, time)) / (2.0 * h) / np.cos(lat)
@@ -82,7 +82,7 @@ def test_a_drift_carries_the_vortices_and_the_air_alike():
 def test_a_solid_rotation_moves_as_the_exact_solution_does():
     axis, angle, step = (0.4, 0.9), 1.3, 1e-4
     lon, lat = POINTS
-    u, v = (each * 5.0 / angle for each in wind_of(solid(axis, angle), lon, lat, 0.0))  # a radian in a unit of time
+    u, v = (each * 5.0 / angle for each in wind_of(solid(axis, angle), lon, lat, 0.0))  # in radians per unit of time
     moved = rotated(unit_vector(lon, lat), axis, step)
     towards = unit_vector(lon + step * u / np.cos(lat), lat + step * v)
     assert np.abs(moved - towards).max() < 100.0 * step**2
@@ -111,7 +111,7 @@ def test_shapes_lie_in_their_region_and_in_their_range(name):
 
 
 def test_what_a_flow_brings_back_is_the_same_when_it_is_turned_by_a_rotation():
-    """The slanted path's exact end: the same shapes around the point to which the axis carries their centre."""
+    """The exact end of the oblique path is the same shapes around the rotated centre."""
     flow = FLOWS["slant"]
     grid = Grid.regular(*flow.area, 1.0, [1.0])
     hills = flow.exact(grid, 1.0)[0]
@@ -119,7 +119,7 @@ def test_what_a_flow_brings_back_is_the_same_when_it_is_turned_by_a_rotation():
     end = rotated(unit_vector(*flow.centres[0])[:, None, None], flow.axis, flow.angle)[:, 0, 0]
     assert grid.y[row] == pytest.approx(np.degrees(np.arcsin(end[2])), abs=1.0)
     assert grid.x[column] == pytest.approx(np.degrees(np.arctan2(end[1], end[0])), abs=1.0)
-    assert abs(flow.centres[0][0] + np.radians(grid.x[column])) < 0.02  # it comes out where it went in
+    assert abs(flow.centres[0][0] + np.radians(grid.x[column])) < 0.02  # it leaves where it entered
 
 
 # ---- mixing and filaments --------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_every_flow_has_a_courant_number_of_one_and_keeps_its_air(study, number)
     assert np.abs(z[-1]).max() < 1e-12
 
 
-# ---- what is written down --------------------------------------------------------------------------------------------
+# ---- stored results --------------------------------------------------------------------------------------------------
 
 
 def test_the_text_is_made_from_the_figures(study):
@@ -213,7 +213,7 @@ def comparison_flow():
 
 
 def upwind(cells, steps, q, x, y):
-    """Carry a shape by the first-order upwind scheme, without help of the code under test."""
+    """Transport a shape by the first-order upwind scheme, independently of the code under test."""
     for _ in range(steps):
         padded = np.pad(q, 1)
         east = np.maximum(x, 0.0) * padded[1:-1, :-1] + np.minimum(x, 0.0) * padded[1:-1, 1:]
@@ -223,7 +223,7 @@ def upwind(cells, steps, q, x, y):
 
 
 def test_the_comparison_gave_both_schemes_the_same_flow(study):
-    """MPDATA with one pass is the upwind scheme: what was written down is what a few lines of NumPy give."""
+    """MPDATA with one pass is the upwind scheme: the stored result agrees with a few lines of NumPy."""
     from validation.transport.comparison import Flow
 
     flow = Flow("rotation", 50, 0.4)
@@ -238,7 +238,7 @@ def test_the_comparison_gave_both_schemes_the_same_flow(study):
         assert shape["l1"] == pytest.approx(np.abs(field - exact).sum() / exact.sum(), rel=2e-2)
 
 
-BESIDE = """
+PYMPDATA = """
 import sys
 import numpy as np
 from validation.transport.comparison import Flow, Mpdata
@@ -250,9 +250,9 @@ np.save(sys.argv[1], Mpdata(n_iters=1)(flow, shapes(10)[1])[0])
 
 @pytest.mark.thorough
 def test_one_pass_of_pympdata_is_the_upwind_scheme(study, tmp_path):
-    """The package itself, and how the study calls it; not compiled, which takes a minute."""
+    """This runs the package itself, through the study, without compilation, which would take a minute."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    command = [sys.executable, "-c", BESIDE, str(tmp_path / "field.npy")]
+    command = [sys.executable, "-c", PYMPDATA, str(tmp_path / "field.npy")]
     subprocess.run(command, check=True, env=environment, cwd=tmp_path)
     flow, q = comparison_flow(), plane_shapes(10)[1]
     for step in range(flow.steps):

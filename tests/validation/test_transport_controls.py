@@ -1,4 +1,4 @@
-"""Negative controls: the checks of transport on the sphere fail when what they check is broken."""
+"""Negative controls: the checks of transport on the sphere fail when the checked code is broken."""
 
 import shutil
 
@@ -27,7 +27,7 @@ def missed(figures):
 
 @pytest.fixture
 def kernel_text(monkeypatch, tmp_path):
-    """Return a function that changes the text of the compiled transport for a test."""
+    """Return a function that changes the source of the compiled transport for a test."""
 
     def change(old, new):
         folder = tmp_path / "cpu"
@@ -42,7 +42,7 @@ def kernel_text(monkeypatch, tmp_path):
 
 @pytest.fixture
 def unchecked_air(monkeypatch):
-    """Mixing ratios above 1 do not end a run: tracers of 1 mol/mol overshoot here."""
+    """Allow mixing ratios above 1: tracers of 1 mol/mol overshoot here."""
     monkeypatch.setattr(air_check, "MOST", np.inf)
 
 
@@ -51,7 +51,7 @@ def test_a_scheme_without_limiter_is_seen(kernel_text):
     kernel_text(LIMITED, UNLIMITED)
     found = missed(sphere.check_deformation())
     assert {"largest new extreme", "clipped at zero, share of mass", "overshooting"} <= found
-    assert not found & ERRORS  # without a limiter smooth shapes are carried better, not worse
+    assert not found & ERRORS  # without a limiter errors of smooth shapes are smaller, not larger
     assert {"0.4: smooth data clipped", "0.5: greatest value over the first"} <= missed(driven.check_courant())
 
 
@@ -61,9 +61,9 @@ def test_an_upwind_scheme_is_seen(kernel_text):
 
 
 def test_a_flat_metric_is_seen(monkeypatch):
-    """Cells as large everywhere as at the equator: air and mass add up all the same, but shapes arrive elsewhere.
+    """Cells have the size of those at the equator: air and mass are conserved, but shapes arrive elsewhere.
 
-    A flow that turns back brings them home even so: that is why there are rotations too.
+    A flow that returns would bring them back even so, hence the rotations.
     """
 
     def flat(grid):
@@ -82,7 +82,7 @@ def test_winds_shifted_by_a_cell_are_seen(monkeypatch):
 
 @pytest.mark.usefixtures("unchecked_air")
 def test_fluxes_of_tracers_shifted_by_a_cell_are_seen(kernel_text):
-    """The eastward flux of the neighbour, for the tracers and not for the air."""
+    """The eastward flux is that of the neighbour, for tracers but not for air."""
     kernel_text(*SHIFTED)
     found = missed(sphere.check_path())
     assert {"uniform tracer, greatest deviation", "largest new extreme"} <= found
@@ -105,7 +105,7 @@ def test_a_leak_is_seen(monkeypatch):
 
 
 def test_a_start_without_the_euler_step_is_seen(monkeypatch):
-    """Extrapolating a tendency that there is not yet: rough data become negative at any step."""
+    """The first step extrapolates a missing tendency: rough data become negative at any step."""
     monkeypatch.setattr(
         driven, "two_step_weights", lambda length, previous: two_step_weights(length, previous or length)
     )

@@ -1,6 +1,6 @@
-"""The finished west-europe day is a plausible day of summer ozone, and its books balance.
+"""The finished west-europe day is a plausible day of summer ozone, and its budgets close.
 
-Each statement is a function of the day, so that the same function is shown to fail on a day that was tampered with.
+Each statement is a function of the day, so that a test can show its failure on a manipulated day.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ AFTERNOON, NIGHT = range(12, 17), [*range(7), *range(19, 24)]  # UTC
 TOWN, COUNTRY = 0.45, (0.6, 1.2)  # degrees of latitude from a city's middle
 MOLAR_MASS = {"O3": 48.00e-3, "NO2": 46.01e-3}
 RARE = 1e3
-"""Moles below which a species (an oxygen atom) is what the round-off of its gross production and loss leaves of it."""
+"""Moles below which the amount of a species (an oxygen atom) is round-off of its gross production and loss."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Day:
 
 @pytest.fixture(scope="module")
 def day() -> Iterator[Day]:
-    case = Case.load(resource("cases") / "west-europe", ["run.threads=1"])  # others test beside it
+    case = Case.load(resource("cases") / "west-europe", ["run.threads=1"])  # other tests run at the same time
     with Simulation(case) as simulation:
         model, hours, least = simulation.model, [], np.full(len(simulation.model.network.names), np.inf)
         for hour in range(25):
@@ -53,27 +53,27 @@ def day() -> Iterator[Day]:
 
 
 def distance(day: Day, name: str) -> Array:
-    """Distance of the cells from a city [degrees of latitude]."""
+    """Return the distance of the cells from a city [degrees of latitude]."""
     lon, lat = CITIES[name]
     east = (day.lon - lon)[None, :] * np.cos(np.radians(lat))
     return np.asarray(np.hypot(east, (day.lat - lat)[:, None]))
 
 
 def town_cell(day: Day, name: str) -> tuple[int, int]:
-    """The cell of a city with the highest mean NO2."""
+    """Return the cell of a city with the highest mean NO2."""
     mean = np.where(distance(day, name) <= TOWN, day.nitrogen_dioxide.mean(axis=0), -1.0)
     row, column = np.unravel_index(int(mean.argmax()), mean.shape)
     return int(row), int(column)
 
 
 def afternoon_exceeds_night(day: Day) -> bool:
-    """Ozone over land: the afternoon above the night in 99 of 100 cells, and by 10 ug/m3 in the mean."""
+    """Return whether ozone over land is higher in the afternoon in 99 of 100 cells, and by 10 ug/m3 on average."""
     rise = (day.ozone[AFTERNOON].mean(axis=0) - day.ozone[NIGHT].mean(axis=0))[day.land > 0.5]
     return bool(np.mean(rise > 0.0) >= 0.99 and rise.mean() > 10.0)
 
 
 def peaks_at(day: Day, name: str) -> bool:
-    """The day's mean NO2 of a town stands out: against the country around it, and among all land cells."""
+    """Return whether the day's mean NO2 peaks in a town, compared with its surroundings and with all land cells."""
     mean, away, land = day.nitrogen_dioxide.mean(axis=0), distance(day, name), day.land > 0.5
     country = mean[(away > COUNTRY[0]) & (away <= COUNTRY[1]) & land]
     town = mean[town_cell(day, name)]
@@ -81,9 +81,9 @@ def peaks_at(day: Day, name: str) -> bool:
 
 
 def titrated_at(day: Day, name: str) -> bool:
-    """Around a town at night, and in it from hour to hour, ozone is the lower the more NO2 there is.
+    """Return whether ozone is lower where NO2 is higher, around a town at night and in it from hour to hour.
 
-    And in the worst hour of the night at least two fifths of the afternoon's ozone are gone.
+    In the worst hour of the night at least two fifths of the afternoon's ozone must be gone.
     """
     ozone, dioxide = day.ozone[NIGHT].mean(axis=0), day.nitrogen_dioxide[NIGHT].mean(axis=0)
     region, cell = (distance(day, name) <= COUNTRY[1]) & (day.land > 0.5), (slice(None), *town_cell(day, name))
@@ -94,18 +94,18 @@ def titrated_at(day: Day, name: str) -> bool:
 
 
 def values_are_usual(day: Day) -> bool:
-    """Hourly O3 and NO2 at the ground lie in 0 to 250 ug/m3 and are alive: ozone above 60, NO2 above 20 somewhere."""
+    """Return whether O3 and NO2 at the ground are within 0 to 250 ug/m3, with ozone above 60 and NO2 above 20."""
     inside = all(np.all((field >= 0.0) & (field <= 250.0)) for field in (day.ozone, day.nitrogen_dioxide))
     return bool(inside and day.ozone.max() > 60.0 and day.nitrogen_dioxide.max() > 20.0)
 
 
 def nothing_is_negative(day: Day) -> bool:
-    """No mixing ratio of any species in any cell is negative at any full hour."""
+    """Return whether no mixing ratio of any species in any cell is negative at any full hour."""
     return bool(np.all(day.least >= 0.0))
 
 
 def budgets_close(day: Day) -> bool:
-    """In, out, emitted, deposited and made account for the change to 1e-10 of what was there and moved."""
+    """Return whether the terms of the budgets explain the change to 1e-10 of the initial and exchanged amounts."""
     budget = day.budget.sel(species=day.budget["throughput"] > RARE)
     balance = budget["inflow"] - budget["outflow"] + budget["emitted"] - budget["deposited"]
     rest = budget["change"] - (balance + budget["chemistry"] + budget["clipped"])
@@ -113,13 +113,13 @@ def budgets_close(day: Day) -> bool:
 
 
 def drift_is_small(day: Day) -> bool:
-    """The unconverged iteration makes or loses less than 0.5 % of the emitted nitrogen and sulphur."""
+    """Return whether the iteration error is less than 0.5 % of the emitted nitrogen and sulphur."""
     families = day.budget.sel(species=["nitrogen", "sulphur"])
     return bool((np.abs(families["drift"]) < 5e-3 * families["emitted"]).all())
 
 
 def deposition_counts(day: Day) -> bool:
-    """The ground takes 1 to 10 % of the ozone that comes in."""
+    """Return whether the ground takes up 1 to 10 % of the ozone that enters."""
     ozone = day.budget.sel(species="O3")
     return bool(0.01 < float(ozone["deposited"] / ozone["inflow"]) < 0.1)
 
@@ -147,7 +147,7 @@ def test_ozone_is_titrated_in_the_towns_at_night(day: Day, name: str) -> None:
     assert titrated_at(day, name)
     assert not titrated_at(replace(day, ozone=day.ozone.swapaxes(1, 2)), name)
     assert not titrated_at(replace(day, ozone=np.roll(day.ozone, 12, axis=0)), name)
-    kept = np.maximum.accumulate(day.ozone, axis=0)  # ozone that nothing burns or takes up at night
+    kept = np.maximum.accumulate(day.ozone, axis=0)  # ozone without titration and deposition at night
     assert not titrated_at(replace(day, ozone=kept), name)
 
 

@@ -1,4 +1,4 @@
-"""The study of error against cost: its norms are what they are said to be, its text follows from its figures."""
+"""The work-precision study: its norms are correct, and its text agrees with its figures."""
 
 from pathlib import Path
 
@@ -44,9 +44,9 @@ def test_the_documents_repeat_rows_of_the_study(study):
 
 
 def test_both_ways_agree_where_steps_are_small(study):
-    """The integrators have one limit: there they differ by much less than either does from it by default.
+    """The integrators have the same limit: there they differ by much less than from their results by default.
 
-    OH lives for less than any step: splitting misses what it loses to mixing meanwhile, some thousandths.
+    OH lives for less than any step: splitting lacks its loss by mixing within a step, some thousandths.
     """
     report, _ = study
     for content in report.read().values():

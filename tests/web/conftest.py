@@ -1,4 +1,4 @@
-"""A browser that people would use, driven by tests/web/browser.mjs, on the pages that `make web` has built."""
+"""A real browser, controlled by tests/web/browser.mjs, with the pages that `make web` has built."""
 
 import json
 import os
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PAGES = ROOT / "src" / "airshed" / "serve" / "web" / "index.html"
 PATH = os.pathsep.join((os.environ["PATH"], str(ROOT / ".venv-node" / "bin")))
-"""Where node is: the machine's, or that of the wheel that `make web` installs."""
+"""Search path for node: that of the system, then the wheel that `make web` installs."""
 
 PARIS, PARIS_CELL = [2.5, 48.5], (3, 2)
 """Longitude and latitude of Paris, and its row and column in the fixture `chemistry`."""
@@ -31,7 +31,7 @@ Answers = Mapping[str, Callable[[], object]]
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """Return the browser; a machine without it, or without the pages, skips these tests."""
+    """Return the path of the browser; tests are skipped without it or without the pages."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.skip("chromium is not installed")
@@ -42,7 +42,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def browser(chromium: str) -> Iterator["subprocess.Popen[str]"]:
-    """One browser for all scenarios, each of which opens windows of its own; it ends with its input."""
+    """Start one browser for all scenarios, each with its own windows; it ends with its standard input."""
     command = ["node", str(HERE / "browser.mjs"), chromium]
     environment = {**os.environ, "PATH": PATH}
     with subprocess.Popen(
@@ -53,12 +53,12 @@ def browser(chromium: str) -> Iterator["subprocess.Popen[str]"]:
 
 @pytest.fixture
 def browse(browser: "subprocess.Popen[str]") -> Browse:
-    """Return what runs a scenario in the browser, and gives back what that saw."""
+    """Return a function that runs a scenario in the browser, and returns its results."""
     told, heard = browser.stdin, browser.stdout
     assert told is not None
     assert heard is not None
 
-    def tell(message: object) -> dict[str, Any]:
+    def send(message: object) -> dict[str, Any]:
         told.write(json.dumps(message) + "\n")
         told.flush()
         line = heard.readline()
@@ -66,9 +66,9 @@ def browse(browser: "subprocess.Popen[str]") -> Browse:
         return cast("dict[str, Any]", json.loads(line))
 
     def run(scenario: str, server: Server, answers: Answers | None = None, **given: Any) -> Any:
-        message = tell({"scenario": scenario, "given": {"url": server.url, **given}})
+        message = send({"scenario": scenario, "given": {"url": server.url, **given}})
         while "ask" in message:
-            message = tell((answers or {})[message["ask"]]())
+            message = send((answers or {})[message["ask"]]())
         assert "failed" not in message, message
         assert message["said"] == []
         return message["found"]
@@ -78,7 +78,7 @@ def browse(browser: "subprocess.Popen[str]") -> Browse:
 
 @pytest.fixture(scope="module")
 def served(chromium: str) -> Iterator[Callable[..., Server]]:
-    """Return what serves a case until the module's end; one server for each case."""
+    """Return a function that serves a case until the end of the module, one server per case."""
     with ExitStack() as stack:
         there: dict[str, Server] = {}
 
@@ -110,9 +110,9 @@ def pasture(served: Callable[..., Server]) -> Server:
 
 
 def _begun(server: Server) -> Server:
-    """Bring a server back to how it began: one session, which nobody controls."""
+    """Return a server to its initial state: one session, without a controller."""
     for name, session in list(server.engine.sessions.items()):
-        session.lease.holder = session.lease.asking = None  # browsers of the test before
+        session.lease.holder = session.lease.asking = None  # browsers of the previous test
         with airshed.connect(server.url, name) as client:
             client.restart() if name == "main" else client.end()
             if name == "main":

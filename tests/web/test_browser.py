@@ -1,4 +1,4 @@
-"""What people do in a browser, on models of air and of pasture."""
+"""Actions of users in a browser, on models of air and of pasture."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_balances_of_pasture_are_shown(pasture: Server, browse: Browse) -> None:
 
 
 def _read(text: str) -> float:
-    """Return a number as the pages write it, such as 1.2·10⁻⁵."""
+    """Return a number in the notation of the pages, such as 1.2·10⁻⁵."""
     plain = text.translate(str.maketrans("−⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "-0123456789-"))
     return float(plain.replace("·10", "e"))
 

@@ -1,4 +1,4 @@
-"""Smoke tests of the pages in a browser: a model runs, has its colours, is changed, and goes to files and back."""
+"""Smoke tests of the pages in a browser: run, colours, changes of settings, saved and opened files."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.standard
 _ENDS = [0, 0, 39, 39], [0, 39, 0, 39]
 """Rows and columns of the corners."""
 SEEN = 2
-"""Levels of a colour that a screenshot may be off: the screen's own rounding."""
+"""Tolerance of a screenshot [levels of a colour], for the rounding of the screen."""
 
 
 def test_a_model_is_played_paused_and_stepped(air: Server, browse: Browse) -> None:
@@ -127,4 +127,4 @@ def _assert_colours(picture: Path, places: Any, fractions: Any, table: str) -> N
     index = np.clip(np.floor(np.asarray(fractions) * 256), 0, 255).astype(int)
     wanted = np.round(np.asarray(colormaps[table].resampled(256)(index))[:, :3] * 255)
     assert np.abs(seen - wanted).max() <= SEEN
-    assert len(np.unique(wanted, axis=0)) > 5  # or a blank map would do
+    assert len(np.unique(wanted, axis=0)) > 5  # a blank map would pass otherwise

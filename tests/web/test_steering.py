@@ -1,4 +1,4 @@
-"""What people change in a browser: settings, releases, painting; who may; and what a lost server does."""
+"""Changes made in a browser: settings, releases, painting; control; and behaviour after the loss of the server."""
 
 import threading
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_a_release_is_made_and_undone(chemistry: Server, browse: Browse) -> None
         assert seen["during"] > 5 * before[PARIS_CELL]
         assert np.array_equal(client.values("SO2", level=0), before)
         done = [each.command["kind"] for each in client.log(since)]
-        assert done[:3] == ["snapshot", "release", "restore"]  # and the snapshot is forgotten soon
+        assert done[:3] == ["snapshot", "release", "restore"]  # and the snapshot is deleted soon
 
 
 def test_an_area_is_painted(air: Server, browse: Browse) -> None:
@@ -34,7 +34,7 @@ def test_an_area_is_painted(air: Server, browse: Browse) -> None:
     browse("paints", air, variable="TRACER2", corners=corners, value=25)
     with airshed.connect(air.url) as client:
         painted = np.isclose(client.values("TRACER2", level=0), 25e-9, rtol=1e-5)
-    assert 18**2 <= painted.sum() <= 22**2  # corners are clicked to a pixel
+    assert 18**2 <= painted.sum() <= 22**2  # corners are accurate to a pixel
     assert painted[12:28, 12:28].all()
 
 
@@ -43,7 +43,7 @@ def test_control_is_handed_over(air: Server, browse: Browse) -> None:
 
 
 def test_a_lost_server_is_found_again(browse: Browse, chromium: str) -> None:
-    running = _Running()
+    running = _RestartableServer()
     answers = {"stop": running.stop, "start": running.start}
     try:
         seen = browse("reconnects", running.server, answers)
@@ -54,8 +54,8 @@ def test_a_lost_server_is_found_again(browse: Browse, chromium: str) -> None:
     assert seen["overlay"] == 0
 
 
-class _Running:
-    """A server that is ended and started again at the same address, with the same token."""
+class _RestartableServer:
+    """A server that ends and is started again at the same address, with the same token."""
 
     def __init__(self) -> None:
         self.address, self.token = Address(), "of-a-test"

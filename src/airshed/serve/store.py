@@ -273,7 +273,9 @@ class SessionFolders:
     def check_place(self) -> None:
         """Raise OutputError where the folder holds results of a run, with which sessions would conflict."""
         if self.folder is not None and (self.folder / STATE_FILE).exists():
-            raise OutputError(f"{self.folder} holds a run of its own; take another --output for the server's sessions")
+            raise OutputError(
+                f"{self.folder} contains the results of a run; choose another --output for the server's sessions"
+            )
 
     def check_new(self) -> None:
         """Raise OutputError where sessions with commands are stored, which a new server would replace."""

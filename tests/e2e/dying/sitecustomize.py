@@ -1,8 +1,8 @@
-"""Kills the program that loads it, at a chosen moment of its writing: AIRSHED_DIE="WHEN PLACE NUMBER".
+"""Kill the program that loads this module, at a given moment of its writing: AIRSHED_DIE="WHEN PLACE NUMBER".
 
-WHEN is "before" or "after" the NUMBERth file whose path holds PLACE takes its name, "inside" the writing of arrays to
-it, or "unsynced" before its NUMBERth synchronisation; or "pause", with which it sleeps for a second after it has taken
-its name rather than to die.
+WHEN is a moment of the file with PLACE in its path. "before" and "after" mean its NUMBERth renaming, "inside" to the
+writing of arrays to it, "unsynced" to the time before its NUMBERth synchronisation. With "pause" the program sleeps for
+a second after the renaming instead of ending.
 """
 
 import os
