@@ -1,4 +1,4 @@
-"""The JSON Schema of case files: all shipped cases satisfy it, and it finds what is wrong with a case."""
+"""The JSON Schema of case files: all shipped cases satisfy it, and it finds the faults of a wrong case."""
 
 import json
 import tomllib
