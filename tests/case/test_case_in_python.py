@@ -103,4 +103,4 @@ def test_a_case_offers_its_sections_and_public_methods() -> None:
     offered = dir(airshed.Case.load(NAME))
     assert {"time", "grid", "load", "patched", "to_toml", "rows"} <= set(offered)
     assert not {"own_before", "moves_planes", "model_dump", "copy"} & set(offered)
-    assert callable(airshed.Case.model_json_schema)  # what is not offered still works
+    assert callable(airshed.Case.model_json_schema)  # hidden names still work
