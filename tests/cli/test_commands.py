@@ -332,6 +332,6 @@ def test_no_name_is_broken_in_80_columns(capsys: pytest.CaptureFixture[str], mon
             ("boundary", "", "", "MEK", -0.1, "+12.3 %")]  # fmt: skip
     show(Report("r", [Table("Each source", columns, rows)]))
     lines = capsys.readouterr().out.splitlines()
-    assert all(any(shown(cell) in line for line in lines) for row in rows for cell in row)
+    assert all(any(cell_text(cell) in line for line in lines) for row in rows for cell in row)
     assert all(any(word in line for line in lines) for name in columns for word in name.split())
     assert max(map(len, lines)) <= 80

@@ -78,7 +78,7 @@ def drawn(table: Table, width: int) -> "RichTable":
     from rich import box
     from rich.table import Table as RichTable
 
-    cells = [max((len(shown(row[index])) for row in table.rows), default=0) for index in range(len(table.columns))]
+    cells = [max((len(cell_text(row[index])) for row in table.rows), default=0) for index in range(len(table.columns))]
     fits = sum(max(size, len(name)) + 3 for size, name in zip(cells, table.columns, strict=True)) <= width
     rich = RichTable(title=_plain(table.title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for index, (name, size) in enumerate(zip(table.columns, cells, strict=True)):
