@@ -73,7 +73,7 @@ def _print(console: "Console", table: "RichTable") -> None:
     console.width = width
 
 
-def drawn(table: Table, width: int) -> "RichTable":
+def drawn(table: Table, width: int = 80) -> "RichTable":
     """Return a table for a terminal of a width: text to the left, numbers to the right; no short cell is broken."""
     from rich import box
     from rich.table import Table as RichTable
