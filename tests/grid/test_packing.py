@@ -41,7 +41,7 @@ def test_the_order_of_cells_is_free_and_lines_without_a_cell_are_kept() -> None:
 @pytest.mark.parametrize(
     ("lat", "lon", "reason"),
     [
-        ([1.0, 1.0, 2.0], [5.0, 5.0, 5.0], "two cells lie in one place"),
+        ([1.0, 1.0, 2.0], [5.0, 5.0, 5.0], "two cells are at the same point"),
         ([1.0, 2.0, 3.37], [5.0, 5.0, 5.0], "lat of packed cells lies on no lines"),
         ([1.0, np.nan], [5.0, 5.0], "lat of packed cells must be one number"),
         ([], [], "lat of packed cells must be one number"),

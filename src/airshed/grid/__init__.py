@@ -1,4 +1,4 @@
-"""The model grid: columns on the sphere and layers above ground, with the metrics that fluxes need."""
+"""The model grid: columns on the sphere, layers above ground, and the metrics for fluxes."""
 
 from airshed.grid.grid import Grid, default_layers
 from airshed.grid.mapping import GridMapping, LonLat, Metrics

@@ -1,4 +1,4 @@
-"""The coordinates of a model's domain, as results show them: any dimensions, some of which ranks divide."""
+"""Coordinates of a model's domain as shown in results: any dimensions, some of which are divided among ranks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from airshed.grid.box import Box
 
 @dataclass(frozen=True, eq=False)
 class Coordinate:
-    """Places along a dimension, or something else that each cell has, such as the latitude of a point.
+    """Coordinate along a dimension, or an auxiliary one such as the latitude of a point.
 
-    values      as many as there are cells along its dimensions
-    attributes  by the CF conventions: units, long_name, standard_name, axis, positive ...
+    values      as many as cells along its dimensions
+    attributes  CF attributes: units, long_name, standard_name, axis, positive ...
     bounds      (cells, 2), where cells along one dimension have an extent
-    dims        where they are not the one of its name: ("cell",) of packed cells, ("y", "x") of a projected grid
+    dims        dimensions if they differ from the name: ("cell",) of packed cells, ("y", "x") of a projected grid
     """
 
     name: str
@@ -30,17 +30,17 @@ class Coordinate:
 
     @property
     def auxiliary(self) -> bool:
-        """Whether it is no dimension itself."""
+        """Return whether this is an auxiliary coordinate, without a dimension of its name."""
         return self.dims != (self.name,)
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """The dimensions of a domain in the order that fields have them, each with a coordinate of its name.
+    """Dimensions of a domain in the order of fields, each with a coordinate of the same name.
 
-    divided  dimensions that ranks divide: the last ones, which every field has; none where a domain has no space, or
-             none that could be divided
-    raises   CaseError for dimensions without a coordinate, or divided ones that are not the last
+    divided  dimensions that ranks divide: the last ones, common to all fields; empty if the domain has no space or
+             cannot be divided
+    raises   CaseError for a dimension without a coordinate, or divided dimensions that are not the last
     """
 
     coordinates: Sequence[Coordinate] = ()
@@ -55,27 +55,27 @@ class Axes:
 
     @cached_property
     def dims(self) -> tuple[str, ...]:
-        """The names of the dimensions."""
+        """Names of the dimensions."""
         return tuple(each.name for each in self.coordinates if not each.auxiliary)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """The number of cells along each dimension."""
+        """Number of cells along each dimension."""
         return {each.name: len(each.values) for each in self.coordinates if not each.auxiliary}
 
     @cached_property
     def whole(self) -> Box:
-        """The box of all cells along the divided dimensions."""
+        """Box of all cells along the divided dimensions."""
         return Box.whole(*(self.sizes[dim] for dim in self.divided))
 
     def dataset_coords(self, *dims: str) -> dict[str, tuple[tuple[str, ...], Array, Mapping[str, str]]]:
-        """Return the coordinates on some dimensions, all without any, as xarray takes them."""
+        """Return the coordinates on the given dimensions, or all of them, in the form that xarray accepts."""
         wanted = set(dims or self.dims)
         found = [each for each in self.coordinates if wanted.issuperset(each.dims)]
         return {each.name: (each.dims, each.values, dict(each.attributes)) for each in found}
 
     def check_dims(self, name: str, dims: tuple[str, ...]) -> None:
-        """Raise CaseError for a field's dimensions that are not of these, in this order, with all divided ones."""
+        """Raise CaseError unless a field's dimensions are a subset of these, in order, with all divided ones."""
         if dims != tuple(dim for dim in self.dims if dim in dims):
             raise CaseError(f"field {name} has dimensions {dims}; they must be among {self.dims}, in this order")
         if dims[len(dims) - len(self.divided) :] != self.divided:

@@ -1,4 +1,4 @@
-"""Longitudes, latitudes and other coordinates of data, checked before anything is interpolated between them."""
+"""Longitudes, latitudes and other coordinates of data, checked before interpolation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,9 +18,10 @@ _SAME_PLACE = 1e-6
 
 
 def to_degrees(name: str, values: NDArray[Any], attributes: Mapping[Any, Any], where: str) -> Array:
-    """Return longitudes or latitudes [degrees] in the order in which they are given, from degrees or radians.
+    """Return longitudes or latitudes [degrees] in the given order, from degrees or radians.
 
-    name    of the coordinate; where: what has it, for messages
+    name    of the coordinate
+    where   source of the data, for messages
     raises  DataError for another unit, and as :func:`check_places`
     """
     change = conversion(attributes, "deg", f"{where}: its {name}")
@@ -32,26 +33,26 @@ def to_degrees(name: str, values: NDArray[Any], attributes: Mapping[Any, Any], w
 
 
 def check_places(name: str, values: Array, where: str) -> None:
-    """Raise DataError where the values of a coordinate are not finite, out of range, or not all different."""
+    """Raise DataError if values of a coordinate are not finite, out of range, or not distinct."""
     if not np.isfinite(values).all():
-        raise DataError(f"{where}: its {name} holds {values[~np.isfinite(values)][0]}; every point needs a place")
+        raise DataError(f"{where}: its {name} holds {values[~np.isfinite(values)][0]}; every point needs a coordinate")
     low, high = _LIMITS.get(name, (-np.inf, np.inf))
     wrong = values[(values < low - _TOLERANCE) | (values > high + _TOLERANCE)]
     if wrong.size:
-        raise DataError(f"{where}: its {name} holds {wrong[0]:g}, outside {low:g} to {high:g}; mend the coordinate")
+        raise DataError(f"{where}: its {name} holds {wrong[0]:g}, outside {low:g} to {high:g}; correct the coordinate")
     ordered = np.sort(values)
     twice = ordered[1:][np.diff(ordered) <= _SAME_PLACE]
     if twice.size:
-        raise DataError(f"{where}: its {name} has the value {twice[0]:g} more than once; take the double one out")
+        raise DataError(f"{where}: its {name} has the value {twice[0]:g} more than once; remove the duplicate")
 
 
 def wrap_longitude(lon: float, west: float, east: float) -> float:
-    """Return a longitude between the edges of an area that holds it: 355 in an area of -10 to 10 is -5."""
+    """Return a longitude shifted by full turns into an area: 355 in an area of -10 to 10 is -5."""
     return lon if west <= lon <= east else west + (lon - west) % 360.0
 
 
 def unique_longitudes(lon: Array) -> NDArray[np.intp]:
-    """Return the numbers of rising longitudes, each place once: a dataset may repeat its seam, as 0 and 360."""
+    """Return the indices of ascending longitudes without duplicates: a dataset may repeat its seam, as 0 and 360."""
     first = np.concatenate([[True], np.diff(lon) > _SAME_PLACE])
     if lon[-1] - lon[0] > 360.0 - _SAME_PLACE:
         first[-1] = False
@@ -59,9 +60,10 @@ def unique_longitudes(lon: Array) -> NDArray[np.intp]:
 
 
 def periodic_nodes(lon: Array) -> tuple[NDArray[np.intp], Array] | None:
-    """Return numbers and longitudes of a circle's points with one more at either end; None where they are no circle.
+    """Return indices and longitudes of a full circle with one more point at either end; None if it is not a full
+    circle.
 
-    lon  rising, each place once
+    lon  ascending, without duplicates
     """
     steps = np.diff(lon)
     if lon.size < 3 or lon[0] + 360.0 - lon[-1] > 1.5 * np.median(steps):
@@ -71,11 +73,11 @@ def periodic_nodes(lon: Array) -> tuple[NDArray[np.intp], Array] | None:
 
 
 def check_gaps(name: str, nodes: Array, where: str) -> None:
-    """Raise DataError where rising points of a uniform axis leave one out."""
+    """Raise DataError if ascending points of a uniform axis have a gap."""
     steps = np.diff(nodes)
     if steps.size and steps.max() > 1.5 * np.median(steps):
         gap = int(np.argmax(steps))
         raise DataError(
-            f"{where} has nothing between {name} {nodes[gap]:g} and {nodes[gap + 1]:g}, though its points lie "
-            f"{np.median(steps):g} apart; give the data without a gap"
+            f"{where} has no points between {name} {nodes[gap]:g} and {nodes[gap + 1]:g}, although their spacing is "
+            f"{np.median(steps):g}; give data without gaps"
         )

@@ -1,4 +1,4 @@
-"""Outlines on a fine longitude-latitude grid: the exact share of each cell that polygons cover."""
+"""Coverage by polygons on a fine longitude-latitude grid: the exact covered fraction of each cell."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SPACING = 0.05
 
 @dataclass(frozen=True)
 class FineWindow:
-    """A box of the fine grid, in whole cells counted from 0 E, 0 N."""
+    """Window of the fine grid, in whole cells counted from 0 E, 0 N."""
 
     west: int
     south: int
@@ -30,7 +30,7 @@ class FineWindow:
 
     @classmethod
     def around(cls, polygons: Iterable[Polygon], margin: float) -> Self:
-        """The smallest window that holds the polygons and a margin [degrees] around them."""
+        """Return the smallest window that contains the polygons and a margin [degrees] around them."""
         points = np.concatenate([polygon[0] for polygon in polygons])
         west, south = np.floor((points.min(axis=0) - margin) / SPACING).astype(int)
         east, north = np.ceil((points.max(axis=0) + margin) / SPACING).astype(int)
@@ -65,28 +65,28 @@ class FineWindow:
         return 0.5 * (lon[1:] + lon[:-1]), 0.5 * (lat[1:] + lat[:-1])
 
     def regridder(self, grid: Grid) -> Regridder:
-        """Return what moves amounts per cell onto a grid."""
+        """Return the operator that regrids amounts per cell onto a grid."""
         return Regridder(self.lon_faces, self.lat_faces, grid)
 
     def meets(self, polygon: Polygon) -> bool:
-        """Return whether the box around a polygon meets the window."""
+        """Return whether the bounding box of a polygon intersects the window."""
         (left, right), (bottom, top) = box_around(polygon)
         lon, lat = self.lon_faces, self.lat_faces
         return bool(right > lon[0] and top > lat[0] and left < lon[-1] and bottom < lat[-1])
 
     def cells(self, lon: Array, lat: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Row and column of the cells that hold the points; they may lie outside the window."""
+        """Return row and column of the cells that contain the points, which may be outside the window."""
         rows = np.floor(lat / SPACING).astype(np.int64) - self.south
         columns = np.floor(lon / SPACING).astype(np.int64) - self.west
         return rows, columns
 
 
 def coverage(polygons: Iterable[Polygon], window: FineWindow) -> Array:
-    """The exact share [0..1] of each cell that the polygons cover, shape (nlat, nlon), in the lon-lat plane.
+    """Return the exact fraction [0..1] of each cell that the polygons cover, shape (nlat, nlon), in the lon-lat plane.
 
-    Green's theorem, cell by cell: a piece of border that climbs by dv at the mean position u within column i covers
-    dv (i + 1 - u) of its own cell and dv of every cell to its right. So all pieces are cut at the cell faces, added up
-    per cell, and summed along each row. Polygons must not overlap.
+    The method is Green's theorem, applied cell by cell. A piece of border rises by dv at the mean position u within
+    column i. It covers dv (i + 1 - u) of its own cell, and dv of every cell to the right. All pieces are cut at the
+    cell faces, added per cell, and summed along each row. Polygons must not overlap.
     """
     rings = [_oriented(ring, clockwise=index == 0) for polygon in polygons for index, ring in enumerate(polygon)]
     start = np.concatenate([ring[:-1] for ring in rings]) / SPACING - (window.west, window.south)
@@ -107,23 +107,23 @@ def coverage(polygons: Iterable[Polygon], window: FineWindow) -> Array:
 
 
 def box_around(polygon: Polygon) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the least and greatest longitude and latitude of a polygon [degrees]."""
+    """Return the minimum and maximum longitude and latitude of a polygon [degrees]."""
     (west, south), (east, north) = polygon[0].min(axis=0).tolist(), polygon[0].max(axis=0).tolist()
     return (west, east), (south, north)
 
 
 def outline_shares(polygons: Sequence[Polygon], grid: Grid) -> Array:
-    """Return the share of each cell of a grid that an outline covers (ny, nx)."""
+    """Return the fraction of each cell of a grid that an outline covers (ny, nx)."""
     window = FineWindow.around(polygons, 0.0)
     move = window.regridder(grid)
     return np.asarray(move(coverage(polygons, window) * window.area) / move.target_area)
 
 
 def box_shares(lon: tuple[float, float], lat: tuple[float, float], grid: Grid, key: str) -> Array:
-    """Return the share of each cell (ny, nx) between two longitudes and two latitudes [degrees].
+    """Return the fraction of each cell (ny, nx) between two longitudes and two latitudes [degrees].
 
-    Of a point, or a line along an axis, all of the cells that hold it. Raises CaseError, with the key of the setting,
-    for a box that leaves the grid.
+    For a point, or a line along an axis, the cells that contain it count fully. Raises CaseError, with the key of the
+    setting, if the box extends beyond the grid.
     """
     if not grid.mapping.separable:
         corners = grid.contains(np.array([lon[0], lon[1], lon[0], lon[1]]), np.array([lat[0], lat[0], lat[1], lat[1]]))
@@ -143,7 +143,7 @@ def box_shares(lon: tuple[float, float], lat: tuple[float, float], grid: Grid, k
 
 
 def _shares_between(faces: Array, ends: tuple[float, float], key: str) -> Array:
-    """Return the share of each cell along an axis between two ends; of a point all of the cell that holds it."""
+    """Return the fraction of each cell along an axis between two ends; for a point 1 in the cell that contains it."""
     first, last = ends
     if first < faces[0] or last > faces[-1]:
         raise CaseError(f"{key} = {list(ends)} is not within the case, {faces[0]:g} to {faces[-1]:g}")
@@ -162,7 +162,7 @@ def _oriented(ring: Ring, *, clockwise: bool) -> Ring:
 
 
 def _pieces(start: Array, step: Array) -> tuple[NDArray[np.int64], Array, Array]:
-    """Cut each segment where it crosses a face: the segment of each piece and the part [first, last] of it."""
+    """Cut each segment at the faces; return the segment of each piece and its range [first, last] along the segment."""
     segments = np.arange(len(start))
     cuts = [_crossings(start[:, axis], step[:, axis]) for axis in (0, 1)]
     segment = np.concatenate([segments, segments, *(of for of, _ in cuts)])
@@ -174,7 +174,7 @@ def _pieces(start: Array, step: Array) -> tuple[NDArray[np.int64], Array, Array]
 
 
 def _crossings(start: Array, step: Array) -> tuple[NDArray[np.int64], Array]:
-    """Where segments cross whole numbers along one axis: the segment and the part of its length [0..1]."""
+    """Return the crossings of segments with whole numbers along one axis: segment and position along it [0..1]."""
     end = start + step
     low = np.floor(np.minimum(start, end)).astype(np.int64) + 1
     count = np.maximum(np.ceil(np.maximum(start, end)).astype(np.int64) - low, 0)

@@ -1,4 +1,4 @@
-"""A structured grid of columns on the sphere: coordinates of its own, metrics as arrays, layers above ground."""
+"""Structured grid of columns on the sphere: its own coordinates, metrics as arrays, layers above ground."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,11 +27,11 @@ _LEVEL: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Grid(Metrics):
-    """Columns between faces that are uniform in the grid's own x and y; layers of fixed thickness above ground.
+    """Columns between faces that are uniform in the grid's x and y; layers of fixed thickness above ground.
 
     mapping      between x, y and longitude, latitude
-    x_faces      (nx + 1,)  rising, uniform, in the unit of the mapping
-    y_faces      (ny + 1,)  rising, uniform
+    x_faces      (nx + 1,)  ascending, uniform, in the unit of the mapping
+    y_faces      (ny + 1,)  ascending, uniform
     layer_faces  [m]  (nz + 1,)  height above ground, 0 first
     """
 
@@ -42,9 +42,9 @@ class Grid(Metrics):
 
     @classmethod
     def mapped(cls, mapping: GridMapping, x_faces: ArrayLike, y_faces: ArrayLike, layer_faces: ArrayLike) -> Self:
-        """Return the grid between faces in the coordinates of a mapping, with the metrics that follow from it.
+        """Return the grid between faces in the coordinates of a mapping, with its metrics.
 
-        Raises CaseError for faces that fall or are not uniform.
+        Raises CaseError for faces that do not ascend uniformly.
         """
         x, y, layers = (np.array(each, np.float64) for each in (x_faces, y_faces, layer_faces))
         names = ("longitude", "latitude") if mapping.separable else ("x", "y")
@@ -57,14 +57,14 @@ class Grid(Metrics):
         check_layer_tops(tuple(float(top) for top in layers[1:]))
         metrics = mapping.metrics(x, y)
         arrays = {each.name: getattr(metrics, each.name) for each in fields(Metrics)}
-        # read-only, as several hold one grid
+        # read-only, as several grids share one array
         for each in (x, y, layers, *arrays.values()):
             each.setflags(write=False)
         return cls(mapping=mapping, x_faces=x, y_faces=y, layer_faces=layers, **arrays)
 
     @classmethod
     def lonlat(cls, lon_faces: ArrayLike, lat_faces: ArrayLike, layer_faces: ArrayLike) -> Self:
-        """Return the longitude-latitude grid between faces [degrees], [m]; raises CaseError as :meth:`mapped`."""
+        """Return the longitude-latitude grid between faces [degrees], [m]; raise CaseError as :meth:`mapped`."""
         return cls.mapped(LonLat(), lon_faces, lat_faces, layer_faces)
 
     @classmethod
@@ -80,7 +80,7 @@ class Grid(Metrics):
         lon, lat  [degrees]  (west, east), (south, north)
         spacing   [degrees]  one number, or one for longitude and one for latitude
         layers    [m]        heights of the layer tops above ground; None: ``default_layers()``
-        raises  CaseError where the box is not a whole number of cells
+        raises    CaseError if the box is not a whole number of cells
         """
         dlon, dlat = (spacing, spacing) if isinstance(spacing, int | float) else spacing
         tops = tuple(float(top) for top in (default_layers() if layers is None else layers))
@@ -89,7 +89,7 @@ class Grid(Metrics):
         return cls.lonlat(*faces, (0.0, *tops))
 
     def part(self, window: Window) -> Self:
-        """Return the grid of a window's columns, with the metrics of the whole to the bit."""
+        """Return the grid of a window's columns; its metrics have the same bits as in the whole grid."""
         rows, columns = slice(window.south, window.north + 1), slice(window.west, window.east + 1)
         arrays: dict[str, Any] = {}
         for each in fields(Metrics):
@@ -100,22 +100,22 @@ class Grid(Metrics):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """The number of (layers, rows, columns)."""
+        """Number of (layers, rows, columns)."""
         return self.layer_faces.size - 1, self.y_faces.size - 1, self.x_faces.size - 1
 
     @property
     def dims(self) -> tuple[str, str]:
-        """The names of the horizontal dimensions of a field."""
+        """Names of the horizontal dimensions of a field."""
         return self.mapping.dims
 
     @cached_property
     def x(self) -> Array:
-        """The centres of the columns of cells (nx,), in the unit of the mapping."""
+        """Centres of the columns of cells (nx,), in the unit of the mapping."""
         return 0.5 * (self.x_faces[1:] + self.x_faces[:-1])
 
     @cached_property
     def y(self) -> Array:
-        """The centres of the rows of cells (ny,), in the unit of the mapping."""
+        """Centres of the rows of cells (ny,), in the unit of the mapping."""
         return 0.5 * (self.y_faces[1:] + self.y_faces[:-1])
 
     @cached_property
@@ -130,8 +130,8 @@ class Grid(Metrics):
 
     @cached_property
     def cell_volume(self) -> Array:
-        """Volume of the cells [m3], (nz, ny, nx); the Earth's radius is taken for all heights."""
-        alike = self.cell_area.strides[1] == 0  # one area for each row: its volumes take no more memory
+        """Volume of the cells [m3], (nz, ny, nx), with the same Earth radius at all heights."""
+        alike = self.cell_area.strides[1] == 0  # with one area per row, volumes are stored per row only
         area = self.cell_area[:, :1] if alike else self.cell_area
         volume = np.broadcast_to(self.thickness[:, None, None] * area, self.shape)
         volume.setflags(write=False)
@@ -139,14 +139,14 @@ class Grid(Metrics):
 
     @cached_property
     def axes(self) -> Axes:
-        """The axes of fields and their coordinates; ranks divide the columns."""
+        """Axes of fields with their coordinates; ranks divide the columns."""
         level = Coordinate("level", self.level, _LEVEL, pairs(self.layer_faces))
         horizontal = self.mapping.coordinates(self, self.x_faces, self.y_faces)
         return Axes((level, *horizontal), divided=self.dims)
 
     @cached_property
     def wind_rotation(self) -> tuple[Array, Array]:
-        """Angle from east to the direction of x [rad] at the x faces (ny, nx + 1) and at the y faces (ny + 1, nx)."""
+        """Angle from east to the x direction [rad] at x faces (ny, nx + 1) and y faces (ny + 1, nx)."""
         found = []
         for axis in (1, 0):
             before = np.concatenate([self.rotation.take([0], axis), self.rotation], axis)
@@ -156,20 +156,20 @@ class Grid(Metrics):
 
     @cached_property
     def face_centres(self) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Longitude and latitude of the middles of the x faces (ny, nx + 1) and of the y faces (ny + 1, nx)."""
+        """Longitude and latitude of the centres of the x faces (ny, nx + 1) and of the y faces (ny + 1, nx)."""
         to_lonlat = self.mapping.to_lonlat
         return to_lonlat(*np.meshgrid(self.x_faces, self.y)), to_lonlat(*np.meshgrid(self.x, self.y_faces))
 
     @property
     def middle(self) -> tuple[float, float]:
-        """Longitude and latitude of the middle of the grid [degrees]."""
+        """Longitude and latitude of the centre of the grid [degrees]."""
         x, y = (0.5 * (faces[:1] + faces[-1:]) for faces in (self.x_faces, self.y_faces))
         lon, lat = self.mapping.to_lonlat(x, y)
         return float(lon[0]), float(lat[0])
 
     @cached_property
     def bounds(self) -> tuple[float, float, float, float]:
-        """Least and greatest longitude, least and greatest latitude of the corners [degrees]."""
+        """Minimum and maximum longitude, minimum and maximum latitude of the corners [degrees]."""
         lon, lat = self.corner_lon, self.corner_lat
         return float(lon.min()), float(lon.max()), float(lat.min()), float(lat.max())
 
@@ -178,7 +178,7 @@ class Grid(Metrics):
         return f"{west:g} to {east:g} E, {south:g} to {north:g} N"
 
     def locate(self, lon: ArrayLike, lat: ArrayLike) -> tuple[Array, Array]:
-        """Return x and y of places [degrees]; where x has a period, within the grid if a turn brings it there."""
+        """Return x and y of points [degrees]; periodic x is shifted into the grid where possible."""
         x, y = self.mapping.from_lonlat(np.asarray(lon, np.float64), np.asarray(lat, np.float64))
         if np.isfinite(self.mapping.period):
             first, last = self.x_faces[0], self.x_faces[-1]
@@ -187,19 +187,21 @@ class Grid(Metrics):
         return x, y
 
     def contains(self, lon: ArrayLike, lat: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether places [degrees] lie within the grid, its edge included."""
+        """Return whether points [degrees] are inside the grid, including its edge."""
         x, y = self.locate(lon, lat)
         inside = (self.x_faces[0] <= x) & (x <= self.x_faces[-1]) & (self.y_faces[0] <= y) & (y <= self.y_faces[-1])
         return np.asarray(inside)
 
     def meets(self, lon: tuple[float, float], lat: tuple[float, float]) -> bool:
-        """Return whether a box of longitudes and latitudes [degrees] meets the box around the grid, at any turn."""
+        """Return whether a longitude-latitude box [degrees] intersects the bounding box of the grid, modulo 360
+        degrees.
+        """
         west, east, south, north = self.bounds
         across = any(lon[0] + turn < east and lon[1] + turn > west for turn in range(-1080, 1081, 360))
         return across and lat[0] < north and lat[1] > south
 
     def cells_at(self, lon: ArrayLike, lat: ArrayLike) -> tuple[Index, Index]:
-        """Return row and column of the cell that contains each place [degrees], or of the nearest cell."""
+        """Return row and column of the cell that contains each point [degrees], or of the nearest cell."""
         x, y = self.locate(lon, lat)
         row, column = (
             np.clip(np.searchsorted(faces, along, side="right") - 1, 0, faces.size - 2)
@@ -209,7 +211,7 @@ class Grid(Metrics):
 
 
 def _check_faces(axis: str, faces: Array, unit: str) -> None:
-    """Raise CaseError unless the faces rise uniformly."""
+    """Raise CaseError unless the faces ascend uniformly."""
     if faces.ndim != 1 or faces.size < 2 or not np.all(np.isfinite(faces)):
         raise CaseError(f"the grid needs at least two finite faces in {axis}, got an array of shape {faces.shape}")
     widths = np.diff(faces)
@@ -221,7 +223,7 @@ def _check_faces(axis: str, faces: Array, unit: str) -> None:
 
 
 def _check_on_sphere(lon_faces: Array, lat_faces: Array) -> None:
-    """Raise CaseError where the faces leave the sphere."""
+    """Raise CaseError if the faces exceed the range of the sphere."""
     if lat_faces[0] < -90.0 or lat_faces[-1] > 90.0:
         raise CaseError(
             f"the grid reaches from {lat_faces[0]:g} to {lat_faces[-1]:g} degrees north; stay within -90 and 90"
@@ -260,24 +262,24 @@ DEFAULT_LAYER_TOPS = (
 )  # fmt: skip
 
 MOST_LAYERS = 500
-"""Layers of a grid: three times those of weather models. The column solve is compiled for their number."""
+"""Limit of the number of layers, three times that of weather models. The column solver is compiled for the number."""
 
 LEAST_THICKNESS = 0.01
-"""Thickness of a layer [m], thinner than any in which air mixes."""
+"""Minimum thickness of a layer [m], below any scale of mixing in air."""
 
 
 def default_layers() -> tuple[float, ...]:
-    """Return the heights of the tops of the default layers [m above ground]: 18 layers from 20 m to 8.75 km.
+    """Return the tops of the default layers [m above ground]: 18 layers from 20 m to 8.75 km.
 
-    The thickness grows by a factor of at most 1.67, and of about 1.25 from the third layer on: a face then lies close
-    enough to the middle between two layer centres for the second-order vertical differences. Ten layers are below
-    1.3 km, where the daytime boundary layer of a mid-latitude summer has its profiles.
+    The thickness grows by a factor of at most 1.67, and of about 1.25 from the third layer on. A face is then close
+    enough to the midpoint between two layer centres for second-order vertical differences. Ten layers are below 1.3 km,
+    where the daytime boundary layer of a mid-latitude summer has its gradients.
     """
     return DEFAULT_LAYER_TOPS
 
 
 def check_layer_tops(tops: tuple[float, ...]) -> None:
-    """Raise CaseError unless the layer tops [m] rise from above the ground, in layers that can be computed with."""
+    """Raise CaseError unless the layer tops [m] ascend from above the ground with sufficient thickness."""
     if not tops:
         raise CaseError("the grid has no layers; give the heights of the layer tops, such as layers = ['20 m', '50 m']")
     if len(tops) > MOST_LAYERS:

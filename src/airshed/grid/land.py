@@ -1,4 +1,4 @@
-"""A regular grid of which only the cells on land are computed, packed one behind the other."""
+"""Regular grid with computation on land cells only; these are packed into one dimension."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ Index = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LandGrid:
-    """Centres of cells [degrees], rising, and which of them are on land; packed cells go from west to east, row by row.
+    """Cell centres [degrees], ascending, and a land mask; packed cells are ordered from west to east, row by row.
 
     lat (nlat,), lon (nlon,), mask (nlat, nlon)
-    raises  CaseError where no cell is on land
+    raises  CaseError if no cell is on land
     """
 
     lat: Array
@@ -39,46 +39,46 @@ class LandGrid:
     def regular(
         cls, lon: tuple[float, float], lat: tuple[float, float], spacing: float, outline: Iterable[Polygon]
     ) -> "LandGrid":
-        """Return the cells of a box, (west, east) and (south, north) [degrees], whose centres lie within an outline."""
+        """Return the cells of a box, (west, east) and (south, north) [degrees], whose centres are within an outline."""
         rows, columns = (_centres(*ends, spacing) for ends in (lat, lon))
         return cls(rows, columns, within(outline, rows, columns))
 
     @cached_property
     def index(self) -> Index:
-        """The place of each packed cell in the grid, row by row (cells,)."""
+        """Row and column of each packed cell (cells,)."""
         return np.flatnonzero(self.mask)
 
     @property
     def cells(self) -> int:
-        """The number of cells on land."""
+        """Number of cells on land."""
         return len(self.index)
 
     @cached_property
     def cell_lat(self) -> Array:
-        """The latitude of each packed cell (cells,)."""
+        """Latitude of each packed cell (cells,)."""
         return self.lat[self.index // len(self.lon)]
 
     @cached_property
     def cell_lon(self) -> Array:
-        """The longitude of each packed cell (cells,)."""
+        """Longitude of each packed cell (cells,)."""
         return self.lon[self.index % len(self.lon)]
 
     @property
     def axes(self) -> Axes:
-        """The domain: a row of cells, which ranks divide, with the latitude and longitude of each."""
+        """Domain: a row of cells, which ranks divide, with the latitude and longitude of each cell."""
         number = Coordinate("cell", np.arange(self.cells, dtype=np.float64), {"long_name": "cell on land"})
         places = [("lat", self.cell_lat, LAT), ("lon", self.cell_lon, LON)]
         return Axes((number, *(Coordinate(*each, dims=("cell",)) for each in places)), divided=("cell",))
 
     def unpacked(self, values: npt.NDArray[Any], missing: Any = np.nan) -> npt.NDArray[Any]:
-        """Return a field of the grid (..., nlat, nlon) from one of packed cells (..., cells)."""
+        """Return a field on the grid (..., nlat, nlon) from packed cells (..., cells)."""
         return PackedGrid(self.lat, self.lon, *np.divmod(self.index, len(self.lon))).spread(values, missing)
 
 
 def within(outline: Iterable[Polygon], lat: Array, lon: Array) -> Mask:
-    """Return which points (nlat, nlon) lie within polygons, holes left out; both axes rise [degrees].
+    """Return which points (nlat, nlon) are within polygons, excluding holes; both axes ascend [degrees].
 
-    Along each latitude a point is within where the number of border crossings west of it is odd.
+    Along each latitude a point is inside if the number of border crossings to the west is odd.
     """
     inside = np.zeros((len(lat), len(lon)), np.bool_)
     for ring in (ring for polygon in outline for ring in polygon):
@@ -93,7 +93,7 @@ def within(outline: Iterable[Polygon], lat: Array, lon: Array) -> Mask:
 
 
 def polygons_of(coordinates: Sequence[Any], kind: str) -> list[Polygon]:
-    """Return polygons from the coordinates of a GeoJSON Polygon or MultiPolygon."""
+    """Return the polygons of the coordinates of a GeoJSON Polygon or MultiPolygon."""
     several = coordinates if kind == "MultiPolygon" else [coordinates]
     return [[np.array(ring, np.float64) for ring in polygon] for polygon in several]
 
@@ -101,5 +101,5 @@ def polygons_of(coordinates: Sequence[Any], kind: str) -> list[Polygon]:
 def _centres(low: float, high: float, spacing: float) -> Array:
     count = round((high - low) / spacing)
     if count < 1 or abs(low + count * spacing - high) > 1e-6:
-        raise CaseError(f"{low:g} to {high:g} degrees is no whole number of cells of {spacing:g} degrees")
+        raise CaseError(f"{low:g} to {high:g} degrees is not a whole number of cells of {spacing:g} degrees")
     return np.asarray(low + spacing * (np.arange(count) + 0.5), np.float64)

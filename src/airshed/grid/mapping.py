@@ -1,7 +1,7 @@
-"""Horizontal coordinates of a grid: how its x and y become longitude and latitude, and the metrics that follow.
+"""Horizontal coordinates of a grid: the conversion of x and y to longitude and latitude, and the metrics.
 
-A projected grid is one class here: ``to_lonlat``, ``from_lonlat`` and the CF attributes of x and y. The metrics follow
-from the corners of the cells on the sphere; a class may give them in closed form, as :class:`LonLat` does.
+A projected grid requires one class with ``to_lonlat``, ``from_lonlat`` and the CF attributes of x and y. The metrics
+are computed from the cell corners on the sphere; a class may give them in closed form, as :class:`LonLat` does.
 """
 
 from collections.abc import Mapping
@@ -20,15 +20,15 @@ LON: Final = {"standard_name": "longitude", "long_name": "longitude", "units": "
 
 @dataclass(frozen=True, eq=False)
 class Metrics:
-    """Places and sizes of the cells of a grid (ny, nx); x faces are the west and east ones, y faces the others.
+    """Positions and sizes of the cells of a grid (ny, nx); x faces are the west and east ones, y faces the others.
 
     lon, lat                    of the centres [degrees], (ny, nx)
     corner_lon, corner_lat      [degrees], (ny + 1, nx + 1)
     cell_area                   [m2], (ny, nx)
-    x_face_length               of the faces that air moving along x crosses [m], (ny, nx + 1)
-    y_face_length               of the faces that air moving along y crosses [m], (ny + 1, nx)
+    x_face_length               of the faces that flow along x crosses [m], (ny, nx + 1)
+    y_face_length               of the faces that flow along y crosses [m], (ny + 1, nx)
     x_width, y_width            of the cells through their centres [m], (ny, nx)
-    rotation                    angle from east to the direction of x, counterclockwise [rad], (ny, nx)
+    rotation                    angle from east to the x direction, counterclockwise [rad], (ny, nx)
     """
 
     lon: Array
@@ -47,9 +47,9 @@ class GridMapping:
     """Horizontal coordinates x and y.
 
     dims       names of the dimensions of a field, y and x
-    period     of x, in its unit; infinite where x does not run around the globe
+    period     of x, in its unit; infinite if x is not periodic around the globe
     unit       of x and y, for messages
-    separable  whether a row has one latitude and a column one longitude, so that weights on both axes are a product
+    separable  whether latitude depends on y alone and longitude on x alone, so that weights are a product of both axes
     """
 
     dims: ClassVar[tuple[str, str]] = ("y", "x")
@@ -59,11 +59,11 @@ class GridMapping:
     radius: float = EARTH_RADIUS
 
     def to_lonlat(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Return longitude and latitude [degrees] of places."""
+        """Return longitude and latitude [degrees] of points."""
         raise NotImplementedError
 
     def from_lonlat(self, lon: Array, lat: Array) -> tuple[Array, Array]:
-        """Return x and y of places given in degrees."""
+        """Return x and y of points [degrees]."""
         raise NotImplementedError
 
     def attributes(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -91,7 +91,7 @@ class GridMapping:
         )  # fmt: skip
 
     def correlation_coordinates(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
-        """Return for y and for x the places of the cell centres along the axis [m], and its period [m]."""
+        """Return for y and for x the distances of the cell centres along the axis [m], and the period [m]."""
         widths = metrics.y_width.mean(axis=1), metrics.x_width.mean(axis=0)
         along_y, along_x = (np.cumsum(each) - 0.5 * each for each in widths)
         return (along_y, np.inf), (along_x, np.inf)
@@ -108,7 +108,7 @@ class GridMapping:
 
 
 class LonLat(GridMapping):
-    """Longitude and latitude themselves [degrees]: x runs east, y north."""
+    """Longitude and latitude as coordinates [degrees]: x eastward, y northward."""
 
     dims = ("lat", "lon")
     period = 360.0
@@ -116,11 +116,11 @@ class LonLat(GridMapping):
     separable = True
 
     def to_lonlat(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Return both as they are."""
+        """Return the arguments unchanged."""
         return x, y
 
     def from_lonlat(self, lon: Array, lat: Array) -> tuple[Array, Array]:
-        """Return both as they are."""
+        """Return the arguments unchanged."""
         return lon, lat
 
     def metrics(self, x_faces: Array, y_faces: Array) -> Metrics:
@@ -128,7 +128,7 @@ class LonLat(GridMapping):
         rows, columns = y_faces.size - 1, x_faces.size - 1
         dlon, dlat = (float(np.radians(each[-1] - each[0])) / (each.size - 1) for each in (x_faces, y_faces))
         lon, lat = 0.5 * (x_faces[1:] + x_faces[:-1]), 0.5 * (y_faces[1:] + y_faces[:-1])
-        # at a pole the face has no length: the cosine's round-off must not become a flux
+        # a face at a pole has no length: round-off of the cosine must not cause a flux
         cosine = np.where(np.abs(y_faces) == 90.0, 0.0, np.cos(np.radians(y_faces)))
         of_cells, of_corners = (rows, columns), (rows + 1, columns + 1)
         return Metrics(
@@ -143,9 +143,9 @@ class LonLat(GridMapping):
         )  # fmt: skip
 
     def correlation_coordinates(self, metrics: Metrics) -> tuple[tuple[Array, float], tuple[Array, float]]:
-        """Return places along meridians, and along the middle parallel for all rows: the axes separate.
+        """Return distances along meridians, and along the central parallel for all rows, so that the axes separate.
 
-        Away from the middle latitude correlations reach cos(lat)/cos(middle) as far.
+        Away from the central latitude, correlation lengths scale with cos(lat)/cos(centre).
         """
         lat, lon = metrics.lat[:, 0], metrics.lon[0]
         radius = self.radius * float(np.cos(np.radians(0.5 * (lat[0] + lat[-1]))))
@@ -176,25 +176,25 @@ def directions(lon: Array, lat: Array) -> Array:
 
 
 def _north(lon: Array, lat: Array) -> Array:
-    """Return the unit vectors northward (..., 3)."""
+    """Return the northward unit vectors (..., 3)."""
     east, north = np.radians(lon), np.radians(lat)
     return np.stack([-np.sin(north) * np.cos(east), -np.sin(north) * np.sin(east), np.cos(north)], axis=-1)
 
 
 def _angle(first: Array, second: Array) -> Array:
-    """Return the angle between unit vectors [rad], exact for small ones."""
+    """Return the angle between unit vectors [rad], accurate for small angles."""
     return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * np.linalg.norm(first - second, axis=-1), 1.0)))
 
 
 def _solid_angle(corners: Array) -> Array:
-    """Return the solid angle of the cells between corners (ny + 1, nx + 1, 3): that of two triangles each.
+    """Return the solid angle of the cells with the given corners (ny + 1, nx + 1, 3), as the sum of two triangles.
 
     tan(E / 2) = a . (b x c) / (1 + a.b + b.c + c.a); source: van Oosterom & Strackee 1983, IEEE Trans. Biomed. Eng. 30
     """
     a, b, c, d = corners[:-1, :-1], corners[:-1, 1:], corners[1:, 1:], corners[1:, :-1]
 
     def triangle(p: Array, q: Array, r: Array) -> Array:
-        # differences of near vectors: no digits are lost in small cells
+        # differences of neighbouring vectors: no loss of digits in small cells
         volume = np.sum(p * np.cross(q - p, r - p), axis=-1)
         scale = 1.0 + np.sum(p * q, axis=-1) + np.sum(q * r, axis=-1) + np.sum(r * p, axis=-1)
         return np.asarray(2.0 * np.arctan2(volume, scale))

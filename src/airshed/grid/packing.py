@@ -1,7 +1,7 @@
-"""Cells of a regular grid of which only some are kept, such as those on land, packed one behind the other.
+"""Regular grid of which only some cells are stored, such as those on land, packed into one dimension.
 
-packed   (..., cell)        what a model of land steps, and files hold
-spread   (..., lat, lon)    what a map shows; cells that are not kept have no value
+packed   (..., cell)        in a land model and in files
+spread   (..., lat, lon)    for maps; cells that are not stored have no value
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from airshed.core.errors import DataError
 from airshed.grid.mapping import directions
 
 _OFF = 1e-3
-"""How far from a grid line a cell may lie, in spacings: files hold coordinates in single precision."""
+"""Tolerance of the distance between a cell and its grid line, in spacings: files hold single-precision coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
 class PackedGrid:
-    """Where packed cells lie on their grid.
+    """Position of packed cells on their grid.
 
-    lat, lon       the grid's rows and columns [degrees], rising
+    lat, lon       the grid's rows and columns [degrees], ascending
     rows, columns  of each cell
     """
 
@@ -33,20 +33,20 @@ class PackedGrid:
 
     @classmethod
     def of(cls, lat: npt.ArrayLike, lon: npt.ArrayLike) -> Self:
-        """Return the packing of cells at these places; raises DataError where they are on no regular grid."""
+        """Return the grid of cells at these points; raise DataError if they are not on a regular grid."""
         (rows, lats), (columns, lons) = _lines("lat", lat), _lines("lon", lon)
         places = rows * lons.size + columns
         if np.unique(places).size < places.size:
-            raise DataError("two cells lie in one place of their grid; give each cell a place of its own")
+            raise DataError("two cells are at the same point of their grid; give each cell a different point")
         return cls(lats, lons, rows, columns)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows and columns of the grid."""
+        """Number of rows and columns of the grid."""
         return self.lat.size, self.lon.size
 
     def spread(self, values: AnyArray, missing: float = np.nan) -> AnyArray:
-        """Return packed values (..., cell) on the grid (..., lat, lon), `missing` where no cell is kept."""
+        """Return packed values (..., cell) on the grid (..., lat, lon), `missing` elsewhere."""
         result = np.full((*values.shape[:-1], *self.shape), missing, np.result_type(values, missing))
         result[..., self.rows, self.columns] = values
         return result
@@ -54,10 +54,10 @@ class PackedGrid:
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """A longitude-latitude raster over cells that have places of their own, such as those of a projected grid.
+    """Longitude-latitude raster over cells at arbitrary positions, such as those of a projected grid.
 
-    lat, lon  its rows and columns [degrees], rising
-    cell      the number of the cell at each of its points (lat, lon), row by row; -1 outside
+    lat, lon  rows and columns [degrees], ascending
+    cell      number of the cell at each point (lat, lon), row by row; -1 outside
     """
 
     lat: npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ class Raster:
 
     @classmethod
     def over(cls, lat: npt.ArrayLike, lon: npt.ArrayLike) -> Self:
-        """Return as many points as there are cells (ny, nx) at these places, each with the nearest cell."""
+        """Return a raster with as many points as cells (ny, nx) at these positions, each with the nearest cell."""
         from scipy.spatial import cKDTree
 
         rows, columns = np.shape(lat)
@@ -81,7 +81,7 @@ class Raster:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows and columns."""
+        """Number of rows and columns."""
         return self.lat.size, self.lon.size
 
     def spread(self, values: AnyArray, missing: float = np.nan) -> AnyArray:
@@ -91,7 +91,7 @@ class Raster:
 
 
 def _lines(name: str, places: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
-    """Return for each cell the number of its grid line, and the lines, with those between that have no cell."""
+    """Return the number of the grid line of each cell, and all lines, including those without cells."""
     values = np.asarray(places, np.float64)
     if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)):
         raise DataError(f"{name} of packed cells must be one number for each cell")
@@ -103,5 +103,5 @@ def _lines(name: str, places: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], npt.
     lines = np.rint(numbers).astype(np.intp)
     spacing *= numbers.max() / lines.max()
     if np.abs((values - found[0]) / spacing - lines).max() > _OFF:
-        raise DataError(f"{name} of packed cells lies on no lines of one spacing, {spacing:.4g} degrees")
+        raise DataError(f"{name} of packed cells is not on lines of uniform spacing, {spacing:.4g} degrees")
     return lines, found[0] + spacing * np.arange(lines.max() + 1)

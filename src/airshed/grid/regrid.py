@@ -1,10 +1,10 @@
-"""Moves amounts per cell between grids without loss.
+"""Conservative regridding of amounts per cell.
 
-An amount that is spread evenly over a source cell goes to the target cells in proportion to the overlap,
+An amount that is uniform over a source cell is distributed over the target cells in proportion to the overlap,
 
     W[t, s] = |target_t and source_s| / |source_s|,     sum over t of W[t, s] = 1 where the target covers the source.
 
-On a longitude-latitude grid the two axes separate when the latitude axis is sin(latitude), along which area is even;
+On a longitude-latitude grid the two axes separate if the latitude axis is sin(latitude), along which area is uniform;
 heights are a third axis of the same kind. Cells of any other target are quadrilaterals in the plane of the source.
 """
 
@@ -22,13 +22,13 @@ from airshed.grid.mapping import GridMapping, LonLat
 
 _PAIRS_AT_ONCE = 20_000
 _SLIVER = 1e-12
-"""Share of a source cell that is round-off."""
+"""Fraction of a source cell that counts as round-off."""
 
 
 def overlap_fractions(source_faces: Array, target_faces: Array) -> Array:
-    """Fraction of each source interval that lies in each target interval, shape (targets, sources).
+    """Return the fraction of each source interval in each target interval, shape (targets, sources).
 
-    Both sets of faces rise; parts of the source outside the target are in no row.
+    Both sets of faces ascend; parts of the source outside the target are in no row.
     """
     lower = np.maximum(target_faces[:-1, None], source_faces[None, :-1])
     upper = np.minimum(target_faces[1:, None], source_faces[None, 1:])
@@ -37,9 +37,9 @@ def overlap_fractions(source_faces: Array, target_faces: Array) -> Array:
 
 @dataclass(frozen=True)
 class _SparseMatrix:
-    """Entries of a matrix that is nearly empty; its products are sums in one order, whatever the machine.
+    """Sparse matrix by entries; products are summed in a fixed order, independent of the machine.
 
-    targets  rows that have entries, of `rows` in all; first: where the entries of each of them begin
+    targets  rows with entries, of `rows` in total; first: start of the entries of each of them
     """
 
     rows: int
@@ -57,12 +57,12 @@ class _SparseMatrix:
     def of_entries(
         cls, size: int, rows: NDArray[np.intp], sources: NDArray[np.intp], weights: Array
     ) -> "_SparseMatrix":
-        """Return the matrix of entries whose rows rise."""
+        """Return the matrix of entries with ascending rows."""
         targets, first = np.unique(rows, return_index=True)
         return cls(size, targets, first, sources, weights)
 
     def __call__(self, values: Array) -> Array:
-        """Return the matrix times values (source, ...)."""
+        """Return the product of the matrix and values (source, ...)."""
         result = np.zeros((self.rows, *values.shape[1:]))
         if self.targets.size:
             parts = values[self.sources] * self.weights.reshape(-1, *[1] * (values.ndim - 1))
@@ -71,15 +71,15 @@ class _SparseMatrix:
 
 
 class Regridder:
-    """Aggregates amounts per source cell onto a grid, conserving their sum where they overlap.
+    """Operator that aggregates amounts per source cell onto a grid, conserving their sum where the grids overlap.
 
-    Longitudes that differ by a full turn are the same place.
+    Longitudes that differ by a full turn are the same point.
 
-    target_area  of the cells of the target as the source's plane measures them [m2], (ny, nx)
+    target_area  area of the target cells in the plane of the source [m2], (ny, nx)
     """
 
     def __init__(self, x_faces: Array, y_faces: Array, target: Grid, source: GridMapping | None = None) -> None:
-        """``x_faces`` and ``y_faces`` rise, in the coordinates of the source: longitude and latitude without one."""
+        """``x_faces`` and ``y_faces`` ascend, in the coordinates of the source: longitude and latitude by default."""
         source = LonLat() if source is None else source
         self._shape = target.shape[1:]
         lonlat = isinstance(source, LonLat)
@@ -110,7 +110,7 @@ class Regridder:
 
 
 def area_in_box(lon: tuple[float, float], lat: tuple[float, float], grid: Grid) -> tuple[Array, Array]:
-    """Return the area of each cell that lies between two longitudes and two latitudes, and that of the cell [m2]."""
+    """Return the area of each cell between two longitudes and two latitudes, and that of the cell [m2]."""
     (west, east), (south, north) = np.radians(lon), np.radians(lat)
     move = Regridder(np.array(lon), np.array(lat), grid)
     area = EARTH_RADIUS**2 * (east - west) * (np.sin(north) - np.sin(south))
@@ -123,7 +123,7 @@ def _sines(lat_faces: Array) -> Array:
 
 
 def _quadrilaterals(x: Array, y: Array, period: float) -> Array:
-    """Return the corners of cells (cells, 4, 2), anticlockwise, of each cell on one turn."""
+    """Return the corners of cells (cells, 4, 2), anticlockwise, with the longitudes of each cell on the same turn."""
     corners = [np.stack([part[:-1, :-1], part[:-1, 1:], part[1:, 1:], part[1:, :-1]], axis=-1) for part in (x, y)]
     cells = np.stack(corners, axis=-1).reshape(-1, 4, 2)
     if np.isfinite(period):
@@ -137,7 +137,7 @@ def _quadrilaterals(x: Array, y: Array, period: float) -> Array:
 
 
 def _overlaps(cells: Array, x_faces: Array, y_faces: Array, period: float) -> _SparseMatrix:
-    """Return which share of each source cell lies in each target cell."""
+    """Return the fraction of each source cell in each target cell."""
     low, high = cells.min(axis=1), cells.max(axis=1)
     turn = period * np.round((np.mean(cells[..., 0]) - np.mean(x_faces)) / period) if np.isfinite(period) else 0.0
     found = []
@@ -158,7 +158,7 @@ def _overlaps(cells: Array, x_faces: Array, y_faces: Array, period: float) -> _S
 
 
 def _pairs(low: Array, high: Array, x: Array, y: Array) -> Iterator[tuple[NDArray[np.intp], ...]]:
-    """Yield target cells, columns and rows of the source cells that the boxes around the targets meet."""
+    """Yield target cells, with columns and rows of the source cells that intersect their bounding boxes."""
     ends = []
     for axis, faces in enumerate((x, y)):
         first = np.clip(np.searchsorted(faces, low[:, axis], side="right") - 1, 0, faces.size - 1)
@@ -175,10 +175,10 @@ def _pairs(low: Array, high: Array, x: Array, y: Array) -> Iterator[tuple[NDArra
 
 
 def _clipped_area(cells: Array, low: Array, high: Array) -> Array:
-    """Return the areas of polygons (n, corners, 2) within rectangles: those of the polygons drawn onto the rectangles.
+    """Return the areas of polygons (n, corners, 2) clipped to rectangles.
 
-    Edges are cut where they cross the lines of the sides; every point outside then moves to the nearest one of the
-    rectangle, which changes no area inside.
+    Edges are cut at the lines of the sides; then every point outside moves to the nearest point of the rectangle, which
+    does not change the area inside.
     """
     step = np.roll(cells, -1, axis=1) - cells
     lines = np.concatenate([low, high], axis=1)[:, None]  # of x, y, x, y
@@ -192,6 +192,6 @@ def _clipped_area(cells: Array, low: Array, high: Array) -> Array:
 
 
 def _area(polygons: Array) -> Array:
-    """Return the areas of polygons (n, corners, 2), of which the corners go anticlockwise."""
+    """Return the areas of polygons (n, corners, 2) with anticlockwise corners."""
     x, y = (polygons - polygons[:, :1]).transpose(2, 0, 1)
     return np.asarray(0.5 * np.sum(x * np.roll(y, -1, axis=1) - np.roll(x, -1, axis=1) * y, axis=1))

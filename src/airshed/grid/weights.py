@@ -1,4 +1,4 @@
-"""Weighted sums of neighbouring values along an axis, the same to the bit for a part of the targets."""
+"""Weighted sums of neighbouring values along an axis, with the same bits for any subset of the targets."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,10 +11,10 @@ from airshed.core.arrays import Array
 
 @dataclass(frozen=True)
 class Weights:
-    """A matrix with a narrow band: each target is the weighted sum of a few neighbouring nodes.
+    """Band matrix: each target is the weighted sum of a few neighbouring nodes.
 
-    target[t] = sum over n of weight[t, n] node[first[t] + n], term after term: a part of the targets gets the same bits
-    as all of them, which a product of matrices, summed in blocks that depend on the shape, does not promise.
+    target[t] = sum over n of weight[t, n] node[first[t] + n], added term by term. A subset of the targets therefore has
+    the same bits as all of them. A matrix product, summed in blocks that depend on the shape, does not guarantee this.
     """
 
     first: NDArray[np.intp]
@@ -26,31 +26,31 @@ class Weights:
         used = matrix != 0.0
         first, from_end = used.argmax(axis=1), used[:, ::-1].argmax(axis=1)
         ends = np.where(used.any(axis=1), matrix.shape[1] - from_end, first + 1)
-        width = int((ends - first).max(initial=1))  # of no targets too: a grid of one layer has no faces inside
+        width = int((ends - first).max(initial=1))  # also without targets: a grid of one layer has no interior faces
         first = np.minimum(first, matrix.shape[1] - width)
         return cls(first, np.take_along_axis(matrix, first[:, None] + np.arange(width), axis=1))
 
     @classmethod
     def same(cls, size: int) -> Self:
-        """Return the weights whose targets are the nodes themselves."""
+        """Return the weights with the nodes themselves as targets."""
         return cls(np.arange(size), np.ones((size, 1)))
 
     @classmethod
     def one_node(cls, targets: int) -> Self:
-        """Return the weights that give every target the only node's value."""
+        """Return the weights that assign the only node's value to every target."""
         return cls(np.zeros(targets, np.intp), np.ones((targets, 1)))
 
     @property
     def nodes(self) -> slice:
-        """The nodes that the targets need."""
+        """Nodes that the targets require."""
         return slice(int(self.first.min()), int(self.first.max()) + self.weight.shape[1])
 
     def part(self, targets: slice) -> "Weights":
-        """Return the weights of some of the targets."""
+        """Return the weights of a subset of the targets."""
         return Weights(self.first[targets], self.weight[targets])
 
     def beginning_at(self, node: int) -> "Weights":
-        """Return the weights for values of which the first is that of a later node."""
+        """Return the weights for values that start at a later node."""
         return Weights(self.first - node, self.weight)
 
     def __call__(self, values: Array, axis: int) -> Array:
@@ -64,10 +64,10 @@ class Weights:
 
 @dataclass(frozen=True)
 class PointWeights:
-    """Bilinear interpolation from a rectangle of nodes to single places, beyond the nodes the nearest values.
+    """Bilinear interpolation from a rectangle of nodes to single points, with the nearest values outside.
 
-    south, west      numbers of the nodes before each place, (ny, nx)
-    to_north, to_east  its share of the way to the next node
+    south, west        index of the node before each point, (ny, nx)
+    to_north, to_east  fractional distance to the next node
     """
 
     south: NDArray[np.intp]
@@ -77,14 +77,14 @@ class PointWeights:
 
     @classmethod
     def of(cls, lat_nodes: Array, lon_nodes: Array, lat: Array, lon: Array) -> Self:
-        """Return the weights for places, from rising latitudes and longitudes; 350 E is 10 W."""
+        """Return the weights for points, from ascending latitudes and longitudes; 350 E is 10 W."""
         middle = 0.5 * (lon_nodes[0] + lon_nodes[-1])
         turned = middle + (lon - middle + 180.0) % 360.0 - 180.0
         (south, to_north), (west, to_east) = _before(lat_nodes, lat), _before(lon_nodes, turned)
         return cls(south, west, to_north, to_east)
 
     def __call__(self, field: Array) -> Array:
-        """Return a field (..., lat, lon) at the places (..., ny, nx)."""
+        """Return a field (..., lat, lon) at the points (..., ny, nx)."""
         rows, columns = field.shape[-2:]
         north, east = np.minimum(self.south + 1, rows - 1), np.minimum(self.west + 1, columns - 1)
         low = (1.0 - self.to_east) * field[..., self.south, self.west] + self.to_east * field[..., self.south, east]
@@ -93,7 +93,7 @@ class PointWeights:
 
 
 def _before(nodes: Array, places: Array) -> tuple[NDArray[np.intp], Array]:
-    """Return the node before each place, and the place's share of the way to the next one."""
+    """Return the node before each point, and the fractional distance to the next node."""
     if nodes.size == 1:
         return np.zeros(places.shape, np.intp), np.zeros(places.shape)
     number = np.clip(np.searchsorted(nodes, places, side="right") - 1, 0, nodes.size - 2)

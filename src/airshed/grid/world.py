@@ -1,4 +1,4 @@
-"""Cities and countries of the world by their names, in English or as they are there, from the data of this package."""
+"""Cities and countries by name, English or local, from the data of this package."""
 
 import csv
 import gzip
@@ -26,12 +26,14 @@ _ENGLISH: Final = MappingProxyType(
         "zurich": "Zürich", "geneva": "Genève", "seville": "Sevilla", "mainz": "Mainz", "basle": "Basel",
     }
 )  # fmt: skip
-"""Cities that the data have under another name."""
+"""English names -> the names in the data."""
 
 
 @dataclass(frozen=True)
 class Location:
-    """Somewhere on the globe: two longitudes and two latitudes [degrees], alike for a point, and an outline if any."""
+    """Location on the globe: ranges of longitude and latitude [degrees], equal ends for a point, and an outline if
+    known.
+    """
 
     name: str
     lon: tuple[float, float]
@@ -40,9 +42,9 @@ class Location:
 
 
 def find_location(name: str, key: str = "place") -> Location:
-    """Return the city of at least 100 000 people, or the country, of a name; raises CaseError with the nearest one.
+    """Return the city of at least 100 000 people, or the country, of a name; raise CaseError with the nearest name.
 
-    Of several cities of a name the largest is taken; "Valencia, ES" names its country too.
+    Of several cities with the same name the largest is returned; "Valencia, ES" also names the country.
     """
     wanted = folded(name)
     towns = _cities()
@@ -56,13 +58,13 @@ def find_location(name: str, key: str = "place") -> Location:
     known = [place.name for place in towns.values()] + titles + [english.title() for english in _ENGLISH]
     match = nearest(name, known)
     raise CaseError(
-        f"{key} = {shown(name)} is no city of 100 000 people or more, and no country; "
+        f"{key} = {shown(name)} is not a country or a city of 100 000 people or more; "
         f"{f'did you mean {match}? Or ' if match else ''}give lon and lat"
     )
 
 
 def folded(name: str) -> str:
-    """Return a name without accents and in small letters, as it may be typed."""
+    """Return a name without accents, in lower case."""
     return unicodedata.normalize("NFKD", name.strip().casefold()).encode("ascii", "ignore").decode()
 
 

@@ -137,7 +137,7 @@ def test_queensland_is_as_large_as_it_is():
     [
         ("Atlantis", 0.1, "'Atlantis' is not known"),
         ("queenland", 0.1, "did you mean Queensland"),
-        ("Queensland", 0.7, "no whole number of cells"),
+        ("Queensland", 0.7, "not a whole number of cells"),
     ],
 )
 def test_areas_that_there_are_not_are_refused(area, spacing, message):
