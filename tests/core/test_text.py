@@ -41,3 +41,23 @@ def test_a_suggestion_names_each_once() -> None:
 )
 def test_a_part_of_a_name_tells_which_is_meant(name: str, meant: str) -> None:
     assert nearest(name, ["F_RoadTransport", "I_Offroad", "G_Shipping", "ROG", "CO", "DE"]) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("ozone", "O3"),
+        ("Ozone", "O3"),
+        ("nitrogen dioxide", "NO2"),
+        ("nitrogen_dioxide", "NO2"),
+        ("Nitric-Oxide", "NO"),
+        ("sulphur dioxide", "SO2"),
+        ("hydroxyl radical", "OH"),
+        ("formaldehyde", "HCHO"),
+    ],
+)
+def test_a_species_is_found_by_its_common_name(name: str, meant: str) -> None:
+    species = ["BURO2H", "C2H4", "HCHO", "NO", "NO2", "O3", "OH", "OZONIDE", "SO2"]
+    assert nearest(name, species) == meant
+    assert nearest(name, ["CO", "TRACER"]) is None  # a species that is not there is not suggested
+    assert nearest(name, [name.lower(), meant]) == name.lower()  # a name of that spelling comes first

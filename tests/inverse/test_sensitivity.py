@@ -287,3 +287,29 @@ def test_each_level_is_read_once_though_three_steps_need_it(folder: Path, monkey
     found = sensitivity(small(folder, adjoint={"plan": "all"}), RECEPTOR)
     levels = [key for key in read if key.startswith("level-")]
     assert levels == [f"level-{number}" for number in reversed(range(1, found.attrs["steps"] + 1))]
+
+
+def test_a_receptor_in_python_is_not_sought_in_the_file(folder: Path) -> None:
+    case = small(folder, receptor={"species": "O3"})
+    for species in ("ozone", "Ozone"):
+        with pytest.raises(CaseError) as refused:
+            sensitivity(case, {**RECEPTOR, "species": species})
+        assert str(refused.value).startswith(f"receptor.species: {species!r} is not a species of ")
+        assert str(refused.value).endswith("did you mean O3?")
+
+
+def test_a_receptor_without_a_time_is_reported(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = []
+
+    class Listener(Watcher):
+        def on_notice(self, line: str) -> None:
+            lines.append(line)
+
+    case = small(folder)
+    receptor = {key: value for key, value in RECEPTOR.items() if key != "time"}
+    sensitivity(case, receptor, options=Options(watcher=Listener()))
+    hours = case.time.length.value / 3600.0
+    assert lines == [f"the receptor has no time: it is measured at the end of the case, {hours:g} h; set receptor.time"]
+    assert caplog.messages == lines
+    sensitivity(case, {**receptor, "time": case.time.length.text}, options=Options(watcher=Listener()))
+    assert len(lines) == 1

@@ -34,3 +34,22 @@ def test_countries_in_the_area_that_report_less_are_told_before_the_run(tmp_path
         notices = [text for text in simulation.notices if text.startswith("emission: ")]
     assert notices[0] == "emission: no totals of 2022, so no emission: BE"
     assert "BE has 16 totals of other years alone (CO of " in notices[1]
+
+
+def test_notices_are_logged_once(caplog):
+    case = airshed.Case.from_dict(
+        {**CASE, "chemistry": {"mechanism": "tracer"}, "boundary": {"scale": {"TRACER": 2.0}}}
+    )
+    with airshed.Simulation(case, meteorology=STEADY) as simulation:
+        assert simulation.notices
+        assert caplog.messages == simulation.notices
+        assert {each.name for each in caplog.records} == {"airshed"}
+        with simulation.branch() as branch:
+            assert branch.notices == simulation.notices
+        assert caplog.messages == simulation.notices  # those of a branch are the same
+
+
+def test_a_case_without_notices_logs_nothing(caplog):
+    case = airshed.Case.from_dict({**CASE, "chemistry": {"mechanism": "tracer"}})
+    with airshed.Simulation(case, meteorology=STEADY) as simulation:
+        assert simulation.notices == caplog.messages == []

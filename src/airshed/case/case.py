@@ -238,6 +238,14 @@ class RunCase(Section, metaclass=CaseType):
         case = type(self).from_dict(self.to_dict(), self._base, copy.deepcopy(dict(patch)), name=self._name)
         return case.allowing_code() if self._allow_code else case
 
+    def with_section(self, name: str, section: Section) -> Self:
+        """Return a copy of the case with another section, whose changed settings have the origin "given"."""
+        before, after = self.to_dict()[name], section.to_dict()
+        changed = self.model_copy(update={name: section})
+        given = {f"{name}.{key}": "given" for key, value in after.items() if value != before.get(key)}
+        changed._provenance = {**self._provenance, **given}
+        return changed
+
     @classmethod
     def is_fixed(cls, path: str) -> bool:
         """Whether a setting stays what it is while a model runs."""

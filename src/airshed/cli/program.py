@@ -1,5 +1,6 @@
 """The commands of the program `airshed`."""
 
+import logging
 from typing import Annotated
 
 import typer
@@ -23,6 +24,8 @@ from airshed.cli.commands.schema import schema
 from airshed.cli.commands.serve import serve
 from airshed.cli.commands.sweep import sweep
 from airshed.cli.errors import Guarded
+
+logging.getLogger("airshed").addHandler(logging.NullHandler())  # commands print notices themselves
 
 app = typer.Typer(
     cls=Guarded,

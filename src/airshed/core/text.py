@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from airshed.core.chemical_names import formula_of
+
 _TELLING: Final = 4
 """Letters of a part of a name that say which name is meant."""
 
@@ -54,13 +56,16 @@ def shortened(text: str, most: int = 1200) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name closest to ``name``, upper and lower case alike, or None when none is close.
+    """Return the known name that was probably meant, or None where no name is close.
 
-    One that contains it, best at the beginning of a word, comes before one that is merely alike: F_RoadTransport for
-    "Road".
+    A species is found by its common name: O3 for "ozone". A name that contains the given one, best at the beginning of
+    a word, precedes a name of similar spelling: F_RoadTransport for "Road". Upper and lower case are alike.
     """
-    by_folded = {candidate.casefold(): candidate for candidate in sorted(known)}
+    candidates = sorted(known)
+    by_folded = {candidate.casefold(): candidate for candidate in candidates}
     folded = name.casefold()
+    if folded not in by_folded and (formula := formula_of(name, candidates)):
+        return formula
     within = [each for each in by_folded if folded in each] if len(folded) >= _TELLING else []
     within.sort(key=lambda each: (not _begins_word(by_folded[each], folded), len(each)))
     matches = within or get_close_matches(folded, by_folded, n=1, cutoff=0.6)

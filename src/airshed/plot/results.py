@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.data import numbers
 from airshed.core.errors import DataError
+from airshed.core.text import nearest
 from airshed.grid.coordinates import check_places
 from airshed.grid.packing import PackedGrid, Raster
 from airshed.models.pasture.drought import DROUGHT, with_drought
@@ -95,7 +96,9 @@ class Results:
         for name in names or ():
             if name not in there:
                 listed = ", ".join(there[:_LISTED]) + (" ..." if len(there) > _LISTED else "")
-                raise DataError(f"{self.path} has no field {name!r}; it has: {listed or 'none'}")
+                match = nearest(name, there)
+                hint = f"; did you mean {match}?" if match else ""
+                raise DataError(f"{self.path} has no field {name!r}; it has: {listed or 'none'}{hint}")
         if not there:
             raise DataError(f"{self.path} has no field on time, lat and lon to draw")
         usual = [name for name in PREFERRED if name in there] or [name for name in there if self._is_ratio(name)]

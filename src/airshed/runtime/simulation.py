@@ -1,16 +1,18 @@
 """A run: a model, a clock, and what happens between batches of steps (output, restarts, observers, stops)."""
 
+import logging
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from math import inf
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from airshed.case.case import RunCase
 from airshed.core.alarm import INSTANT
@@ -30,10 +32,15 @@ from airshed.runtime.changes import (
 )
 from airshed.runtime.clock import Clock, ProvisionalStep, Until, due_in, outputs_due, seconds_until
 from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
+from airshed.runtime.progress import ProgressBar
 from airshed.runtime.records import PLANNED, FolderUse, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
 from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, one_thread, quick_turns
 from airshed.runtime.view import SimulationView
+
+_LOGGER: Final = logging.getLogger("airshed")
+_SILENT: Final = ContextVar("silent", default=False)
+"""Whether a new simulation leaves its notices out of the log."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,9 @@ class Simulation(SimulationView):
             self._given = given, named
             self._prepare(given, named, use)
             self._wall["preparation"] = time.perf_counter() - began
+            if self._model.domain.is_root and not _SILENT.get():
+                for notice in self.notices:
+                    _LOGGER.warning(notice)
             if self._records is not None and self._model.steps == 0:
                 self._keep_records()
 
@@ -179,13 +189,16 @@ class Simulation(SimulationView):
         target = seconds_until(until, self.case.start, self.seconds, self.end)
         most = self._batch(observer, stride)
         try:
-            with raising_together(self._everybody), quick_turns():
+            bar = ProgressBar(enabled=observer is None and self._model.domain.is_root)
+            with bar, raising_together(self._everybody), quick_turns():
+                first = self.seconds
                 most = -int(self._model.domain.greatest(-most))  # the smallest: some ranks may have no observer
                 stopped = self._stops()
                 while not stopped and target - self.seconds > INSTANT:
                     info = self._steps(target, most)
                     if observer is not None and info is not None:
                         observer(info)
+                    bar((self.seconds - first) / (target - first), self._clock_text())
                     stopped = self._stops()
                 if stopped or self.seconds >= self.end:
                     self._finish_records()
@@ -194,6 +207,11 @@ class Simulation(SimulationView):
             raise
         finally:
             self._stop = False
+
+    def _clock_text(self) -> str:
+        """Return the simulated time in words, for a progress bar."""
+        clock = str(self.time.astype("datetime64[m]")).replace("T", " ")
+        return f"{clock} UTC{' (spin-up)' if self.seconds < 0.0 else ''}"
 
     def request_stop(self) -> None:
         """Let :meth:`run` end after the present batch of steps, with valid files; callable from a signal handler."""
@@ -329,7 +347,11 @@ class Simulation(SimulationView):
               this one
         """
         given, named = self._given
-        other = Simulation(self.case if case is None else case, *given, ranks=self._everybody, **named)
+        silent = _SILENT.set(True)  # the notices of this simulation hold for its branches
+        try:
+            other = Simulation(self.case if case is None else case, *given, ranks=self._everybody, **named)
+        finally:
+            _SILENT.reset(silent)
         with closed_on_error(other):
             if other.case != self.case:
                 check_same_state(self._model, other._model)

@@ -165,9 +165,7 @@ def run(task: dict[str, Any], monitor: StopMonitor) -> bool:
             case, output=folder, resume=folder.exists(), accept_changed_inputs=task["accept_changed_inputs"]
         ) as simulation:
             monitor.register(simulation)
-            for notice in simulation.notices:
-                print(notice, file=sys.stderr)
-            simulation.run()
+            simulation.run()  # its notices are on standard error already, by the logger
             return simulation.seconds >= simulation.end
     except FinishedRunError:
         return True

@@ -24,7 +24,7 @@ from airshed.grid.land import within
 from airshed.grid.world import find_location
 from airshed.inverse.gradient import DEFAULT, Options, Progress
 from airshed.inverse.receptors.point_gradient import Fields, PointGradient, point_gradient
-from airshed.inverse.receptors.receptor import receptor_section
+from airshed.inverse.receptors.receptor import notify_default_time, receptor_section
 from airshed.inverse.receptors.results import write_files
 from airshed.kernels.cells.formulas import StepValues
 from airshed.models.points.model import PointModel
@@ -289,6 +289,8 @@ def sensitivity(
     model: Any = model_kind(loaded.model).build(loaded, world(), lambda ranks: None).model
     try:
         asked = point_receptor(section, model, loaded.time.length.value)
+        if section.time is None:
+            notify_default_time(loaded.time.length.value, options.watcher.on_notice)
         start = {spec.name: model.state[spec.name].copy() for spec in model.points.fields.state}
         found = point_gradient(
             model, PointReceptorCost(asked, model), asked.last + 1,

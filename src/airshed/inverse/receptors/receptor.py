@@ -12,7 +12,8 @@ Measures of the mixing ratio of the place, its cells weighted with their air's a
     mda8     the greatest mean of eight hours in a row [mol/mol]
 """
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Final, TypeVar
@@ -30,6 +31,7 @@ from airshed.grid.coverage import box_around, box_shares, outline_shares
 from airshed.grid.world import Location, find_location
 from airshed.inverse.cost import Fields
 from airshed.models.air.case.inverse import ReceptorSection
+from airshed.parallel.communicator import world
 
 MEASURES: Final = {"mean": "mol mol-1", "aot40": "mol mol-1 h", "mda8": "mol mol-1"}
 """What can be measured, and the units."""
@@ -145,6 +147,14 @@ def _times(section: ReceptorSection, end: float) -> tuple[float, ...]:
     if section.measure == "mda8" and len(times) < _WINDOW:
         raise CaseError(f"{where} has {len(times)} hours; mda8 needs {_WINDOW} at least")
     return times
+
+
+def notify_default_time(end: float, on_notice: Callable[[str], object]) -> None:
+    """Report, on the root, that a receptor without a time is measured at the end of the case [s]."""
+    if world().rank == 0:
+        line = f"the receptor has no time: it is measured at the end of the case, {end / _HOUR:g} h; set receptor.time"
+        logging.getLogger("airshed").warning(line)
+        on_notice(line)
 
 
 Chosen = TypeVar("Chosen", bound=Section)

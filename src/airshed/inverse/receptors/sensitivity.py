@@ -11,11 +11,13 @@ from airshed.core.arrays import Array
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import DEFAULT, Gradient, Options, Progress, Watcher, gradient
 from airshed.inverse.receptors.dataset import AdjointFields, Contributions, contributions, sensitivity_dataset
-from airshed.inverse.receptors.receptor import Receptor, ReceptorCost, receptor_section
+from airshed.inverse.receptors.receptor import Receptor, ReceptorCost, notify_default_time, receptor_section
 from airshed.inverse.receptors.results import write_sensitivity as write_sensitivity
 from airshed.models.air.case import Case, check_receptor
 from airshed.models.air.case.inverse import ReceptorSection
 from airshed.models.air.model import AirModel
+from airshed.parallel.communicator import world
+from airshed.runtime.progress import ProgressBar
 from airshed.runtime.registry import gradients_of, load_case
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _SECONDS: Final = "seconds"
 
 def sensitivity(
     case: Case | str | Path, receptor: Mapping[str, Any] | None = None, *, options: Options = DEFAULT,
-    progress: Progress = lambda part, done: None, **given: Any,
+    progress: Progress | None = None, **given: Any,
 ) -> "xr.Dataset":  # fmt: skip
     """Return what a receptor measures and how it changes with all that the run is given.
 
@@ -53,6 +55,11 @@ def sensitivity(
     The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
     With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
     """
+    if progress is None:
+        with ProgressBar(enabled=world().rank == 0) as bar:
+            return sensitivity(
+                case, receptor, options=options, progress=lambda part, done: bar(done, part), **given
+            )  # fmt: skip
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
     own = gradients_of(loaded.model)
     if own.__name__ != __name__:
@@ -61,8 +68,10 @@ def sensitivity(
     if receptor is not None:
         of_case = {name: getattr(loaded.receptor, name) for name in ("fields", "every", "map_layer")}
         section = receptor_section(ReceptorSection, {**of_case, **receptor})
-        loaded = loaded.model_copy(update={"receptor": section})
+        loaded = loaded.with_section("receptor", section)
     asked = Receptor.of(loaded.receptor, loaded.time.length.value)
+    if loaded.receptor.time is None:
+        notify_default_time(loaded.time.length.value, options.watcher.on_notice)
     watcher = _SensitivityWatcher(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 
     def cost(model: AirModel) -> ReceptorCost:
