@@ -1,6 +1,6 @@
-"""Counts the steps of a backtracking search: what a pattern costs, without a clock.
+"""Step counter of a backtracking search: the cost of a pattern without a clock.
 
-It walks through the parse tree of Python's own reader of patterns, and tries what the engine tries, in its order.
+It traverses the parse tree of Python's own parser of patterns, and tries the alternatives in the order of the engine.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 Ends = Iterator[int]
 MOST: Final = 100_000
-"""Steps after which a text counts as endless."""
+"""Limit of steps; beyond it a text counts as endless."""
 
 _CATEGORIES: Final[dict[Any, Callable[[str], bool]]] = {
     op.CATEGORY_DIGIT: str.isdigit, op.CATEGORY_SPACE: str.isspace,
@@ -28,12 +28,12 @@ _SAMPLES: Final = {
 
 
 class TooManyError(Exception):
-    """The bound of steps is reached."""
+    """The limit of steps is exceeded."""
 
 
 @dataclass
 class Steps:
-    """A text that patterns are tried on, and the steps that this took so far."""
+    """Text for patterns, and the steps used so far."""
 
     text: str
     ignore_case: bool = False
@@ -48,7 +48,7 @@ class Steps:
             raise TooManyError
 
     def ends(self, nodes: list[Any], at: int) -> Ends:
-        """Yield where a sequence of nodes can end that begins at a place, in the order of the engine."""
+        """Yield the possible ends of a sequence of nodes from a position, in the order of the engine."""
         if not nodes:
             yield at
             return
@@ -94,7 +94,7 @@ class Steps:
             return
 
     def _greedy(self, nodes: list[Any], least: int, most: int, at: int) -> Ends:
-        """Yield the ends of a greedy repetition; of a single character without recursion."""
+        """Yield the ends of a greedy repetition, without recursion for a single character."""
         if len(nodes) == 1 and nodes[0][0] in (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY):
             kind, given = nodes[0]
             end = at
@@ -172,7 +172,7 @@ def steps(pattern: str, flags: int, text: str, *, search: bool) -> int:
 
 
 def alphabet(pattern: str, flags: int) -> str:
-    """Return characters that take part in a pattern: its literals, one of each class, and some of usual texts."""
+    """Return characters that occur in a pattern: its literals, one of each class, and some of common texts."""
     found = dict.fromkeys(_characters(parser.parse(pattern, flags)))
     return "".join(dict.fromkeys([*list(found)[:8], *' a1".\n']))
 
@@ -199,7 +199,7 @@ def _characters(nodes: Any) -> Iterator[str]:
 
 
 def worst(pattern: str, flags: int, *, search: bool, length: int = 20) -> tuple[float, str]:
-    """Return how much longer a text of twice the length takes, of repetitive texts that make a pattern work most."""
+    """Return the growth of the steps when a text is doubled, and the repetitive text with the largest growth."""
     letters = alphabet(pattern, flags)
     pairs = list(zip(letters, letters[1:] + letters[:1], strict=True))
     pumps = [*letters, *(one + two for one, two in pairs), *(2 * one + two for one, two in pairs)]

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and refusals of the system become messages."""
+"""Files appear complete or not at all, and system errors become messages."""
 
 import errno
 import os
@@ -67,7 +67,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
         pytest.raises(OutputError, match="there is no such folder"),
         write_whole(tmp_path / "no" / "a.nc") as part,
     ):
-        raise PermissionError(errno.EACCES, "what netCDF says of it", str(part))
+        raise PermissionError(errno.EACCES, "message of netCDF", str(part))
 
 
 def test_the_netcdf_librarys_words_for_a_full_disk_are_understood(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Units as files spell them, and what they become in the model's."""
+"""Spellings of units in files, and their conversion to the model's units."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A path that is no file is refused in a line, and nothing waits for it."""
+"""A path that is not a regular file is refused in one line, without blocking."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""No pattern that reads a user's text takes steps that grow faster than the text."""
+"""Patterns that read a user's text take a number of steps linear in its length."""
 
 import ast
 import re
@@ -19,11 +19,11 @@ READERS = (
 )  # fmt: skip
 SEARCHING = {"search", "finditer", "findall", "sub", "split"}
 MOST = 2.6
-"""Growth of steps where a text doubles: 2 is linear, 4 quadratic; short texts have a share that does not grow."""
+"""Growth of steps when a text is doubled: 2 is linear, 4 quadratic; short texts have a constant part."""
 
 
 def used() -> dict[tuple[str, int, bool], str]:
-    """Return every pattern of the readers with its flags and whether it searches, and where it stands."""
+    """Return every pattern of the readers with its flags, whether it searches, and its location."""
     files = [file for name in READERS for file in sorted((ROOT / name).rglob("*.py"))]
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
     methods: dict[str, set[str]] = {}
@@ -82,7 +82,7 @@ def test_steps_grow_no_faster_than_the_text(given: tuple[str, int, bool]) -> Non
 @pytest.mark.parametrize(
     ("pattern", "search"),
     [
-        (r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?", False),  # hung for minutes on 4 kB of blanks
+        (r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?", False),  # took minutes for 4 kB of blanks
         (r"(a+)+b", False),
         (r"\s+$", True),
         (r"(.*?)\s*(?:\[([^\]]*)\])?", False),

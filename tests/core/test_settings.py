@@ -1,4 +1,4 @@
-"""The settings registry: sections describe themselves, and refuse what they do not know."""
+"""Settings registry: sections describe their settings and refuse unknown keys."""
 
 from collections.abc import Mapping
 from math import inf

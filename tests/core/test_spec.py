@@ -1,4 +1,4 @@
-"""The field registry: everything has a unit and a text, and what does not fit is refused."""
+"""Field registry: every field has a unit and a text, and invalid ones are refused."""
 
 import pytest
 from hypothesis import given

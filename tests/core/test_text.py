@@ -1,4 +1,4 @@
-"""Texts and values of others in messages: on one line, in short, and fit to be printed."""
+"""Foreign texts and values in messages: on one line, shortened and printable."""
 
 import pytest
 

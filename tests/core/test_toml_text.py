@@ -1,4 +1,4 @@
-"""TOML of others: what takes endless time or memory is refused before it is parsed, and nothing else is."""
+"""Untrusted TOML: input that takes excessive time or memory is refused before parsing, and only such input."""
 
 import tomllib
 

@@ -6,7 +6,7 @@ import pytest
 from airshed.core.errors import DataError
 from airshed.core.topojson import decode
 
-# Two unit squares side by side that share the border x = 1; the left one has a hole.
+# Two adjacent unit squares that share the border x = 1; the left one has a hole.
 TWO_SQUARES = {
     "type": "Topology",
     "transform": {"scale": [0.1, 0.1], "translate": [0.0, 50.0]},

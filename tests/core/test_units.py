@@ -1,4 +1,4 @@
-"""Quantities: what people write is understood, and what is wrong is refused with a useful message."""
+"""Quantities: usual spellings are accepted, and errors are refused with a useful message."""
 
 import math
 import subprocess
@@ -161,7 +161,7 @@ def test_pint_is_not_imported_before_it_is_needed() -> None:
 
 @pytest.mark.parametrize("text", ["5 " + 10**6 * "a", "5 " + 10**6 * "m ", "5" + 10**6 * " " + "m", 10**6 * "5" + " m"])
 def test_a_text_of_any_length_is_refused_at_once(text: str) -> None:
-    """Units were looked for in all of it, for hours."""
+    """The search for units once covered the whole text, and took hours."""
     with pytest.raises(CaseError, match=r"where = .{,100} is not a quantity: expected a length"):
         to(text, "m", where="where")
     assert not same_unit(text, "m")

@@ -1,4 +1,4 @@
-"""A grid whose pole is turned: its longitude and latitude do not separate, and its axes point elsewhere."""
+"""Grid with a rotated pole, whose longitude and latitude do not separate."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class RotatedPole(GridMapping):
-    """Longitude and latitude in a frame whose origin lies at a place, turned by an angle there [degrees]."""
+    """Longitude and latitude in a frame with its origin at a given point, rotated there by an angle [degrees]."""
 
     unit = "degrees"
 
@@ -34,13 +34,13 @@ class RotatedPole(GridMapping):
 
 
 def turned(lon: Array, lat: Array, matrix: Array) -> tuple[Array, Array]:
-    """Return longitude and latitude of places after a turn of the sphere."""
+    """Return longitude and latitude of points after a rotation of the sphere."""
     east, north = np.radians(lon), np.radians(lat)
     place = np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1) @ matrix.T
     return np.degrees(np.arctan2(place[..., 1], place[..., 0])), np.degrees(np.arcsin(np.clip(place[..., 2], -1, 1)))
 
 
 def rotated_grid(rows: int, columns: int, spacing: float, layers: tuple[float, ...], turn: float = 30.0) -> Grid:
-    """Return a grid around the place, of cells of a size [degrees]."""
+    """Return a grid around the point, with cells of a given size [degrees]."""
     faces = [spacing * (np.arange(count + 1) - 0.5 * count) for count in (columns, rows)]
     return Grid.mapped(RotatedPole(turn=turn), *faces, (0.0, *layers))

@@ -19,7 +19,7 @@ def shapely_coverage(rings, window):
 
 
 def star(centre, radii):
-    """A star-shaped, so a simple, closed ring around a point."""
+    """Star-shaped, hence simple, closed ring around a point."""
     angles = np.linspace(0.0, 2.0 * np.pi, len(radii), endpoint=False)
     ring = np.asarray(centre) + np.asarray(radii)[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return np.concatenate([ring, ring[:1]])

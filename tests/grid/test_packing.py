@@ -1,4 +1,4 @@
-"""Packed cells find their grid again, and spread over it."""
+"""Packed cells recover their grid, and are spread over it."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ LAT, LON = -29.0 + 0.1 * (0.5 + np.arange(30)), 138.0 + 0.1 * (0.5 + np.arange(2
 
 
 def land(share: float = 0.3, seed: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A mask of land, and latitude and longitude of its cells."""
+    """Return a land mask, and latitude and longitude of its cells."""
     mask = np.random.default_rng(seed).uniform(size=(LAT.size, LON.size)) < share
     mask[0, 0] = mask[-1, -1] = True
     lat, lon = np.broadcast_to(LAT[:, None], mask.shape), np.broadcast_to(LON, mask.shape)
@@ -42,7 +42,7 @@ def test_the_order_of_cells_is_free_and_lines_without_a_cell_are_kept() -> None:
     ("lat", "lon", "reason"),
     [
         ([1.0, 1.0, 2.0], [5.0, 5.0, 5.0], "two cells are at the same point"),
-        ([1.0, 2.0, 3.37], [5.0, 5.0, 5.0], "lat of packed cells lies on no lines"),
+        ([1.0, 2.0, 3.37], [5.0, 5.0, 5.0], "lat of packed cells is not on lines of uniform spacing"),
         ([1.0, np.nan], [5.0, 5.0], "lat of packed cells must be one number"),
         ([], [], "lat of packed cells must be one number"),
     ],

@@ -48,7 +48,7 @@ def test_a_part_of_a_part_is_a_part_of_the_whole(case: tuple[Grid, Window], data
 
 
 def test_a_grid_of_its_own_has_another_round_off() -> None:
-    """What the part's own ends would give: without this difference the tests above would show nothing."""
+    """Negative control: a part computed from its own bounds differs by round-off."""
     grid = Grid.regular((0, 10), (45, 55), (0.1, 0.1), LAYERS)
     window = Window(3, 38, 0, 7)
     alone = Grid.lonlat(grid.x_faces[:8], grid.y_faces[3:39], grid.layer_faces)

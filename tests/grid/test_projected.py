@@ -1,4 +1,4 @@
-"""A grid with two-dimensional metrics runs through the model: nothing outside the grid assumes that axes separate."""
+"""Model runs on a grid with two-dimensional metrics: only the grid package may assume separable axes."""
 
 import ast
 from dataclasses import fields
@@ -38,7 +38,7 @@ SOURCE = Path(airshed.__file__).parent
 
 @pytest.fixture
 def on_rotated(monkeypatch: pytest.MonkeyPatch) -> Grid:
-    """Give every case of this test the turned grid with its own layers."""
+    """Use the rotated grid, with its own layers, for every case of this test."""
 
     def make_grid(case: Case) -> Grid:
         return rotated_grid(7, 9, 0.3, tuple(top.value for top in case.grid.layers))
@@ -48,7 +48,7 @@ def on_rotated(monkeypatch: pytest.MonkeyPatch) -> Grid:
 
 
 class Numerical(LonLat):
-    """Longitude and latitude by the formulas for any mapping."""
+    """Longitude and latitude with metrics from the general formulas."""
 
     separable = False
     metrics = GridMapping.metrics
@@ -74,7 +74,7 @@ def test_the_turned_grid_has_the_metrics_of_its_own_frame() -> None:
 
 
 def simulation(length: str = "30 min", output: Any = (), folder: Path | None = None) -> airshed.Simulation:
-    """Return tracers of 1 ppb everywhere in a wind over the turned grid, at its end."""
+    """Return a finished simulation of tracers of 1 ppb in a wind over the rotated grid."""
     values = {"values": {"TRACER": "1 ppb", "TRACER2": "1 ppb"}}
     case = airshed.Case.from_dict({
         "grid": {"area": {"lon": [0, 1], "lat": [0, 1]}, "spacing": "1 deg", "layers": ["500 m", "1000 m"]},
@@ -121,7 +121,7 @@ def test_the_dot_products_hold_with_chemistry_and_emission(on_rotated: Grid, tmp
     random = np.random.default_rng(5)
     given = {name: (("level", "y", "x"), each * random.uniform(0.5, 1.5, (3, 7, 9))) for name, each in TYPICAL.items()}
     run, _ = recorded(case, steps=3, initial=xr.Dataset(given))
-    assert run.derivatives.constants.density_factor.shape == (3, 7, 9)  # each cell has its own
+    assert run.derivatives.constants.density_factor.shape == (3, 7, 9)  # each cell has its own value
     found = dot_products(run)
     assert found.ok
     assert found.worst < 1e-12
@@ -134,7 +134,7 @@ def test_emission_on_longitude_and_latitude_is_conserved() -> None:
     amount[:, (lon[1:] < 6.7) | (lon[:-1] > 8.4)] = 0.0
     moved = Regridder(lon, lat, GRID)(amount)
     assert moved.sum() == pytest.approx(amount.sum(), rel=1e-12)
-    # a flux that is even over the source is even over the cells
+    # a flux that is uniform over the source is uniform over the cells
     areas, move = np.outer(np.diff(np.sin(np.radians(lat))), np.diff(lon)), Regridder(lon, lat, GRID)
     shares = move(areas) / move.target_area
     assert shares == pytest.approx(np.full(shares.shape, shares.mean()), rel=1e-9)
@@ -149,7 +149,7 @@ def test_regridding_onto_cells_of_any_outline_agrees_with_the_separable_way() ->
         Regridder(lon, lat, each)(amount) for each in (Grid.mapped(Numerical(), *faces), Grid.lonlat(*faces))
     )
     assert found == pytest.approx(expected, rel=1e-10)
-    # a source with axes of its own: the same cells by another way
+    # a source with two-dimensional axes: the same cells by another code path
     back = Regridder(lon + 360.0, lat, Grid.lonlat(*faces), RotatedPole(0.0, 0.0, 0.0))(amount)
     assert back.sum() == pytest.approx(expected.sum(), rel=1e-3)
 
@@ -198,7 +198,7 @@ def test_output_has_places_of_cells_and_maps_are_drawn(on_rotated: Grid, tmp_pat
         assert dataset["lon"].values == pytest.approx(GRID.lon)
         results = Results(dataset.load(), tmp_path)
     shown = results.ground("TRACER")[0]
-    assert 0.3 < np.isfinite(shown).mean() < 0.95  # the corners of the map lie outside
+    assert 0.3 < np.isfinite(shown).mean() < 0.95  # the corners of the map are outside
     assert np.nanmean(shown) == pytest.approx(1.0, rel=1e-6)  # ppb
     west, _, _, north = GRID.bounds
     assert (results.area.west, results.area.north) == pytest.approx((west, north), abs=0.35)
@@ -222,13 +222,13 @@ def test_the_view_of_a_live_model_and_frameworks_see_the_cells(on_rotated: Grid)
 
 
 def test_a_grid_that_is_taken_for_a_separable_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: code that reads one latitude for a row misses the places."""
+    """Negative control: code that uses one latitude for each row misses the locations."""
     lon, lat = 3.0 + 0.17 * np.arange(60), 47.0 + 0.13 * np.arange(60)
     amount = np.ones((lat.size - 1, lon.size - 1))
     assert Regridder(lon, lat, GRID)(amount).sum() > 100.0
     monkeypatch.setattr(RotatedPole, "separable", True)
     assert Regridder(lon, lat, GRID)(amount).sum() == 0.0
-    assert land_fraction(GRID).max() < 0.5  # at 7.6 E, 50.5 N all is land; in the Gulf of Guinea nothing
+    assert land_fraction(GRID).max() < 0.5  # at 7.6 E, 50.5 N the cells are land; in the Gulf of Guinea none is
 
 
 def test_winds_that_are_not_turned_are_noticed(on_rotated: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ NAMES = frozenset({"lon_faces", "lat_faces"})
 
 
 def named(source: str) -> set[str]:
-    """Return which names of separable axes a module uses."""
+    """Return the names of separable axes that a module uses."""
     tree = ast.walk(ast.parse(source)) if any(name in source for name in NAMES) else ()
     return NAMES & {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in tree}
 

@@ -33,5 +33,5 @@ def test_a_row_without_weights_gives_nothing() -> None:
 
 
 def test_no_targets_have_no_values():
-    """A grid of one layer has no faces inside."""
+    """A grid of one layer has no interior faces."""
     assert Weights.of(np.zeros((0, 3)))(np.ones((3, 4, 5)), -3).shape == (0, 4, 5)

@@ -134,7 +134,7 @@ def test_unreadable_instants_are_passed_over_until_they_are_needed(monkeypatch: 
 
         return read
 
-    monkeypatch.setattr(era5_times, "at_times", broken)
+    monkeypatch.setattr(era5_times, "time_reader", broken)
     data = made_up("model", tp=(FLAT, of_forecast(SHOWERS)))
     assert growing_sums(data, 0) == {"tp": frozenset()}
 
@@ -146,5 +146,5 @@ def test_sums_of_which_no_instant_can_be_read_are_refused_when_they_are_needed(m
 
         return read
 
-    monkeypatch.setattr(era5_times, "at_times", broken)
+    monkeypatch.setattr(era5_times, "time_reader", broken)
     assert growing_sums(made_up("model", tp=(FLAT, of_forecast(SHOWERS))), 0) == {}

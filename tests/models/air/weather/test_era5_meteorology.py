@@ -64,7 +64,7 @@ def test_levels_that_tell_nothing_of_the_air_near_the_ground_are_refused(kind: s
 
 def test_a_gap_between_the_points_is_refused_and_a_closed_circle_taken() -> None:
     data = made_up("model")
-    with pytest.raises(DataError, match=r"has nothing between longitude 0 and 1, though its points lie 0\.5 apart"):
+    with pytest.raises(DataError, match=r"has no points between longitude 0 and 1, although their spacing is 0\.5"):
         Era5Meteorology(data.isel(longitude=[0, 1, 2, 4, 5, 6, 7, 8, 9, 10]), SMALL, START)
     lon = data["longitude"].values
     closed = xr.concat([data.isel(longitude=[-1]).assign_coords(longitude=lon[-1:] - 360.0), data], "longitude")
