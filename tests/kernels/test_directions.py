@@ -52,7 +52,7 @@ def without(trial: Trial, *kinds: str) -> Trial:
 
 
 def horizontal(trial: Trial) -> Trial:
-    flat = without(still(trial, upward=True), "exchange", "loss", "source", "sinking", "column_matrix")
+    flat = without(still(trial, upward=True), "exchange", "loss", "source", "settling", "column_matrix")
     columns = tuple(replace(each, emission=each.emission[:0]) for each in flat.columns)
     return replace(flat, setup=replace(flat.setup, emitted=()), columns=columns)
 

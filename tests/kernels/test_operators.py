@@ -221,7 +221,7 @@ def by_hand_fixture(network: Callable[[str], ReactionNetwork]) -> StepKernel:
         "lost", "loss", rate(lambda temperature, sign: log(sign * temperature) * 0.0), (0,), numbers={"sign": (1.0,)},
         term="lost",
     )  # fmt: skip
-    falling = Operator("falling", "sinking", rate(lambda speed: speed), (1,), (OperatorField("speed"),), term="fallen")
+    falling = Operator("falling", "settling", rate(lambda speed: speed), (1,), (OperatorField("speed"),), term="fallen")
     return compile_mechanism(network("tracer"), 2, operators=(lost, falling))
 
 
@@ -333,14 +333,14 @@ def test_of_some_species_an_operator_is_the_same(network: Callable[[str], Reacti
 WRONG: dict[str, tuple[Any, str]] = {
     "a name that is no identifier": ({"name": "dry deposition"}, "C identifiers"),
     "two names alike": ({"numbers": {"deposition": (1.0,)}}, "C identifiers"),
-    "the air's name": ({"numbers": {"air": (1.0,)}}, "other names than the air"),
-    "two rates": ({"rate": rate(lambda air: air, lambda air: air)}, "one rate, of faces two"),
-    "an unknown name": ({"rate": rate(lambda rain: rain)}, "a name that is none of its fields"),
-    "a shape of others": ({"fields": (OperatorField("deposition", "matrix"),)}, "no shape that it can read"),
-    "species that fall": ({"species": (3, 0)}, "rising"),
-    "a species that is none": ({"species": (0, 9)}, "rising"),
-    "no term": ({"term": None}, "a term of budgets"),
-    "numbers that are too few": ({"numbers": {"factor": (1.0, 2.0, 3.0)}}, "one value, or one for each species"),
+    "the air's name": ({"numbers": {"air": (1.0,)}}, "must not have names of the air"),
+    "two rates": ({"rate": rate(lambda air: air, lambda air: air)}, "one rate, a face exchange two"),
+    "an unknown name": ({"rate": rate(lambda rain: rain)}, "may read only its fields"),
+    "a shape of others": ({"fields": (OperatorField("deposition", "matrix"),)}, "a shape that its kind cannot read"),
+    "species that fall": ({"species": (3, 0)}, "ascending"),
+    "a species that is none": ({"species": (0, 9)}, "ascending"),
+    "no term": ({"term": None}, "a budget term"),
+    "numbers that are too few": ({"numbers": {"factor": (1.0, 2.0, 3.0)}}, "one value, or one per species"),
 }  # fmt: skip
 
 
@@ -356,10 +356,10 @@ def test_operators_that_do_not_fit_together_are_refused(network: Any) -> None:
     first = deposition(range(2))
     other = replace(first, name="other", kind="source")
     for pair, message in (
-        ((first, first), "there twice"),
-        ((first, replace(first, name="other", species=(1, 2, 3))), "is another thing"),
-        ((first, other), "what others of the term deposited take it gives"),
-        ((MIXING, replace(MIXING, name="other", ground=True)), "at the ground alone"),
+        ((first, first), "two operators named"),
+        ((first, replace(first, name="other", species=(1, 2, 3))), "is declared differently before"),
+        ((first, other), "of deposited differ in sign"),
+        ((MIXING, replace(MIXING, name="other", ground=True)), "only at the ground"),
         ((MIXING, replace(MIXING, name="other", species=(1,))), "species"),
     ):
         with pytest.raises(KernelError, match=message):
@@ -371,7 +371,7 @@ def test_a_step_that_lacks_a_field_is_refused() -> None:
     trial = random_trial(kernel, (3, 9), STEPS["Euler"])
     stepper = make_stepper(kernel, trial)
     transport, column = forcing(trial, stepper.layout)
-    with pytest.raises(KernelError, match="not given exchange"):
+    with pytest.raises(KernelError, match="has no exchange"):
         stepper.step(trial.weights, transport, replace(column, fields={}))
     short = tuple(each[:, :, :1] for each in column.fields["rain"])
     with pytest.raises(KernelError, match="rain of a step is float64"):

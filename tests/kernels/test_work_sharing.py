@@ -91,7 +91,7 @@ def test_threads_end_when_something_goes_wrong_while_they_wait(error: type[BaseE
         with pytest.raises(error):
             advanced(stepper, trial, [WEIGHTS[:1]])
         assert neighbour.asked == 3
-        with pytest.raises(KernelError, match="a step was broken off"):
+        with pytest.raises(KernelError, match="a step was interrupted"):
             advanced(stepper, trial, [WEIGHTS[:1]])
         assert isinstance(stepper.pool, ThreadPoolExecutor)
         both = Barrier(2, timeout=60.0)

@@ -22,7 +22,7 @@ from airshed.process import (
     quantity,
     reactions,
     releases,
-    sinking,
+    settling,
     source,
     switch,
     weather,
@@ -139,7 +139,7 @@ def test_what_sinks_takes_its_air_with_it() -> None:
 
         speeds = per_species("m/s", "Speed.")
 
-        @sinking(term="settled")
+        @settling(term="settled")
         def falls(speeds, temperature):
             return speeds * temperature / 300.0
 
@@ -314,9 +314,9 @@ def _gone(c):
 @pytest.mark.parametrize(("declare", "message"), [
     (lambda: loss(_gone), r'_gone\(\): write @loss\(term="..."\)'),
     (lambda: loss()(_gone), r'write @loss\(term="..."\)'),
-    (lambda: source(_gone), "write @source"), (lambda: sinking(_gone), "write @sinking"),
+    (lambda: source(_gone), "write @source"), (lambda: settling(_gone), "write @settling"),
     (lambda: at_instant(_gone), r'_gone\(\): write @at_instant\("unit"\)'),
-], ids=["loss", "no term", "source", "sinking", "at_instant"])  # fmt: skip
+], ids=["loss", "no term", "source", "settling", "at_instant"])  # fmt: skip
 def test_a_kind_without_its_brackets_is_told(declare, message: str) -> None:
     with pytest.raises(CaseError, match=message):
         declare()

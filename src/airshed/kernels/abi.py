@@ -1,4 +1,4 @@
-"""The interface between Python and compiled code: each structure that both read, with its units and index orders.
+"""The interface between Python and compiled code: each shared structure, with its units and index orders.
 
 The tables below are the only declarations. Generated code contains them (:func:`declarations`), with the sizes that
 Python expects as static assertions; :func:`structure` returns their mirrors for ctypes. Signatures of functions follow
@@ -8,7 +8,7 @@ from the text of their definitions (:func:`signatures`). The types of numbers in
     scalar    a lane of `value`: a real; in the tangent [value, change] of one
     dscalar   the same in double
 
-Arrays lie in C order; W columns of a block, or W cells of a pack, lie next to each other. A member without a unit is a
+Arrays are in C order; the W columns of a block, or the W cells of a pack, are contiguous. A member without a unit is a
 number, an address or a count.
 """
 
@@ -22,7 +22,7 @@ MOST_STAGES: Final = 6
 """Stages of a Rosenbrock method."""
 
 TERMS: Final = ("inflow", "outflow", "chemistry", "clipped")
-"""What every step sums for budgets: [mol/s], clipped in [mol]; operators add theirs."""
+"""Budget terms of every step: [mol/s], clipped in [mol]; operators add further terms."""
 
 PARTS: Final = ("transport", "rates and sources", "chemistry and mixing")
 """Parts of a step whose wall time is measured."""
@@ -35,7 +35,7 @@ def _names(texts: Sequence[str]) -> str:
 STEP: Final = (
     f"""
 enum Part {{ {_names(PARTS)}, PARTS }};
-enum Term {{ {_names(TERMS)}, OWN }};    // sums of budgets; those of operators follow, from OWN on
+enum Term {{ {_names(TERMS)}, OWN }};    // sums of budgets; the terms of operators start at OWN
 """
     + """
 struct Ends {              // a field at the two ends of a forcing interval; its value is start + weight (end - start)
@@ -43,18 +43,18 @@ struct Ends {              // a field at the two ends of a forcing interval; its
     const real* end;
 };
 
-struct ValueEnds {         // the same of a field that may have changes
+struct ValueEnds {         // the same for a field that may have a tangent
     const scalar* start;
     const scalar* end;
 };
 
-// Mixing ratios that a neighbouring rank holds beyond one side: block (row, block) at data + row row_stride + block
-// block_stride; to the south and north two rows, the second of them (counted away from here) `second` further. At the
-// edge of the area no value there counts: the boundary concentration does.
+// Mixing ratios of a neighbouring rank beyond one side: block (row, block) is at data + row row_stride + block
+// block_stride. To the south and north there are two rows; the farther one is at offset `second`. At the edge of the
+// area these values are not used: the boundary concentration is.
 struct Ghost {
     const scalar* data;
     int64_t row_stride, block_stride, second;
-    int64_t edge;          // whether the area ends here
+    int64_t edge;          // whether this side is the edge of the area
 };
 
 // Boundary concentrations along one side at the two ends of an interval [mol/mol]: west and east [row][species][level],
@@ -62,12 +62,12 @@ struct Ghost {
 struct Boundary {
     const scalar* start;
     const scalar* end;
-    int64_t stride;        // between rows or blocks, 0 where all faces have the same
+    int64_t stride;        // between rows or blocks, 0 where all faces have the same profile
 };
 
 // The arguments of a step. A block is W neighbouring columns (along longitude). State: [lat][block][species][level][W],
-// so that the step of one block walks through memory once. Fields without species: [lat][block][level][W]. Lanes beyond
-// the last longitude are padding: columns of their own, with no flux, no source and no weight in any sum.
+// so that the step of one block reads memory in sequence, once. Fields without species: [lat][block][level][W]. Lanes
+// beyond the last longitude are padding: columns without flux, source or weight in any sum.
 struct Step {
     int64_t rows, blocks;
     int64_t last_lanes;                    // columns in use in the last block of a row, 1..W
@@ -89,10 +89,10 @@ struct Step {
     // the column at level n+1
     Ends temperature;                      // [K]
     Ends water;                            // [mol/mol] water vapour
-    Ends parameters;                       // what the mechanism leaves open, [lat][block][parameter][level][W]
+    Ends parameters;                       // open parameters of the mechanism, [lat][block][parameter][level][W]
     double column_weight;
     const double* density_factor;          // [1/mol] relative air density by air in a cell, [lat][1 or block][level][W]
-    int64_t density_row, density_block;    // between rows and blocks, 0 where all cells of a row have one volume
+    int64_t density_row, density_block;    // strides of rows and blocks, 0 where all cells of a row have one volume
     const double* thickness;               // [m] [level]
     const real* photolysis_sun;            // [lat][block][2][W]: secant of the zenith angle, light factor (0 at night)
     const scalar* emission;                // [mol/s] [lat][block][emitted][emission_levels][W]
@@ -103,9 +103,9 @@ struct Step {
     double c0, c1, t0, t1, g;              // t0, t1, g [s]
     double s0, s1;                         // start of the iteration: s0 q(n) + s1 q(n-1), not below zero
     int64_t sweeps;
-    int64_t number;                        // of the step: a thread compares it with that of the fluxes that it carries
-    // Sums for the budgets of each block [mol/s], [lat][block][SUMS]: those of `Term` by species, [TERMS][species];
-    // the atoms that unbalanced reactions make, [family]. Without a vertical part: inflow, outflow and clipping,
+    int64_t number;                        // of the step: a thread compares it with the step of its stored fluxes
+    // Sums for the budgets of each block [mol/s], [lat][block][SUMS]: terms of `Term` by species, [TERMS][species];
+    // atoms produced by unbalanced reactions, [family]. Without a vertical part: inflow, outflow and clipping,
     // [3][species][level].
     double* sums;
     // fields (ValueEnds) and numbers (dscalar*) of operators follow
@@ -116,29 +116,29 @@ struct Piece {             // rectangle of a step: first <= row < last, and bloc
 };
 
 struct WorkQueue {         // of a rank
-    alignas(64) int64_t taken;             // newest step that was begun x 65536 + its pieces that were taken
-    alignas(64) int64_t finished;          // pieces that were computed, of all steps so far; steps count from 1
+    alignas(64) int64_t taken;             // newest started step x 65536 + number of its pieces taken by threads
+    alignas(64) int64_t finished;          // number of computed pieces of all steps; steps count from 1
     alignas(64) int64_t prepared;          // newest step that can begin
     int64_t edges;                         // newest step for which the halo has arrived
     int64_t given_up;                      // whether all threads stop
     alignas(64) int64_t pieces;            // of a step
-    int64_t inner;                         // pieces that need no neighbour: they come first
-    int64_t room;                          // of the ring of steps
-    const Step* steps;                     // step n at n % room
+    int64_t inner;                         // pieces that need no halo: they come first
+    int64_t capacity;                          // size of the ring buffer of steps
+    const Step* steps;                     // step n at n % capacity
     const Piece* piece;
 };
 
-struct Spent {             // wall time [s] of one thread so far
+struct Spent {             // cumulative wall time [s] of one thread
     double seconds[PARTS];                 // in each part
     double waited;
 };
 """
 )
-"""A step and the queue of its pieces."""
+"""A step and the work queue of its pieces."""
 
 STEP_ADJOINT: Final = """
-// Air fluxes and exchange through the faces one beyond those of the columns of this tile, as a step whose fields hold
-// these alone, [block] or [row][level][W]; null where the area ends.
+// Air fluxes and exchange through the faces one beyond the columns of this tile: a step whose fields contain only these
+// faces, [block] or [row][level][W]; null at the edge of the area.
 struct Beyond {
     const Step* west;
     const Step* east;
@@ -146,7 +146,7 @@ struct Beyond {
     const Step* north;
 };
 
-// Adjoints of boundary concentrations, as these lie in memory: [row][species][level], [block][species][level][W].
+// Adjoints of boundary concentrations, in their memory layout: [row][species][level], [block][species][level][W].
 struct BoundaryAdjoints {
     double* west;
     double* east;
@@ -154,10 +154,10 @@ struct BoundaryAdjoints {
     double* north;
 };
 
-// A step in reverse. Adjoints of mixing ratios lie as those.
+// A step in reverse. Adjoints of mixing ratios have the layout of the mixing ratios.
 struct Reverse {
     const Step* next;                      // transport of step n+1: q is q(n+1)
-    const Step* adjoint;                   // where B(n+1) lies, as q
+    const Step* adjoint;                   // B(n+1), in the place of q
     const Step* now;                       // step n: q(n), q(n-1), T(n-1), A(n), A(n-1), and its columns
     const Step* before;                    // transport of step n-1: q is q(n-1)
     Beyond beyond;                         // the air fluxes of step n+1 beyond this tile
@@ -172,18 +172,18 @@ struct Reverse {
     real* z;                               // of q(n-1)
     real* u;                               // of T(n-1)
     real* b;                               // out: of T(n)
-    // Adjoints of the inputs of steps, to which this adds.
+    // Adjoints of the inputs of steps; each step adds its contribution.
     real* sources[2];                      // [s/mol] of two periods, [lat][block][species][source_levels][W]
-    double shares[2];                      // of each period in the step's emission
+    double shares[2];                      // weight of each period in the emission of the step
     int64_t source_levels;
     BoundaryAdjoints boundary;
     double* top;                           // of mixing ratios above, [lat][block][species]
     double* reactions;                     // of a factor on each reaction's rate, [lat][block][reaction]
-    int64_t own_rates, reactions_asked;    // whether those of operators, and of reactions, are requested
-    // adjoints of fields (real*[2]: of both ends) and numbers (double*) of operators follow
+    int64_t own_rates, reactions_asked;    // whether adjoints of rates of operators, and of reactions, are requested
+    // adjoints of fields (real*[2]: at both ends) and numbers (double*) of operators follow
 };
 """
-"""A step in reverse, with :data:`STEP`."""
+"""A step in reverse; it uses :data:`STEP`."""
 
 CELLS: Final = """
 struct Method {            // coefficients of a Rosenbrock method, of stage i in row i; see kernels/cells/tableau.py
@@ -191,42 +191,42 @@ struct Method {            // coefficients of a Rosenbrock method, of stage i in
     double gamma;
     double a[MOST_STAGES][MOST_STAGES], c[MOST_STAGES][MOST_STAGES];
     double m[MOST_STAGES], e[MOST_STAGES], alpha[MOST_STAGES], gamma_sum[MOST_STAGES];
-    int64_t evaluates[MOST_STAGES];        // whether a stage evaluates f, or uses that of the stage before
+    int64_t evaluates[MOST_STAGES];        // whether a stage evaluates f, or reuses f of the previous stage
 };
 
-struct Record {            // accepted steps of cells, those of a cell in a row
-    const int64_t* first;                  // where the steps of a cell begin, [pack][W]
-    const int64_t* room;                   // how many it has, [pack][W]
-    double* time;                          // [s] when a step began
+struct Record {            // accepted steps of cells; the steps of a cell are contiguous
+    const int64_t* first;                  // index of the first step of a cell, [pack][W]
+    const int64_t* count;                  // number of its steps, [pack][W]
+    double* time;                          // [s] start of a step
     double* step;                          // [s] its length
-    real* y;                               // the state then, [step][NS], in the order of elimination
-    uint8_t* clipped;                      // whether the step arrived below zero, [step][NS]
+    real* y;                               // state at its start, [step][NS], in the order of elimination
+    uint8_t* clipped;                      // whether the result was below zero, [step][NS]
 };
 
-struct Cells {             // cells of a call, and the settings of their integration
+struct Cells {             // the cells of a call, and the settings of their integration
     int64_t levels, blocks;                // pack p: level p % levels of block p / levels
     int64_t last_lanes;                    // lanes in use in every blocks-th block
     // Concentrations: species s of pack p at (p / levels) block_stride + (p % levels) level_stride + s species_stride.
     const real* y;
     real* result;
-    real* clipped;                         // what was added where concentrations got negative; may be null
+    real* clipped;                         // amounts added to negative concentrations; may be null
     real* extra;                           // out: species from number `stored` on, zero at the start, [pack][extra][W]
     int64_t stored, block_stride, level_stride, species_stride;
-    // Whether they are mixing ratios: they are multiplied by one density of air, the mean over the interval, before and
-    // divided by it after, so that those of what does not react stay what they are where the density changes.
+    // Whether concentrations are mixing ratios: they are multiplied by the mean air density of the interval before the
+    // integration and divided by it afterwards, so that inert species are unchanged where the density changes.
     int64_t mixing_ratios;
     const double* inputs;                  // Chebyshev coefficients over [start, end], [pack][degree + 1][input][W]
     int64_t input_count, degree;
-    int64_t emitted_count, lost_count;     // inputs behind the parameters: emissions, then loss rates
-    const int32_t* emitted;                // places of their species in the order of elimination
+    int64_t emitted_count, lost_count;     // inputs after the parameters: emissions, then loss rates
+    const int32_t* emitted;                // indices of their species in the order of elimination
     const int32_t* lost;
     double start, end;                     // [s]
     const double* absolute;                // [molecules cm-3] tolerances in the order of elimination
     double relative;
     double longest;                        // [s] step
-    int64_t most_steps;                    // of a cell, rejected ones too
-    double* step;                          // [s] [pack][W]; in: first step to try, 0 for none known; out: the next one
-    double* reached;                       // [s] [pack][W] out: time up to which the result goes
+    int64_t most_steps;                    // of a cell, including rejected steps
+    double* step;                          // [s] [pack][W]; in: first step to try, 0 if unknown; out: next step
+    double* reached;                       // [s] [pack][W] out: time of the result
     int32_t* accepted;                     // out: steps, [pack][W]
     int32_t* rejected;
     const Record* record;                  // out: accepted steps; may be null
@@ -235,33 +235,33 @@ struct Cells {             // cells of a call, and the settings of their integra
 """Chemistry of independent cells."""
 
 CELLS_ADJOINT: Final = """
-// Steps of cells in reverse. Inputs behind those of the solver: the derivatives of emissions, then of loss rates, by a
-// factor.
+// Steps of cells in reverse. Further inputs follow those of the solver: derivatives of emissions, then of loss rates,
+// with respect to a scale factor.
 struct Backward {
     const Record* record;
     double* adjoint;                       // of concentrations, [pack][NS][W]; in: at the end, out: at the start
-    double* rates;                         // out: of a factor on each reaction's rate, [pack][NR][W]
-    double* sources;                       // out: of a factor on each emission and loss rate, [pack][source][W]
+    double* rates;                         // out: adjoint of a factor on the rate of each reaction, [pack][NR][W]
+    double* sources;                       // out: adjoint of a factor on each emission and loss rate, [pack][source][W]
 };
 """
 
 CELLS_TANGENT: Final = """
-struct Along {             // recorded steps of cells repeated, or their tangent
+struct Along {             // recorded steps of cells, replayed or linearised
     const Record* record;
-    double* y;                             // concentrations or their change, [pack][NS][W]; in: at the start, out: end
-    const double* factors;                 // on rates of reactions, or the changes of these factors, [NR]
+    double* y;                             // concentrations or their tangent, [pack][NS][W]; in: start, out: end
+    const double* factors;                 // on rates of reactions, or the tangents of these factors, [NR]
 };
 """
 
 FORMULAS: Final = """
-struct Chunks {            // where cells lie: one after the other, or in chunks of whole packs at a stride
+struct Chunks {            // layout of cells: contiguous, or chunks of whole packs at a stride
     int64_t length, stride;                // length 0: no chunks
 };
 
 struct Input {
     const real* from;
-    int64_t per_cell, per_row;             // per_cell: 1, or 0 of numbers that all cells have
-    const int64_t* rows;                   // the row of each step; null where all steps have the first one
+    int64_t per_cell, per_row;             // per_cell: 1, or 0 for a number that is the same in all cells
+    const int64_t* rows;                   // row of each step; null if all steps use the first row
     Chunks chunks;
 };
 
@@ -273,7 +273,7 @@ struct Result {
 struct Record {            // a result after steps, [row][cell]
     void* to;
     int64_t result, is_double;
-    const int64_t* rows;                   // the row of each step, -1 for none; null: step n in row n
+    const int64_t* rows;                   // row of each step, -1 for none; null: step n in row n
 };
 """
 """Formulas of cells; Python passes arrays of these structures as int64 tables, [structure][member]."""
@@ -286,12 +286,12 @@ _FUNCTION: Final = re.compile(r" (airshed_\w+)\(([^)]*)\) \{")
 _LINE: Final = 64  # bytes of a cache line
 
 Signatures = Mapping[str, tuple[type | None, Sequence[type]]]
-"""C function -> its result, None for void, and its arguments."""
+"""C function -> its result (None for void) and its arguments."""
 
 
 @cache
 def structure(table: str, name: str, more: tuple[str, ...] = ()) -> type[Any]:
-    """Return the mirror of a structure of a table for ctypes; more: declarations of further members."""
+    """Return the ctypes mirror of a structure of a table; more: declarations of further members."""
     members = next(text for found, text in _STRUCTURE.findall(table) if found == name)
     fields: list[tuple[str, type]] = []
     for aligned, kind, pointer, names in _MEMBERS.findall("\n".join([members, *more])):
@@ -307,13 +307,13 @@ def structure(table: str, name: str, more: tuple[str, ...] = ()) -> type[Any]:
 
 
 def _padding(fields: Sequence[tuple[str, type]]) -> list[tuple[str, type]]:
-    """Return a member that fills the cache line behind others."""
+    """Return a member that pads the structure to a cache line."""
     rest = -sum(ctypes.sizeof(kind) for _, kind in fields) % _LINE
     return [(f"_padding_{len(fields)}", ctypes.c_char * rest)] if rest else []
 
 
 def declarations(table: str, **more: Sequence[str]) -> str:
-    """Return a table as C++, with further members of structures by their names, and assertions of all sizes."""
+    """Return a table as C++, with further members by the names of their structures, and assertions of all sizes."""
     text, checks = table, []
     for name, members in _STRUCTURE.findall(table):
         own = tuple(more.get(name, ()))

@@ -1,9 +1,9 @@
-// arrays.hpp: work on plain arrays (..., row, column) for which NumPy takes many passes; see kernels/arrays.py.
-// Fields are double, C order. Products and sums stand as they are written, each rounded, so that NumPy gives the same bits.
+// arrays.hpp: operations on plain arrays (..., row, column) that need several passes in NumPy; see kernels/arrays.py.
+// Fields are double, C order. Products and sums are rounded one by one, as written, so that NumPy gives the same bits.
 #include <stdint.h>
 #include <vector>
 
-// (outer, rows, columns) -> [rows][blocks][outer][width]; lanes beyond the last column repeat it, or hold zero.
+// (outer, rows, columns) -> [rows][blocks][outer][width]; lanes beyond the last column repeat it, or are zero.
 template <class real>
 static void pack(const double* field, int64_t outer, int64_t rows, int64_t columns, int64_t blocks, int64_t width,
                  bool repeat, real* packed) {
@@ -19,11 +19,11 @@ static void pack(const double* field, int64_t outer, int64_t rows, int64_t colum
         }
 }
 
-// Where the rising faces lie between the nodes of a few columns: [face][lane].
+// Positions of the ascending faces between the nodes of a few columns: [face][lane].
 enum { LANES = 32 };
 struct Places {
-    std::vector<int64_t> below;       // the last node at or below the face, not the last of all: a line begins there
-    std::vector<double> step, width;  // from there to the face, and to the next node
+    std::vector<int64_t> below;       // last node at or below the face, except the topmost node: start of a segment
+    std::vector<double> step, width;  // from that node to the face, and to the next node
 
     Places(int64_t count) : below(count * LANES), step(count * LANES), width(count * LANES) {}
 
@@ -42,8 +42,8 @@ struct Places {
     }
 };
 
-// Of values (field, node, column), linear between heights (node, column), what they are at the faces or their integrals
-// from the lowest node up to there: (field, face, column).
+// Values at the faces, or integrals from the lowest node to the faces, of fields (field, node, column) that are linear
+// between heights (node, column): (field, face, column).
 template <bool integrated>
 static void to_faces(const double* heights, const double* values, const double* faces, int64_t fields, int64_t nodes,
                      int64_t columns, int64_t count, double* found) {
@@ -96,7 +96,7 @@ void airshed_column_values(const double* heights, const double* values, const do
     to_faces<false>(heights, values, faces, fields, nodes, columns, count, found);
 }
 
-// Weighted sums of neighbours along rows, then along columns, term after term: (outer, rows, columns) -> (outer, to_rows,
+// Weighted sums of neighbours along rows, then along columns, term by term: (outer, rows, columns) -> (outer, to_rows,
 // to_columns). Target t is the sum over n of weight[t][n] times node first[t] + n.
 void airshed_weighted(const double* field, int64_t outer, int64_t rows, int64_t columns, const int64_t* first_row,
                       const double* row_weight, int64_t to_rows, int64_t row_terms, const int64_t* first_column,

@@ -1,6 +1,6 @@
-"""Compiled work on plain arrays, for which NumPy would take many passes; it knows no mechanism, and no field by name.
+"""Compiled operations on plain arrays that need several passes in NumPy; independent of mechanisms and fields.
 
-The bits are those of the same operations in NumPy: nothing is contracted, and no sum changes its order.
+The results have the bits of the same operations in NumPy: no contraction, no reordered sums.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ def _functions() -> ctypes.CDLL:
 def pack(field: Array, packed: npt.NDArray[np.floating], *, repeat: bool) -> None:
     """Write a field (..., row, column) into [row][block][...][lane], of single or double precision.
 
-    repeat  whether lanes beyond the last column have its values; else they are zero
+    repeat  whether lanes beyond the last column repeat its values; otherwise they are zero
     Raises KernelError when there is no compiler.
     """
     *_, rows, columns = field.shape
@@ -39,11 +39,11 @@ def pack(field: Array, packed: npt.NDArray[np.floating], *, repeat: bool) -> Non
 
 
 def column_integrals(heights: Array, values: Array, faces: Array) -> Array:
-    """Return the integrals of fields that are linear between the nodes of columns, from the lowest node up to faces.
+    """Return the integrals of fields that are linear between the nodes of columns, from the lowest node to each face.
 
-    heights  (node, ...)  of each column, rising from the first; equal ones are allowed
+    heights  (node, ...)  of each column, ascending; equal heights are allowed
     values   (field, node, ...)
-    faces    (face,)  rising, at or below each column's last node
+    faces    (face,)  ascending, at or below the last node of each column
     returns  (field, face, ...)
     Raises KernelError when there is no compiler.
     """
@@ -51,7 +51,7 @@ def column_integrals(heights: Array, values: Array, faces: Array) -> Array:
 
 
 def column_values(heights: Array, values: Array, faces: Array) -> Array:
-    """Return fields, linear between the nodes of columns, at faces: as :func:`column_integrals`."""
+    """Return fields, linear between the nodes of columns, at faces; arguments as of :func:`column_integrals`."""
     return _in_columns(_functions().airshed_column_values, heights, values, faces)
 
 
@@ -65,7 +65,7 @@ def _in_columns(function: "ctypes._FuncPointer", heights: Array, values: Array, 
 
 
 def weighted(lat: Weights, field: Array, lon: Weights) -> Array:
-    """Return a field (..., lat, lon) at the targets of weights: :func:`airshed.grid.weights.apply` in one pass.
+    """Return a field (..., lat, lon) at the targets of weights: one-pass form of :func:`airshed.grid.weights.apply`.
 
     Raises KernelError when there is no compiler.
     """

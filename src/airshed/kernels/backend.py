@@ -1,10 +1,10 @@
-"""The seam between models and compiled code: what other packages use of a backend.
+"""The interface between models and compiled code: the names that other packages use.
 
 A backend is a folder of ``backends/`` whose module ``backend`` has a ``BACKEND``. It compiles a mechanism to a
-:class:`StepKernel`, which has the memory layout of a grid and makes steppers, their adjoints and tangents, and exact
-sums; and to a :class:`CellKernel`, which makes solvers of independent cells. The names below are those of the CPU.
-Classes of another backend have the same public members, and keep arrays in memory that NumPy can read and write: all
-arrays of steps come from ``Layout.empty`` and ``Layout.zeros``.
+:class:`StepKernel`, which provides the memory layout of a grid, steppers with their adjoints and tangents, and exact
+sums. It also compiles a mechanism to a :class:`CellKernel`, which creates solvers of independent cells. The names below
+are those of the CPU backend. Classes of another backend have the same public members. They store arrays in memory that
+NumPy can read and write: all arrays of steps come from ``Layout.empty`` and ``Layout.zeros``.
 """
 
 from functools import cache
@@ -27,5 +27,5 @@ __all__ = [
 
 @cache
 def backend(name: str = "cpu") -> Backend:
-    """Return the backend of a name."""
+    """Return the backend with a name."""
     return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND)

@@ -1,7 +1,7 @@
 """Boundary concentrations along the lateral faces of a rectangle of columns: as arrays, and packed for kernels.
 
-A field has one value for each face cell, in the order west (lat), east (lat), south (lon), north (lon), each side from
-south to north or from west to east. Packed, each side lies as kernels read it:
+A field has one value per face cell, in the order west (lat), east (lat), south (lon), north (lon); each side runs from
+south to north or from west to east. The packed layout of the sides is
 
     west, east    [lat][species][level]
     south, north  [block][species][level][W]
@@ -34,7 +34,7 @@ class FaceCells:
 
     @property
     def places(self) -> dict[Side, slice]:
-        """Where each side lies among the face cells."""
+        """The slice of each side in an array of face cells."""
         ends = np.cumsum([self.rows, self.rows, self.columns, self.columns]).tolist()
         return {side: slice(first, last) for side, first, last in zip(SIDES, [0, *ends], ends, strict=False)}
 
@@ -43,19 +43,19 @@ class FaceCells:
         return {side: field[..., place] for side, place in self.places.items()}
 
     def part(self, field: Array, rows: slice, columns: slice) -> Array:
-        """Return the field of some rows and columns: what lies beside them along each side."""
+        """Return the field of the face cells around some rows and columns."""
         along = {"west": rows, "east": rows, "south": columns, "north": columns}
         parts = [each[..., along[side]] for side, each in self.split(field).items()]
         return np.ascontiguousarray(np.concatenate(parts, axis=-1))
 
     def join(self, sides: Mapping[Side, Array]) -> Array:
-        """Return the field (..., face cell) of what lies along each side."""
+        """Join the fields along the sides into a field (..., face cell)."""
         return np.concatenate([sides[side] for side in SIDES], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
 class PackedBoundary:
-    """Packed boundary concentrations at an instant [s]; sides where a neighbour goes on are left out."""
+    """Packed boundary concentrations at an instant [s]; sides with a neighbouring rank are omitted."""
 
     sides: Mapping[Side, AnyArray]
     seconds: float = 0.0
@@ -68,7 +68,7 @@ class PackedBoundary:
         return cls({side: _packed(layout, side, _along(layout, side, field)) for side in sides}, seconds)
 
     def unpacked(self, layout: Layout) -> Array:
-        """Return the values of all sides as a field (species, level, face cell), padding left out."""
+        """Return the values of all sides as a field (species, level, face cell), without padding."""
         found: dict[Side, Array] = {}
         for side, packed in self.sides.items():
             values = packed.astype(np.float64)
@@ -80,7 +80,7 @@ class PackedBoundary:
         return FaceCells(layout.rows, layout.columns).join(found)
 
     def with_changes(self, layout: Layout, changes: "PackedBoundary | None") -> "PackedBoundary":
-        """Return values with their changes, as the tangent reads them: [..][2] in rows, [..][2][W] in blocks."""
+        """Interleave values with their tangents, as the tangent kernel reads them: [..][2] or [..][2][W]."""
         return PackedBoundary({
             side: _stacked(layout, side, values, None if changes is None else changes.sides[side])
             for side, values in self.sides.items()
@@ -89,14 +89,14 @@ class PackedBoundary:
 
 @dataclass(frozen=True, eq=False)
 class BoundaryForcing:
-    """Packed boundary concentrations at both ends of an interval, and where a step lies between them (0..1)."""
+    """Packed boundary concentrations at both ends of an interval, and the weight of its end in a step (0..1)."""
 
     start: PackedBoundary
     end: PackedBoundary
     weight: float
 
     def shares(self) -> list[tuple[float, float]]:
-        """Return the instants [s] whose concentrations a step sees, and the share of each."""
+        """Return the instants [s] between which a step interpolates, and the weight of each."""
         return [(self.start.seconds, 1.0 - self.weight), (self.end.seconds, self.weight)]
 
 
@@ -108,7 +108,7 @@ def empty_sides(layout: Layout, species: int, levels: int) -> dict[Side, Array]:
 
 
 def _along(layout: Layout, side: Side, field: Array) -> Array:
-    """Return the part of a field along a side; a profile as a single face cell."""
+    """Return the part of a field along a side; a profile becomes a single face cell."""
     cells = FaceCells(layout.rows, layout.columns)
     return field[..., None] if field.ndim == 2 else field[..., cells.places[side]]
 
@@ -137,19 +137,19 @@ def _stacked(layout: Layout, side: Side, values: AnyArray, changes: AnyArray | N
 
 
 def sides_of(halo_exchange: HaloExchange | None) -> tuple[Side, ...]:
-    """Return the sides on which a neighbour goes on."""
+    """Return the sides with a neighbouring rank."""
     return () if halo_exchange is None else tuple(halo_exchange.sides)
 
 
 def empty_edges(layout: Layout, middle: tuple[int, ...], sides: Collection[Side]) -> dict[Side, AnyArray]:
-    """Return arrays for what neighbours hold of a field [lat][block][middle...][W]: two rows, or a block of each."""
+    """Return arrays for the halo of a field [lat][block][middle...][W]: two rows, or one block of each row."""
     lanes = (*middle, layout.width)
     shapes = dict.fromkeys(("south", "north"), (REACH, layout.blocks)) | dict.fromkeys(("west", "east"), (layout.rows,))
     return {side: aligned_empty((*shapes[side], *lanes), layout.dtype) for side in sides}
 
 
 def fetch(halo_exchange: HaloExchange | None, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:
-    """Fill the edges with those of neighbours, and send them the like of a packed field."""
+    """Fill the halo with the edges of neighbours, and send them the same edges of a packed field."""
     given: dict[Side, AnyArray] = {}
     for side, edge in edges.items():
         if side in ("south", "north"):
@@ -161,7 +161,7 @@ def fetch(halo_exchange: HaloExchange | None, field: AnyArray, edges: Mapping[Si
 
 
 class BlockingNeighbours:
-    """Neighbours whose edges are here when a step begins; satisfies ``kernels.step.arguments.Neighbours``."""
+    """Neighbours with a blocking halo exchange; satisfies ``kernels.step.arguments.Neighbours``."""
 
     def __init__(self, layout: Layout, middle: tuple[int, int], halo_exchange: HaloExchange) -> None:
         self.sides, self._halo_exchange = sides_of(halo_exchange), halo_exchange
@@ -173,8 +173,8 @@ class BlockingNeighbours:
         return self._edges
 
     def arrived(self) -> bool:
-        """All edges are here."""
+        """Return True: the exchange is complete when :meth:`start` returns."""
         return True
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing: there are no resources to release."""

@@ -1,11 +1,11 @@
-"""The folder of compiled kernels: where it is, and which of its files can be trusted.
+"""The cache of compiled kernels: its folder, and the checks of its files.
 
-A library is *sealed*: the SHA-256 of its bytes is appended to it. Loaders ignore bytes behind the last ELF section, and
-a file that a full disk or a crash cut short no longer matches its seal. (Trying to load it is no test: a truncated
-library can end the process with a bus error.)
+A library is *sealed*: the SHA-256 of its bytes is appended to it. Loaders ignore bytes behind the last ELF section. A
+file that a full disk or a crash has truncated does not match its seal. (An attempt to load a truncated library is no
+check: it can end the process with a bus error.)
 
-A library runs with the rights of the user, so the folder and its files must be those of the user: whatever names the
-folder, :mod:`airshed.kernels.cache` looks at owner and mode before each load.
+A library runs with the rights of the user, so the folder and its files must belong to the user.
+:mod:`airshed.kernels.cache` checks owner and mode before each load, for any choice of the folder.
 """
 
 import fcntl
@@ -36,18 +36,18 @@ def check_trusted(folder: Path) -> None:
         problem = _problem(path, is_last=path == real)
         if problem is not None:
             raise KernelError(
-                f"the kernel cache {folder} is not used: {path} {problem}, so its libraries may be of others; "
-                f"set AIRSHED_CACHE to a folder of yours, or take that right away (chmod go-w {path})"
+                f"the kernel cache {folder} is not used: {path} {problem}, so its libraries may not be yours; "
+                f"set AIRSHED_CACHE to a folder of yours, or remove write access of others (chmod go-w {path})"
             )
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Return whether a file is the user's or the administrator's, and nobody else can write it."""
+    """Return whether a file belongs to the user or the administrator, and no other user can write it."""
     return status.st_uid in (os.getuid(), _ROOT) and not _others_write(status)
 
 
 def _problem(path: Path, *, is_last: bool) -> str | None:
-    """Return what is wrong with a folder, or with a link to one; None where nothing is."""
+    """Return the problem with the owner or mode of a folder, or of a link to one; None if there is none."""
     status = path.lstat()
     if status.st_uid not in (os.getuid(), _ROOT) and (is_last or status.st_uid not in _unmapped()):
         return f"belongs to {_name_of(status.st_uid)}"
@@ -58,7 +58,7 @@ def _problem(path: Path, *, is_last: bool) -> str | None:
 
 
 def _others_write(status: os.stat_result) -> bool:
-    """Return whether others can write, or a group that is not the user's own alone."""
+    """Return whether other users can write, or a group with other members."""
     if status.st_mode & stat.S_IWOTH:
         return True
     return bool(status.st_mode & stat.S_IWGRP) and not _is_private(status.st_gid)
@@ -66,7 +66,7 @@ def _others_write(status: os.stat_result) -> bool:
 
 @cache
 def _is_private(group: int) -> bool:
-    """Return whether a group has no member but the user: many systems give each user such a group."""
+    """Return whether a group has no member except the user: many systems give each user such a group."""
     if group == _ROOT:
         return True
     try:
@@ -78,7 +78,7 @@ def _is_private(group: int) -> bool:
 
 @cache
 def _unmapped() -> tuple[int, ...]:
-    """Return the user that stands, in a container, for those that it does not know, such as the host's root."""
+    """Return the user id that represents unmapped users in a container, such as root of the host."""
     try:
         known = Path("/proc/self/uid_map").read_text(encoding="ascii").split()
         return () if known == _ALL_IDS else (int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii")),)
@@ -94,7 +94,7 @@ def _name_of(user: int) -> str:
 
 
 VARIABLE = "AIRSHED_CACHE"
-"""Environment variable that moves the folder."""
+"""Environment variable that sets the folder."""
 
 _SEAL_LENGTH = hashlib.sha256().digest_size
 
@@ -112,9 +112,9 @@ def cache_folder() -> Path:
 
 
 def writable_folder() -> Path:
-    """Return the cache folder, made if need be; one of the user's own in the temporary folder where it is read-only.
+    """Return the cache folder, created if necessary; if it is read-only, a private folder in the temporary directory.
 
-    Raises KernelError when neither can be written, and for one that other users can write to.
+    Raises KernelError when neither is writable, and for a folder that other users can write to.
     """
     folder = cache_folder()
     problem = write_problem(folder)
@@ -131,7 +131,7 @@ def writable_folder() -> Path:
 
 
 def write_problem(folder: Path) -> str | None:
-    """Return why files cannot be written to a folder, or None when they can."""
+    """Return why files cannot be written to a folder, or None if they can."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -141,13 +141,13 @@ def write_problem(folder: Path) -> str | None:
 
 
 def _temporary_folder() -> Path:
-    """Return a folder in the temporary one into which no other user can have put a library; its name can be guessed."""
+    """Return a private folder in the temporary directory, checked since its name can be guessed."""
     folder = Path(tempfile.gettempdir()) / f"airshed-kernels-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise KernelError(
-            f"no folder for compiled kernels: {error}. Set {VARIABLE} to one that you can write to"
+            f"no folder for compiled kernels: {error}. Set {VARIABLE} to a folder that you can write to"
         ) from error
     check_trusted(folder)
     return folder
@@ -155,9 +155,9 @@ def _temporary_folder() -> Path:
 
 @contextmanager
 def one_at_a_time(path: Path) -> Iterator[None]:
-    """Let one process after the other into the block for a library: ranks that start together compile it once.
+    """Serialise the processes that build a library, so that ranks that start together compile it once.
 
-    The system opens the lock of a process that ends. Where it knows no locks, all go in at once, which harms nothing.
+    The system releases the lock of a process that ends. Without locks all processes build; the result is the same.
     """
     lock = path.with_name(f".{path.name}.lock")
     with ExitStack() as stack:
@@ -167,7 +167,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
             yield
         finally:
             with suppress(OSError):
-                lock.unlink()  # who waits for it looks first whether the library is there now
+                lock.unlink()  # a process that waits for the lock checks first whether the library exists
 
 
 def store(path: Path, library: bytes) -> None:
@@ -178,7 +178,7 @@ def store(path: Path, library: bytes) -> None:
 
 
 def intact(path: Path) -> bool:
-    """Return whether a stored library is there, with the bytes that were compiled, and none but the user can write it.
+    """Return whether a stored library exists, has the bytes that were compiled, and only the user can write it.
 
     Raises KernelError for a folder that other users can write to.
     """

@@ -1,9 +1,9 @@
-"""The writer of C++: expressions and statements from formulas, and frames that they are put into.
+"""C++ generation: expressions and statements from formulas, and the templates that contain them.
 
-Frames (``.jinja``) and hand-written headers lie beside the kernels that they belong to.
+Templates (``.jinja``) and hand-written headers are in the folders of their kernels.
 
-Code consists of numbers and of text of the generator. Names from a mechanism reach it only in comments, through
-:func:`comment`; a frame refuses any other value that could end a line.
+Code consists of numbers and of text of the generator. Names from a mechanism appear only in comments, through
+:func:`comment`; a template rejects any other value that could end a line.
 """
 
 import re
@@ -24,30 +24,30 @@ from airshed.mechanism.network import Reaction
 _FOLDER: Final = Path(__file__).parent
 
 _STRANGE: Final = re.compile(r"[^ -\[\]-~]|\?(?=\?)")
-"""Characters that no comment has: all but printable ASCII; backslashes, which continue a line; ??, as trigraphs can
-write one."""
+"""Characters that are not allowed in comments: non-printable or non-ASCII ones; backslashes, which continue a line; and
+??, since a trigraph can be a backslash."""
 
 CELLS: Final = replace(
     PACKS,
     name="code of cells",
     functions={**PACKS.functions, "min": "least({0}, {1})", "max": "greatest({0}, {1})"},
 )
-"""Formulas of cells: what is not a number stays so in the least and the greatest of two, as in NumPy."""
+"""Dialect of formulas of cells: minimum and maximum propagate NaN, as in NumPy."""
 
 RATES: Final = replace(DOUBLES, name="the rate of an operator", type="dvalue", choice="select({0}, {1}, {2})")
-"""Rates of operators, whose values may carry changes."""
+"""Dialect of rates of operators, whose values may have tangents."""
 
 _LINE: Final = re.compile(r"[ -~]*")
 
 
 class GeneratedText(str):
-    """Text of several lines that the generator wrote, or that lies in a header."""
+    """Text of several lines from the generator or from a header."""
 
     __slots__ = ()
 
 
 def render(frame: str, **values: object) -> str:
-    """Return the text of a frame with its values put in; raise jinja2.UndefinedError for one that is not given."""
+    """Render a template with values; raise jinja2.UndefinedError for a missing value."""
     return _frame(frame).render(values)
 
 
@@ -61,40 +61,40 @@ def _frame(name: str) -> Template:
 
 
 def _checked(value: Any) -> Any:
-    """Return a value for the code; raise KernelError for one that could end a line, or is no number in C++."""
+    """Return a value for the code; raise KernelError if it could end a line, or is not finite."""
     if (
         isinstance(value, str)
         and not isinstance(value, GeneratedText)
         and (not _LINE.fullmatch(value) or value[-1:] == "\\")
     ):
-        raise KernelError(f"generated code would have the line {ascii(value)[:80]}, which is none")
+        raise KernelError(f"{ascii(value)[:80]} cannot be a line of generated code")
     if isinstance(value, float) and not isfinite(value):
-        raise KernelError("the mechanism has a number that is not finite, once its units are converted")
+        raise KernelError("the mechanism has a number that is not finite after unit conversion")
     return value
 
 
 def header(*names: str) -> GeneratedText:
-    """Return the text of headers, one after the other."""
+    """Return the concatenated text of headers."""
     return GeneratedText("\n".join((_FOLDER / name).read_text() for name in names))
 
 
 def comment(text: object) -> str:
-    """Return a text for a comment of one line, in which nothing can end or continue the comment."""
+    """Return a text for a comment of one line, without characters that end or continue the comment."""
     return _STRANGE.sub("_", str(text))
 
 
 def described(reaction: Reaction) -> str:
-    """Return a reaction for a comment in one line, its label once: some files have it in the text of the equation."""
+    """Return a reaction for a comment of one line; its label appears once, also if the equation repeats it."""
     label = f"<{reaction.label}>"
     text = reaction.text if reaction.text.startswith(label) else f"{label} {reaction.text}"
     return comment(text)
 
 
 class Coefficients:
-    """The numbers of generated code, each once, by their place in the table ``c``.
+    """Table ``c`` of the numbers of generated code, each stored once.
 
-    As a literal every number would fill a whole pack, and those of a large mechanism the first-level cache; from a
-    table the compiler broadcasts them as it loads them.
+    A literal fills a whole pack, and the literals of a large mechanism fill the first-level cache. From a table the
+    compiler broadcasts each number as it loads it.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Coefficients:
         self._places: dict[float, int] = {}
 
     def __call__(self, value: float) -> str:
-        """Return the text of a number."""
+        """Return the text of a number, and add it to the table if it is new."""
         if value not in self._places:
             self._places[value] = len(self.values)
             self.values.append(value)
@@ -110,5 +110,5 @@ class Coefficients:
 
 
 def inline(expression: Expression, coefficients: Coefficients) -> str:
-    """Return a formula of packs as C++, its numbers from a table."""
+    """Return a formula of packs as C++, with numbers from a table."""
     return cpp.inline(expression, str, replace(PACKS, number=coefficients))

@@ -1,4 +1,4 @@
-"""This machine: arrays aligned for vectors, its processor and its cores."""
+"""The host: arrays aligned for vectors, its processor and its cores."""
 
 import ctypes
 import hashlib
@@ -20,29 +20,29 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 
 def address(array: np.ndarray) -> int:
-    """Return where the array's data lie."""
+    """Return the address of the data of an array."""
     return int(array.__array_interface__["data"][0])  # ctypes.data takes ten times as long
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-    """Return zeros whose first element lies at a multiple of 64 bytes, as vector loads need it."""
+    """Return zeros whose first element is at a multiple of 64 bytes, as vector loads require."""
     return _aligned(np.zeros(_bytes(shape, dtype), np.uint8), shape, dtype)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-    """Return an array that lies as one of :func:`aligned_zeros`, to be written."""
+    """Return an uninitialised array with the alignment of :func:`aligned_zeros`."""
     return _aligned(np.empty(_bytes(shape, dtype), np.uint8), shape, dtype)
 
 
 def aligned_copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a copy that begins where vectors of kernels may."""
+    """Return a copy that is aligned for vectors."""
     copy: npt.NDArray[Any] = aligned_empty(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
 def _bytes(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:
-    """Return the size of an array, with room to move it to where it is to begin."""
+    """Return the size of an array with space for its alignment."""
     return prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT
 
 
@@ -55,10 +55,10 @@ _TRIM: Final[Callable[[int], int] | None] = getattr(ctypes.CDLL(None), "malloc_t
 
 
 def return_to_system() -> None:
-    """Return freed memory to the system: a quarter of what a run holds, after its set-up; takes about 1 ms.
+    """Return freed memory to the system: a quarter of the memory of a run after its set-up; takes about 1 ms.
 
-    The C library keeps what NumPy frees below some MiB, in pieces into which later arrays do not always fit. Only the
-    GNU library has such a call; with others nothing happens.
+    The C library retains blocks below some MiB that NumPy frees, in fragments that later arrays do not always fit. Only
+    the GNU library provides this call; with others the function does nothing.
     """
     if _TRIM is not None:
         _TRIM(0)
@@ -79,7 +79,7 @@ class Processor:
 
     @property
     def identity(self) -> str:
-        """Model and a digest of the instruction sets: virtual machines give one model name to several of them."""
+        """The model and a digest of the instruction sets: virtual machines give one model name to several sets."""
         digest = hashlib.sha256(" ".join(sorted(self.features)).encode()).hexdigest()[:8]
         return f"{self.model} ({self.architecture}, features {digest})"
 
@@ -97,7 +97,7 @@ def parse_cpuinfo(text: str, architecture: str) -> Processor:
 
 @cache
 def processor() -> Processor:
-    """Return this machine's processor; where ``/proc/cpuinfo`` is missing, what Python knows of it."""
+    """Return the processor of this machine; without ``/proc/cpuinfo``, as Python describes it."""
     try:
         text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -106,16 +106,16 @@ def processor() -> Processor:
 
 
 def vector_doubles() -> int:
-    """Return how many doubles the widest vectors of this machine's processor hold, four at least.
+    """Return how many doubles the widest vectors of the processor hold, at least four.
 
-    Code for wider ones runs, but compilers make scalars of its choices and shifts of lanes: a step of EMEP with eight
-    doubles to a pack takes five times as long on a processor with AVX2 as with four.
+    Code for wider vectors runs, but compilers turn its selections and lane shifts into scalar code. A step of EMEP with
+    eight doubles per pack takes five times as long as with four on a processor with AVX2.
     """
     return 8 if "avx512f" in processor().features else 4
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may run on, which a container or batch system can narrow."""
+    """Return the number of cores that this process may use; a container or batch system can restrict it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

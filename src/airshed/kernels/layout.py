@@ -1,6 +1,6 @@
-"""Arrays in the order in which kernels walk through memory: [lat][block][...][W], W neighbouring columns to a block.
+"""Memory layout of kernels: [lat][block][...][W], with W neighbouring columns in a block.
 
-Python's arrays are (..., lat, lon). Lanes beyond the last longitude are padding: they repeat the last column, or hold
+Arrays in Python are (..., lat, lon). Lanes beyond the last longitude are padding: they repeat the last column, or are
 zero where a source or a flux must not act on them.
 """
 
@@ -21,7 +21,7 @@ _DTYPE: Final[Mapping[str, type[np.floating]]] = {"double": np.float64, "single"
 
 @dataclass(frozen=True)
 class Shape:
-    """What any kernel is compiled for: columns or cells in a pack, and "double" or "single" precision."""
+    """Compile-time options of any kernel: columns or cells per pack, and "double" or "single" precision."""
 
     width: int
     precision: str
@@ -39,12 +39,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class MechanismShape(Shape):
-    """What the code is compiled for: levels of a column, elements whose atoms are counted, and where transport goes.
+    """Compile-time options of a step: levels of a column, families of counted atoms, and directions of transport.
 
-    Without `vertical` levels are apart: there is nothing implicit, and each has its own sums.
+    Without `vertical` the levels are independent: nothing is implicit, and each level has its own sums.
 
-    operators  that act where transport goes
-    own_terms  terms of budgets that operators add to, also those that act elsewhere
+    operators  operators in the directions of transport
+    own_terms  budget terms of operators, including operators that act in other directions
     """
 
     levels: int
@@ -69,12 +69,12 @@ class Layout:
 
     @property
     def blocks(self) -> int:
-        """Blocks in a row."""
+        """The number of blocks in a row."""
         return -(-self.columns // self.width)
 
     @property
     def last_lanes(self) -> int:
-        """Columns in use in the last block of a row."""
+        """The number of columns in use in the last block of a row."""
         return self.columns - (self.blocks - 1) * self.width
 
     def zeros(self, *middle: int) -> AnyArray:
@@ -82,14 +82,15 @@ class Layout:
         return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
 
     def empty(self, *shape: int) -> AnyArray:
-        """Return an array of any shape in the type of the state, to be written."""
+        """Return an uninitialised array of any shape in the type of the state."""
         return aligned_empty(shape, self.dtype)
 
     def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].
 
-        padding  of the lanes beyond the last column: "edge" (the last column again) or "constant" (zero)
-        One row or one column more than the grid has, as for the faces of cells, gives one row or one block more.
+        padding  of the lanes beyond the last column: "edge" (repeat the last column) or "constant" (zero).
+
+        A field with one row or one column more than the grid, as at cell faces, has one row or one block more.
         """
         values = np.ascontiguousarray(field, dtype=np.float64)
         *middle, rows, columns = values.shape
@@ -99,16 +100,16 @@ class Layout:
         return result
 
     def unpack(self, packed: AnyArray) -> npt.NDArray[np.float64]:
-        """Return what :meth:`pack` gives, also of faces, as (..., lat, lon) in double, padding left out."""
+        """Return a packed field as (..., lat, lon) in double, without padding: the inverse of :meth:`pack`."""
         columns = self.columns + (packed.shape[1] > self.blocks)
         split = np.moveaxis(packed, (0, 1), (-3, -2))
         joined = split.reshape(*split.shape[:-2], -1)
         return np.ascontiguousarray(joined[..., :columns], dtype=np.float64)
 
     def unpack_single(self, packed: AnyArray, target: AnyArray) -> None:
-        """Fill (..., lat, lon) with [lat][block][...][W] in single precision, in a quarter of :meth:`unpack`'s time.
+        """Fill (..., lat, lon) from [lat][block][...][W] in single precision, four times as fast as :meth:`unpack`.
 
-        Rounded first, as they lie in memory and to the target's byte order, W columns move as one item.
+        Values are first rounded in packed order and in the byte order of the target; then W columns move as one item.
         """
         rounded = packed.astype(target.dtype, copy=False)
         item = np.dtype((np.void, rounded.itemsize * self.width))
@@ -122,7 +123,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class PackedView:
-    """A packed field [lat][block][level][W] to be read as (level, lat, lon) while it stays as it is."""
+    """View of a packed field [lat][block][level][W] as (level, lat, lon); the field must not change meanwhile."""
 
     layout: Layout
     packed: AnyArray
@@ -133,5 +134,5 @@ class PackedView:
         return self.packed.shape[2], self.layout.rows, self.layout.columns
 
     def copy_to(self, target: AnyArray, levels: slice | Sequence[int]) -> None:
-        """Fill an array (level, lat, lon) of some levels."""
+        """Copy some levels to an array (level, lat, lon)."""
         self.layout.unpack_single(self.packed[:, :, levels], target)

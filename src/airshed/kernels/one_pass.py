@@ -1,8 +1,8 @@
-"""Formulas of arrays, compiled into one pass over memory where NumPy makes one for every operation.
+"""Array formulas compiled into one pass over memory, where NumPy needs one pass per operation.
 
 A formula is a function of arrays that broadcast: + - * /, comparisons, where, maximum, minimum, abs and sqrt. It is
-traced once (:mod:`airshed.formula`); the C++ code does the same to one value after the other. Each operation is rounded
-as in NumPy, so that both give the same bits.
+traced once (:mod:`airshed.formula`); the C++ code evaluates it value by value. Each operation is rounded as in NumPy,
+so that both give the same bits.
 """
 
 import ctypes
@@ -28,16 +28,16 @@ _AXES: Final = 4
 _BYTES: Final = 8  # of a double
 
 _PLANS: Final = 32
-"""Shapes of arrays for which a formula remembers how to walk through them; to find out takes longer than small ones."""
+"""Number of array shapes for which a formula stores its loop plan; a plan takes longer than a small array."""
 
 
 def one_pass(formula: Formula) -> Callable[..., Array]:
-    """Return a formula that makes one pass over its arrays, and is compiled when it is first called.
+    """Return a formula that makes one pass over its arrays; it is compiled at its first call.
 
-    The arrays, of four axes at most, broadcast against each other; the result has their common shape. It is written
-    into `out` where that is given, an array of this shape and in C order along its last axis, and none of the others.
-    Numbers that the formula has from elsewhere are constants of the code.
-    Raises KernelError where there is no compiler, FormulaError where the formula has what no code can be made of.
+    The arrays, of at most four axes, broadcast against each other; the result has their common shape. If `out` is
+    given, the result is written to it: an array of this shape, contiguous along its last axis, and not an input.
+    Numbers from the enclosing scope of the formula are constants of the code.
+    Raises KernelError without a compiler, FormulaError for an operation that cannot be compiled.
     """
 
     @cache
@@ -46,7 +46,7 @@ def one_pass(formula: Formula) -> Callable[..., Array]:
 
     @lru_cache(maxsize=_PLANS)
     def plan(*lies: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[Callable[[Any], None], tuple[int, ...]] | None:
-        """Return the code for arrays of these shapes and strides, and where it goes; None for values lying apart."""
+        """Return the code for arrays of these shapes and strides, and its loops; None for strided values."""
         shape, steps = _joined(lies)
         if not set(steps[-1]) <= {0, 1}:
             return None
@@ -67,7 +67,7 @@ def one_pass(formula: Formula) -> Callable[..., Array]:
 
 
 def _joined(lies: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Return the four axes of the last array, joined where memory goes on, and the steps of all along each [values].
+    """Return the four loop axes, contiguous axes of the last array merged, and the strides of all arrays [values].
 
     lies  shape and strides of each array
     """
@@ -75,7 +75,7 @@ def _joined(lies: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[li
     shape: list[int] = []
     steps: list[tuple[int, ...]] = []
     if len(last) > _AXES:
-        raise KernelError(f"a formula in one pass takes arrays of {_AXES} axes at most, not {len(last)}")
+        raise KernelError(f"a formula in one pass accepts arrays of at most {_AXES} axes, not {len(last)}")
     strides = [_strides(*each, axes=len(last)) for each in lies]
     for size, along in zip(reversed(last), zip(*strides, strict=True), strict=False):
         if size == 1:
@@ -92,13 +92,13 @@ def _joined(lies: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> tuple[li
 
 
 def _strides(shape: tuple[int, ...], strides: tuple[int, ...], axes: int) -> list[int]:
-    """Return the steps of an array [values] along axes counted from the last, 0 where it is the same along one."""
+    """Return the strides of an array [values] along axes counted from the last one, 0 along a broadcast axis."""
     own = [0 if size == 1 else stride // _BYTES for size, stride in zip(shape, strides, strict=True)]
     return own[::-1] + [0] * (axes - len(own))
 
 
 def _compile(formula: Formula, along: tuple[bool, ...]) -> Callable[[Any], None]:
-    """Return the code of a formula; ``along`` tells which arrays change along the last axis."""
+    """Return the code of a formula; along: which arrays vary along the last axis."""
     traced = trace(formula, [f"x{number}" for number in range(len(along))])
     lines, (result,) = cpp.code(traced.outputs, str, SCALARS, prefix="t")
     text = render("one_pass.cpp.jinja", count=len(along), along=along, lines=lines, result=result)

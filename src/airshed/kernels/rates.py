@@ -1,12 +1,12 @@
-"""Rate constants as coefficient x air^n x shared functions, so that what is constant costs nothing in the step.
+"""Rate constants as coefficient x air^n x shared functions, so that constant factors cost nothing in the step.
 
 With mixing ratios q = y / N (N: number density of air) the rate of a reaction of order m is
 
     v / N = k N^(m-1) q_1 ... q_m,    k N^(m-1) = c n^p f_1(T, ...) ... J_1 ...,    n = N / REFERENCE_DENSITY
 
-with c a number, f functions of the air's state shared by all reactions that differ in c only, and J photolysis
-functions exp(-b sec z) of the column alone. A function that is huge or tiny in usual air is divided by a power of two
-near its value there, which c takes over: single precision ends at 1e38, and a power of two costs no digit.
+with a number c, functions f of the state of the air, and photolysis functions J = exp(-b sec z) of the column.
+Reactions that differ only in c share a function. A function that is huge or tiny in usual air is scaled by a power of
+two to a size near one, and c inversely. Single precision ends at 1e38; a power of two costs no digit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,15 +28,15 @@ from airshed.mechanism.network import ReactionNetwork, Term
 Item = TypeVar("Item")
 
 Factor = tuple[str, int]
-"""What products of a step are made of: ``("y", i)`` mixing ratio of species i, ``("k", j)`` rate function j,
-``("j", m)`` photolysis function m, ``("n", 0)`` relative air density; if asked for, ``("z", r)`` a factor on the
-rate of reaction r, of all factors the last."""
+"""A factor of a product in a step: ``("y", i)`` mixing ratio of species i, ``("k", j)`` rate function j, ``("j", m)``
+photolysis function m, ``("n", 0)`` relative air density. On request also ``("z", r)``, a factor on the rate of reaction
+r, which sorts last."""
 
 Products = dict[tuple[Factor, ...], float]
-"""Factors of each product of a sum, in order, and the number that they are multiplied by."""
+"""Factors of each product of a sum, in order, and the numerical coefficient of the product."""
 
 REFERENCE_DENSITY: Final = 2.5e19
-"""Number density [molecules cm-3] to which relative air densities refer: single precision wants numbers near one."""
+"""Number density [molecules cm-3] to which relative air densities refer: single precision needs numbers near one."""
 
 BOLTZMANN_CM: Final = 1.380649e-17
 """Boltzmann's constant [Pa cm3/K], for number densities per cm3."""
@@ -60,7 +60,7 @@ class Rate:
 class RateTable:
     """The rates of all reactions and the functions that they share.
 
-    usual  the air in which these functions are to be moderate numbers
+    usual  air in which the functions are scaled to moderate size
     """
 
     usual: Environment = field(default_factory=lambda: NOON)
@@ -82,7 +82,7 @@ class RateTable:
                 photolyses.append(_place(self.photolyses, _number(b)))
             else:
                 rest.append(factor)
-        if power < 0:  # an emission-like reaction: cm-3 s-1, not per molecule
+        if power < 0:  # a source of zeroth order: cm-3 s-1, not per molecule
             rest.append(Binary("/", Number(REFERENCE_DENSITY), Symbol("M")))
             coefficient /= REFERENCE_DENSITY
             power = 0
@@ -94,9 +94,9 @@ class RateTable:
         self.rates.append(Rate(coefficient, power, tuple(functions), tuple(photolyses)))
 
     def products(self, terms: Iterable[Term], *, of_reactions: bool = False) -> Products:
-        """Return terms of production or loss as products, equal ones added up.
+        """Return terms of production or loss as products, with equal products added up.
 
-        of_reactions  whether each has a factor of its own reaction
+        of_reactions  whether each product has a factor of its own reaction
         """
         collected: Products = {}
         for term in terms:
@@ -120,11 +120,11 @@ def rate_table(network: ReactionNetwork) -> RateTable:
 
 
 def rate_code(expressions: Sequence[Expression], parameters: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """Return statements that compute rates in doubles, each common part once, and the text of each one's value.
+    """Return statements that compute rates in double, each common sub-expression once, and the text of each value.
 
     Always in double: rate constants span eighty decades.
 
-    parameters  names of what expressions leave open, in the order of the array ``parameter``
+    parameters  names of the open parameters of the expressions, in the order of the array ``parameter``
     """
     places: dict[str, Expression] = {name: Symbol(f"parameter[{number}]") for number, name in enumerate(parameters)}
 
@@ -145,11 +145,11 @@ _NAMES: Final = {
     "TEMP": "temperature", "PRESS": "pressure", "M": "density", "O2": "oxygen", "N2": "nitrogen", "H2O": "water",
     "SUN": "sun", "daylight": "light", "sec_zenith": "secant",
 }  # fmt: skip
-"""What the generated code calls the air and the sun."""
+"""Names of the air and the sun in generated code."""
 
 
 def _factors(expression: Expression) -> tuple[float, list[Expression]]:
-    """Return a number and factors whose product is the expression; a part beyond all numbers is a factor as it is."""
+    """Return a number and factors whose product is the expression; a number that overflows remains a factor."""
     match expression:
         case Number(value):
             return value, []
@@ -173,7 +173,7 @@ def _factors(expression: Expression) -> tuple[float, list[Expression]]:
 
 
 def _scaled(function: Expression, usual: Environment) -> tuple[Expression, float]:
-    """Return a function of moderate size in usual air, and the power of two by which it is to be multiplied."""
+    """Return a function of moderate size in usual air, and the power of two that multiplies it."""
     with np.errstate(all="ignore"):
         value = abs(float(evaluate(function, usual)))
     if not isfinite(value) or value == 0.0 or 1.0 / _HUGE < value < _HUGE:

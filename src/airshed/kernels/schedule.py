@@ -1,8 +1,8 @@
 """The order in which the block Gauss-Seidel iteration visits species: shortest-lived first, independent ones together.
 
-A short-lived species follows the others within the step, so whoever is solved after it should see its new value: one
-sweep in this order is worth two in the order of the file. Species next to each other that do not depend on one another
-form a group: their levels are walked through together, which hides the latency of each one's recurrence.
+A short-lived species follows the others within the step, so a species solved after it should use its new value: one
+sweep in this order is as accurate as two in the order of the file. Neighbouring species that do not depend on one
+another form a group: their levels are processed together, which hides the latency of each recurrence.
 """
 
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ NOON = {
 """The air for which lifetimes are compared: the ground at noon in a temperate summer."""
 
 _LIGHT, _FIXED = 1e-4, 2.5e13
-"""What is left open, for lifetimes: the rate of a slow light reaction [1/s], 1 ppm of a fixed species [cm-3]."""
+"""Values of open inputs for lifetimes: rate of a slow photolysis [1/s], 1 ppm of a fixed species [cm-3]."""
 
-_BACKGROUND = 2.5e9  # molecules cm-3, 0.1 ppb: a species without an initial value, unless it is gone within a minute
+_BACKGROUND = 2.5e9  # molecules cm-3, 0.1 ppb: a species without an initial value, unless it reacts within a minute
 _RELAXATION_STEPS, _RELAXATION_STEP = 30, 60.0
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Groups of species in the order of a sweep, and the lifetimes [s] that gave it."""
+    """Groups of species in the order of a sweep, and the lifetimes [s] that determine it."""
 
     groups: tuple[tuple[int, ...], ...]
     lifetimes: tuple[float, ...]
@@ -46,12 +46,12 @@ def schedule(network: ReactionNetwork, largest_group: int) -> Schedule:
 
 
 def reference_lifetimes(network: ReactionNetwork) -> list[float]:
-    """Return 1/L [s] of each species at noon, after radicals have come to terms with the mechanism's initial values."""
-    with np.errstate(all="ignore"):  # a run refuses what is no rate in its own air
+    """Return 1/L [s] of each species at noon, after radicals have adjusted to the initial values of the mechanism."""
+    with np.errstate(all="ignore"):  # a run reports rates that are not finite in its own air
         k = [float(value) for value in rates(network, noon(network))]
     production, loss = network.production_terms, network.loss_terms
     everywhere = [_BACKGROUND] * len(network.species)
-    # so much of a radical would use up what it reacts with, and with it the lifetimes of others
+    # that much of a radical would use up its reactants, and change the lifetimes of other species
     lasting = [_sum(terms, k, everywhere) * _RELAXATION_STEP < 1.0 for terms in loss]
     y = [network.initial.get(name, _BACKGROUND * lasts) for name, lasts in zip(network.names, lasting, strict=True)]
     for _ in range(_RELAXATION_STEPS):
@@ -74,19 +74,19 @@ def _sum(terms: tuple[Term, ...], k: list[float], y: list[float]) -> float:
 
 
 def noon(network: ReactionNetwork) -> dict[str, Value]:
-    """Return :data:`NOON` with values for what the mechanism leaves open."""
+    """Return :data:`NOON` with values for the open parameters of the mechanism."""
     usual = {each.name: _FIXED if each.unit == "molecules cm-3" else _LIGHT for each in network.parameters}
     return {**usual, **NOON}
 
 
 def dependencies(network: ReactionNetwork, species: int) -> frozenset[int]:
-    """Return the species whose mixing ratios stand in P or L of `species`."""
+    """Return the species whose mixing ratios appear in P or L of `species`."""
     terms = network.production_terms[species] + network.loss_terms[species]
     return frozenset(factor for term in terms for factor in term.factors)
 
 
 def _groups(network: ReactionNetwork, order: list[int], largest: int) -> tuple[tuple[int, ...], ...]:
-    """Fill each group from the front of the queue; a later one joins if it needs nobody in the group or before it."""
+    """Fill each group from the front of the queue; a later species joins if it depends on none before it."""
     needs = {species: dependencies(network, species) - {species} for species in order}
     waiting, groups = list(order), []
     while waiting:

@@ -1,6 +1,6 @@
-"""Compiles generated C++ into shared libraries, once for each source, compiler and processor, and loads them.
+"""Compilation of generated C++ into shared libraries, once per source, compiler and processor, and their loading.
 
-The compiler is the one that ``AIRSHED_CXX`` names, else g++, c++ or clang++, else the one in the ``ziglang`` wheel.
+The compiler is ``AIRSHED_CXX``, else g++, c++ or clang++, else the compiler in the ``ziglang`` wheel.
 """
 
 import ctypes
@@ -34,9 +34,9 @@ _SHOWN_LINES: Final = 5
 
 
 def explain(complaints: str, sources: Mapping[Path, str]) -> str:
-    """Return the first errors in a compiler's output, each with its source line, and where the source is kept.
+    """Return the first errors in the output of a compiler, each with its source line, and the path of the source.
 
-    A linker's errors name no line; then the first lines of the output are given as they are.
+    Errors of a linker have no line; then the first lines of the output are returned unchanged.
     """
     matches = [match for match in map(_ERROR.match, complaints.splitlines()) if match]
     shown = [_with_source(match, sources) for match in matches[:_SHOWN_ERRORS]]
@@ -45,7 +45,7 @@ def explain(complaints: str, sources: Mapping[Path, str]) -> str:
     more = len(matches) - _SHOWN_ERRORS
     tail = [f"... and {more} more"] if more > 0 else []
     kept = ", ".join(str(path) for path in sources)
-    return "\n".join([f"the generated code does not compile; it is kept in {kept}", *shown, *tail])
+    return "\n".join([f"the generated code does not compile; the source is in {kept}", *shown, *tail])
 
 
 def _with_source(match: re.Match[str], sources: Mapping[Path, str]) -> str:
@@ -56,7 +56,7 @@ def _with_source(match: re.Match[str], sources: Mapping[Path, str]) -> str:
 
 
 def commented_line(text: str, number: int) -> list[str]:
-    """Return a line (counted from 1) and, when it has no comment of its own, the comment line right above it."""
+    """Return a line (counted from 1) and, if it has no comment, the comment line above it."""
     lines = text.splitlines()
     if not 1 <= number <= len(lines):
         return []
@@ -66,29 +66,29 @@ def commented_line(text: str, number: int) -> list[str]:
 
 
 COMPILER_VARIABLE: Final = "AIRSHED_CXX"
-"""Environment variable that names the compiler, with options if need be."""
+"""Environment variable with the compiler command, with options if necessary."""
 
 ADVICE: Final = (
-    "install g++ (Debian, Ubuntu: apt install g++), or the wheel that holds a compiler: "
+    "install g++ (Debian, Ubuntu: apt install g++), or the wheel with a compiler: "
     f"{sys.executable} -m pip install ziglang"
 )
-"""Advice without a compiler; it names this interpreter, as another's pip would install into another environment."""
+"""Advice without a compiler; it names this interpreter, since the pip of another would install elsewhere."""
 
 FLAGS: Final[dict[str, str]] = {
     "-std=c++17": "the language of the generated code",
     "-O3": "unroll and vectorise the inner loops",
-    "-fPIC": "the code goes into a shared library",
-    "-fno-math-errno": "errno is not read after sqrt or exp, and setting it forbids vector forms",
-    "-fno-trapping-math": "no code waits for floating-point exceptions, so both sides of a choice may be computed",
-    "-ffp-contract=fast": "a * b + c in one rounding, where the processor has it",
+    "-fPIC": "the code is part of a shared library",
+    "-fno-math-errno": "errno is not read after sqrt or exp, and setting it prevents vectorisation",
+    "-fno-trapping-math": "floating-point exceptions are not used, so both branches of a selection may be computed",
+    "-ffp-contract=fast": "a * b + c with one rounding, if the processor supports it",
 }
-"""Compiler options of every kernel, and why. Not ``-ffast-math``: it reorders sums and lets checks for NaN vanish."""
+"""Compiler options of every kernel, with reasons. Not ``-ffast-math``: it reorders sums and removes checks for NaN."""
 
 _PREFERRED: Final = ("g++", "c++", "clang++")
 
 
 class Unit(NamedTuple):
-    """A translation unit: its name, C++ text, and options of its own, which come last and so win."""
+    """A translation unit: its name, C++ text, and further options, which take precedence."""
 
     name: str
     text: str
@@ -101,7 +101,7 @@ Source = str | Sequence[Unit]
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A compiler, the processor that it compiles for, and the options that suit both."""
+    """A compiler, its target processor, and the options for both."""
 
     command: tuple[str, ...]
     version: str
@@ -111,7 +111,7 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class BuiltLibrary:
-    """A compiled library: where it is, what it took [s], and whether it was there already."""
+    """A compiled library: its path, its compile time [s], and whether it was in the cache."""
 
     path: Path
     seconds: float
@@ -122,7 +122,7 @@ class BuiltLibrary:
 def find_toolchain() -> Toolchain:
     """Return the compiler of this machine.
 
-    Raises KernelError when there is none, or when ``AIRSHED_CXX`` names one that does not run.
+    Raises KernelError if there is none, or if ``AIRSHED_CXX`` does not run.
     """
     cpu = processor()
     chosen = os.environ.get(COMPILER_VARIABLE)
@@ -145,12 +145,12 @@ def _candidates() -> list[tuple[str, ...]]:
 
 
 def has_zig() -> bool:
-    """Return whether the ``ziglang`` wheel, a compiler for machines without one, is installed."""
+    """Return whether the ``ziglang`` wheel, which contains a compiler, is installed."""
     return importlib.util.find_spec("ziglang") is not None
 
 
 def compiler_version(command: tuple[str, ...]) -> str | None:
-    """Return the first line that a compiler says about its version; None when it does not run."""
+    """Return the first line of the version output of a compiler; None if it does not run."""
     try:
         answer = subprocess.run((*command, "--version"), capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -162,7 +162,7 @@ def flags_for(cpu: Processor) -> tuple[str, ...]:
     """Return the options for a processor: those of every kernel, its instruction sets, its widest vectors."""
     if cpu.architecture not in ("x86_64", "AMD64"):
         return (*FLAGS, "-mcpu=native")
-    # Compilers halve the vectors of AVX-512 processors for fear of their clock rate; kernels gain by the whole width.
+    # Compilers halve the vectors of AVX-512 processors to avoid a lower clock rate; kernels gain from the full width.
     wide = ("-mprefer-vector-width=512",) if "avx512f" in cpu.features else ()
     return (*FLAGS, "-march=native", *wide)
 
@@ -170,12 +170,12 @@ def flags_for(cpu: Processor) -> tuple[str, ...]:
 def build(
     source: Source, *, name: str, toolchain: Toolchain | None = None, extra_flags: Sequence[str] = ()
 ) -> BuiltLibrary:
-    """Compile C++ into a shared library, or find the one that was compiled before.
+    """Compile C++ into a shared library, or return the cached one.
 
-    Several translation units are compiled concurrently, on all cores, and linked in their order. The source stays
-    beside the library, to be read. Of several processes that build the same library at once, one compiles it.
+    Several translation units are compiled concurrently, on all cores, and linked in their order. The source is stored
+    with the library. If several processes build the same library at the same time, one of them compiles it.
 
-    Raises KernelError with the compiler's first errors and the source lines that they are about.
+    Raises KernelError with the first errors of the compiler and their source lines.
     """
     began = time.perf_counter()
     toolchain = toolchain or find_toolchain()
@@ -187,7 +187,7 @@ def build(
         folder = writable_folder()
         path = _library_path(folder, name, key)
         with one_at_a_time(path):
-            cached = intact(path)  # in the fallback folder, or by another process meanwhile
+            cached = intact(path)  # in the fallback folder, or built by another process in the meantime
             if not cached:
                 _compile(units, path, (*toolchain.command, *toolchain.flags, *extra_flags))
     return BuiltLibrary(_library_path(folder, name, key), time.perf_counter() - began, cached, key)
@@ -196,7 +196,7 @@ def build(
 def load(library: BuiltLibrary) -> ctypes.CDLL:
     """Load a compiled library; its calls release Python's interpreter lock.
 
-    Raises KernelError when the system refuses, as on a folder mounted without the right to execute.
+    Raises KernelError if the system refuses, for example on a folder mounted without execute permission.
     """
     try:
         return ctypes.CDLL(str(library.path))
@@ -213,7 +213,7 @@ def _key(units: list[Unit], toolchain: Toolchain, extra_flags: Sequence[str]) ->
 
 
 def _library_path(folder: Path, name: str, key: str) -> Path:
-    """Return the path of a library; the key identifies it, the name is for readers."""
+    """Return the path of a library; its key identifies it, the name is for human readers."""
     return folder / f"{re.sub(r'[^A-Za-z0-9_+-]', '_', name)[:80]}-{key}.so"
 
 
@@ -244,7 +244,7 @@ def _compile(units: list[Unit], path: Path, command: tuple[str, ...]) -> None:
 
 
 def _run(command: tuple[str, ...]) -> str:
-    """Run a compiler; return its complaints if it failed, else nothing."""
+    """Run a compiler; return its error output if it fails, else an empty string."""
     answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if answer.returncode == 0:
         return ""
@@ -252,7 +252,7 @@ def _run(command: tuple[str, ...]) -> str:
 
 
 def keeping_lock(function: Any) -> Callable[..., Any]:
-    """Return a declared function whose calls keep Python's interpreter lock: for calls of microseconds.
+    """Return a declared function that holds the interpreter lock of Python during calls: for calls of microseconds.
 
     A thread that releases the lock may wait milliseconds for it while another thread runs Python.
     """
@@ -262,19 +262,19 @@ def keeping_lock(function: Any) -> Callable[..., Any]:
 
 
 NUMPY_FLAGS: Final = ("-ffp-contract=off",)
-"""NumPy rounds each product before it adds it."""
+"""NumPy rounds each product before the addition."""
 
 
 @cache
 def _toolchain() -> Toolchain:
-    """Return the compiler, found once: to request its version takes longer than to load a library."""
+    """Return the compiler; it is searched once, since a query of its version takes longer than loading a library."""
     return find_toolchain()
 
 
 def host_functions(text: str, *, name: str) -> ctypes.CDLL:
-    """Return the functions of C++ text for arrays of this machine, with the roundings of NumPy.
+    """Compile C++ functions for arrays of the host, with the roundings of NumPy.
 
-    Raises KernelError when there is no compiler or it refuses the code.
+    Raises KernelError without a compiler, or if the code does not compile.
     """
     library = build(text, name=name, toolchain=_toolchain(), extra_flags=NUMPY_FLAGS)
     return declared(load(library), text)

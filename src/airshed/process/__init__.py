@@ -24,7 +24,7 @@ from airshed.process.kinds import (
     reactions,
     releases,
     setting,
-    sinking,
+    settling,
     source,
     switch,
     weather,
@@ -34,5 +34,5 @@ from airshed.process.updates import flux, state, update
 __all__ = [
     "Process", "at_instant", "choice", "choice_or_quantity", "column_matrix", "exchange", "face_exchange",
     "face_flux", "flux", "loss", "need", "number", "per_species", "quantity", "reactions", "releases", "setting",
-    "sinking", "source", "state", "switch", "update", "weather",
+    "settling", "source", "state", "switch", "update", "weather",
 ]  # fmt: skip

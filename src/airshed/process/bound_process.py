@@ -55,7 +55,7 @@ def _members(side: str, species: Sequence[str], label: str) -> tuple[tuple[str, 
 
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-OF_SPECIES: Final[tuple[Kind, ...]] = ("loss", "source", "sinking")
+OF_SPECIES: Final[tuple[Kind, ...]] = ("loss", "source", "settling")
 HORIZONTAL: Final[tuple[Kind, ...]] = ("face_exchange", "face_flux")
 
 _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
@@ -85,7 +85,7 @@ def in_kernel_units(act: OperatorDeclaration, rate: Any, air: Mapping[str, Any])
             return rate / air["air_density"]
         case "source", "mol/m2/s":
             return rate / (air["air_density"] * air["thickness"])
-        case "sinking", "m/s":
+        case "settling", "m/s":
             return rate * air["air"] / air["thickness"]
     return rate
 

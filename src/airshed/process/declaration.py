@@ -155,7 +155,7 @@ _UNITS: Final = {
     ("loss", "ground"): ("1/s", "m/s"),
     ("source", "all"): ("mol/mol/s", "mol/m3/s"),
     ("source", "ground"): ("mol/mol/s", "mol/m3/s", "mol/m2/s"),
-    ("sinking", "all"): ("m/s", "mol/s"),
+    ("settling", "all"): ("m/s", "mol/s"),
 }
 """What functions of a kind may return, by the levels where it acts."""
 

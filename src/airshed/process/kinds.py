@@ -102,7 +102,7 @@ land_fraction (1, lat, lon); cell_area (1, lat, 1); layer_thickness (level, 1, 1
 zenith angle (1, lat, lon); seconds, since the start of the case.
 """
 
-SIGNS: Final = {"loss": -1.0, "sinking": -1.0, "source": 1.0}
+SIGNS: Final = {"loss": -1.0, "settling": -1.0, "source": 1.0}
 """How what a kind adds to its term counts in budgets."""
 
 Levels = Literal["all", "ground"]
@@ -213,10 +213,10 @@ def exchange(function: F) -> Any:
     return OperatorDeclaration("exchange", function, "mol/s")
 
 
-def sinking(*bare: Any, unit: str = "m/s", term: str = "") -> Callable[[F], Any]:
+def settling(*bare: Any, unit: str = "m/s", term: str = "") -> Callable[[F], Any]:
     """Declare a speed downward through the air [m/s]; the term is what arrives at the ground."""
-    _check_brackets("sinking", bare, term)
-    return lambda function: OperatorDeclaration("sinking", function, unit, term=term)
+    _check_brackets("settling", bare, term)
+    return lambda function: OperatorDeclaration("settling", function, unit, term=term)
 
 
 def face_exchange(function: F) -> Any:

@@ -134,7 +134,7 @@ def recorded(each: Trial, most: int, first: float = 0.0) -> tuple[AcceptedSteps,
         return steps, packed
 
     steps, plain = run(None)
-    record = AcceptedSteps.room_for(steps.accepted, len(each.y), each.kernel.dtype)
+    record = AcceptedSteps.for_counts(steps.accepted, len(each.y), each.kernel.dtype)
     _, packed = run(record)
     assert np.array_equal(plain, packed)
     return record, unpack_cells(packed, each.cells)
@@ -153,8 +153,8 @@ def taken(each: Trial, record: AcceptedSteps, number: int, change: dict[str, Arr
         factors=1.0 + own.get("rates", 0.0),
     )  # fmt: skip
     y = each.y[:, number] + own.get("y", 0j)
-    first, room = (values.reshape(-1)[number] for values in (record.first, record.room))
-    for time, step in zip(record.time[first : first + room], record.step[first : first + room], strict=True):
+    first, count = (values.reshape(-1)[number] for values in (record.first, record.count))
+    for time, step in zip(record.time[first : first + count], record.step[first : first + count], strict=True):
         y = take(cell, each.tableau, time, step, y)
     return y
 

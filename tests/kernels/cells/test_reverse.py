@@ -70,7 +70,7 @@ def test_a_record_of_another_precision_is_refused(chemistry: Chemistry) -> None:
 def test_dot_products_of_mechanisms(chemistry: Chemistry, name: str) -> None:
     for tableau in (METHODS["rodas4"], METHODS["ros3"]):
         each = trial(chemistry(name), tableau, 2, 3)
-        assert recorded(each, 4)[0].room.reshape(-1)[:2].min() > 0
+        assert recorded(each, 4)[0].count.reshape(-1)[:2].min() > 0
         assert worst(each, 4) < EXACT
 
 
@@ -174,7 +174,7 @@ def missed(chemistry: Chemistry, patch: pytest.MonkeyPatch, every: int) -> list[
     each = trial(kernel, METHODS["rodas3"], 1, 1)
     y = 1e12 * np.random.default_rng(1).uniform(0.5, 2.0, each.y.shape)  # so that all reactions matter
     each = replace(each, y=y, tolerances=Tolerances(0.5, 1e12))
-    assert recorded(each, 4)[0].room[0, 0] > 2
+    assert recorded(each, 4)[0].count[0, 0] > 2
     compiled = compiled_with_switch(kernel, patch)
     reverser = CellReverser(compiled, each.solver)
     assert worst(each, 4, reverser=reverser, even=True) < 1e2 * EXACT

@@ -99,8 +99,8 @@ static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t 
     for (int lane = 0; lane < lanes_in(s, p); lane++) {
         const int64_t cell = p * W + lane;
         t.time[lane] = s.start, t.step[lane] = 1.0;   // idle: anything finite
-        if (number > record.room[cell]) continue;
-        const int64_t at = record.first[cell] + record.room[cell] - number;
+        if (number > record.count[cell]) continue;
+        const int64_t at = record.first[cell] + record.count[cell] - number;
         active[lane] = -1, t.time[lane] = record.time[at], t.step[lane] = record.step[at];
         for (int n = 0; n < NS; n++) t.y[n][lane] = record.y[at * NS + n], kept[n][lane] = !record.clipped[at * NS + n];
     }
@@ -149,8 +149,8 @@ void airshed_reverse(const Cells* cells, const Method* method, const Backward* o
         begin_pack(s, *out, p, t, b);
         int64_t most = 0;
         for (int lane = 0; lane < lanes_in(s, p); lane++) {
-            const int64_t room = out->record->room[p * W + lane];
-            most = room > most ? room : most;
+            const int64_t count = out->record->count[p * W + lane];
+            most = count > most ? count : most;
         }
         for (int64_t number = 1; number <= most; number++)
             step_reversed(s, *method, load_steps(s, *out->record, p, number, t, b.kept), t, b);

@@ -85,7 +85,7 @@ class CellExtras:
     clipped  what was added to concentrations to keep them from getting negative
     extra    (pack, species, width): the last species of the mechanism, which begin at zero and are not among those of
              the concentrations
-    record   the accepted steps, as many of each cell as it has room for
+    record   the accepted steps, as many of each cell as it has count for
     """
 
     clipped: AnyArray | None = None
@@ -121,34 +121,34 @@ class CellSteps:
 class AcceptedSteps:
     """The steps that counted, those of a cell in a row.
 
-    first, room  (pack, width): where those of a cell begin, and how many it has
+    first, count  (pack, width): where those of a cell begin, and how many it has
     time, step   [s] when each began, and how long it was, (step,)
     y            (step, species) the state then, in the order of elimination
     clipped      (step, species) whether the step made it negative, see ``kernels.cells.positivity``: 1, else 0
     """
 
     first: Integers
-    room: Integers
+    count: Integers
     time: Array
     step: Array
     y: AnyArray
     clipped: npt.NDArray[np.uint8]
 
     @classmethod
-    def room_for(cls, accepted: npt.NDArray[np.int32], species: int, dtype: npt.DTypeLike) -> "AcceptedSteps":
+    def for_counts(cls, accepted: npt.NDArray[np.int32], species: int, dtype: npt.DTypeLike) -> "AcceptedSteps":
         """Return a record for so many steps of each cell, (pack, width)."""
-        room = accepted.astype(np.int64)
-        ends = np.cumsum(room, dtype=np.int64).reshape(room.shape)
-        total = int(ends.reshape(-1)[-1]) if room.size else 0
+        count = accepted.astype(np.int64)
+        ends = np.cumsum(count, dtype=np.int64).reshape(count.shape)
+        total = int(ends.reshape(-1)[-1]) if count.size else 0
         y, clipped = np.zeros((total, species), dtype), np.zeros((total, species), np.uint8)
-        return cls(ends - room, room, np.zeros(total), np.zeros(total), y, clipped)
+        return cls(ends - count, count, np.zeros(total), np.zeros(total), y, clipped)
 
     def of(self, chosen: npt.NDArray[np.bool_], width: int) -> "AcceptedSteps":
         """Return the record of some cells, packed in their order, which shares memory with this one."""
-        count = int(np.count_nonzero(chosen))
-        first, room = (np.zeros((-(-count // width), width), np.int64) for _ in range(2))
-        first.reshape(-1)[:count], room.reshape(-1)[:count] = self.first[chosen], self.room[chosen]
-        return replace(self, first=first, room=room)
+        cells = int(np.count_nonzero(chosen))
+        first, count = (np.zeros((-(-cells // width), width), np.int64) for _ in range(2))
+        first.reshape(-1)[:cells], count.reshape(-1)[:cells] = self.first[chosen], self.count[chosen]
+        return replace(self, first=first, count=count)
 
 
 @dataclass(frozen=True)

@@ -399,7 +399,7 @@ static void go_on(Lanes& t, mask accepted, bool below_zero) {
 NOINLINE void keep(const Record& record, const Lanes& t) {
     for (int lane = 0; lane < W; lane++) {
         const int64_t cell = t.cell[lane], number = t.tried[lane] - t.rejected[lane];
-        if (cell < 0 || number >= record.room[cell]) continue;
+        if (cell < 0 || number >= record.count[cell]) continue;
         const int64_t at = record.first[cell] + number;
         record.time[at] = t.time[lane], record.step[at] = t.step[lane];
         for (int n = 0; n < NS; n++) record.y[at * NS + n] = t.y[n][lane], record.clipped[at * NS + n] = t.next[n][lane] < 0;

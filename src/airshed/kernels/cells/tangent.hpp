@@ -39,7 +39,7 @@ static mask load_lengths(const Record& record, int64_t p, int64_t number, Lanes&
     mask active = {};
     for (int lane = 0; lane < W; lane++) {
         const int64_t cell = p * W + lane;
-        const bool goes_on = number < record.room[cell];
+        const bool goes_on = number < record.count[cell];
         t.step[lane] = goes_on ? record.step[record.first[cell] + number] : 1.0;   // idle: anything finite
         if (goes_on) active[lane] = -1;
     }
@@ -118,7 +118,7 @@ void airshed_along(const Cells* cells, const Method* method, const Along* along,
     for (int64_t p = 0; p < packs; p++) {
         begin_pack(s, p, t);
         int64_t most = 0;
-        for (int64_t cell = p * W; cell < (p + 1) * W; cell++) most = along->record->room[cell] > most ? along->record->room[cell] : most;
+        for (int64_t cell = p * W; cell < (p + 1) * W; cell++) most = along->record->count[cell] > most ? along->record->count[cell] : most;
         if (changes) pack_along(s, *method, *along, p, most, t, d);
         else repeat_pack(s, *method, *along, p, most, t);
     }

@@ -29,7 +29,7 @@ struct Reverser {          // what one thread carries from block to block
 
 // Adjoints of what operators take, generated.
 template <int S> INLINE void add_to_taken(Reverser& r, int z, pack l);
-template <int S> INLINE void add_to_sinking(Reverser& r, int z, pack given);
+template <int S> INLINE void add_to_settling(Reverser& r, int z, pack given);
 
 struct Solve {             // forward elimination of one species
     pack slope[NZ], constant[NZ];
@@ -42,9 +42,9 @@ template <int S> INLINE pack diagonal_of(const Worker& t, int z, pack L, pack sl
     if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, S, z), diagonal);
     if constexpr (LOST_AT_GROUND<S>)
         if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t, S), diagonal);
-    if constexpr (SINKS<S>) {
-        diagonal = fused(t.g, sinks<S>(t, S, z), diagonal);
-        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], sinks<S>(t, S, z + 1), above);
+    if constexpr (SETTLES<S>) {
+        diagonal = fused(t.g, settles<S>(t, S, z), diagonal);
+        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], settles<S>(t, S, z + 1), above);
     }
     return diagonal;
 }
@@ -115,7 +115,7 @@ template <int S> NOINLINE void add_to_own_rates(Reverser& r, const pack* mu, con
         const pack p = t.g * mu[z];
         add_to_taken<S>(r, z, -(p * x[z]));
         if (z == NZ - 1) continue;
-        if constexpr (SINKS<S>) add_to_sinking<S>(r, z + 1, p * t.upper_share[z] * x[z + 1]);
+        if constexpr (SETTLES<S>) add_to_settling<S>(r, z + 1, p * t.upper_share[z] * x[z + 1]);
         r.of_exchange[z] += (x[z] - x[z + 1]) * (r.per_air[z + 1] * mu[z + 1] - r.per_air[z] * mu[z]);
     }
 }

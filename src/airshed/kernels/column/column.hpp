@@ -15,9 +15,9 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, v
     if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, s, z), diagonal);
     if constexpr (LOST_AT_GROUND<S>)
         if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t, s), diagonal);
-    if constexpr (SINKS<S>) {
-        diagonal = fused(t.g, sinks<S>(t, s, z), diagonal);
-        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], sinks<S>(t, s, z + 1), above);
+    if constexpr (SETTLES<S>) {
+        diagonal = fused(t.g, settles<S>(t, s, z), diagonal);
+        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], settles<S>(t, s, z + 1), above);
     }
     const value inverse = reciprocal(diagonal);
     constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[s * NZ + z])) * inverse;
@@ -45,7 +45,7 @@ template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, 
         clipped = fused(t.flux.weight[z], missing * fused(t.g, rate, splat(1)), clipped);
     }
     if constexpr (LOST_AT_GROUND<S>) clipped = fused(t.g * t.flux.weight[0] * plain(lost_at_ground<S>(t, s)), missing, clipped);
-    if constexpr (SINKS<S>) clipped = fused(t.g * t.flux.weight[0] * plain(sinks<S>(t, s, 0)), missing, clipped);
+    if constexpr (SETTLES<S>) clipped = fused(t.g * t.flux.weight[0] * plain(settles<S>(t, s, 0)), missing, clipped);
     take_at_ground<S>(t, s, kept, taken);
     t.result[CHEMISTRY][s] = produced - reacted;
     t.result[CLIPPED][s] = clipped;
@@ -75,7 +75,7 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
         value upper = column_rates(s, column, z, w, air, t);
         if (z == NZ - 1) upper = value{};      // nothing is above
         t.above[z] = upper * per_air, t.below[z] = lower * per_air;
-        if constexpr (SINKING)
+        if constexpr (SETTLING)
             if (z < NZ - 1) t.upper_share[z] = f.air[z + 1] / f.air[z];
         lower = upper;
     }

@@ -99,7 +99,7 @@ class OperatorCode:
     @property
     def kept(self) -> bool:
         """Whether its rates are kept for the sweeps."""
-        return self.operator.kind in ("loss", "sinking")
+        return self.operator.kind in ("loss", "settling")
 
     @property
     def levels(self) -> str:
@@ -135,19 +135,19 @@ class OperatorsCode:
     @cached_property
     def taken(self) -> list[int]:
         """Return the terms of losses."""
-        return sorted({each.term or 0 for each in self.of("loss", "sinking")})
+        return sorted({each.term or 0 for each in self.of("loss", "settling")})
 
     @property
     def alike(self) -> list[list[int]]:
         """Return all species, those together that the same operators take something from."""
         found: dict[tuple[bool, ...], list[int]] = {}
         for number in range(self.species):
-            found.setdefault(tuple(each.slots[number] >= 0 for each in self.of("loss", "sinking")), []).append(number)
+            found.setdefault(tuple(each.slots[number] >= 0 for each in self.of("loss", "settling")), []).append(number)
         return list(found.values())
 
     def of_term(self, term: int) -> list[OperatorCode]:
         """Return the operators whose losses a term counts."""
-        return [each for each in self.of("loss", "sinking") if each.term == term]
+        return [each for each in self.of("loss", "settling") if each.term == term]
 
 
 def operators_code(operators: Sequence[Operator], species: int, terms: tuple[str, ...]) -> OperatorsCode:
@@ -197,7 +197,7 @@ _SEED: Final = "adjoint_0"
 
 _GIVEN: Final[Mapping[Kind, str]] = {
     "loss": "r.of_{name}[slot * {levels} + z]",
-    "sinking": "r.of_{name}[slot * NZ + z] / f.air[z]",
+    "settling": "r.of_{name}[slot * NZ + z] / f.air[z]",
     "source": "t.g * r.r[SPECIES_{name}[slot] * NZ + z]",
     "exchange": "r.of_exchange[z]",
     "face_exchange": "of_faces[z]",

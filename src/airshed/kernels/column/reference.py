@@ -69,7 +69,7 @@ def operator_rates(operator: Operator, reading: OperatorInputs) -> list[Array]:
 
 
 def of_species(operator: Operator, reading: OperatorInputs, shape: tuple[int, ...]) -> dict[int, Array]:
-    """Return the rate of a loss, source or sinking for each species that it touches, (level, lat, lon)."""
+    """Return the rate of a loss, source or settling for each species that it touches, (level, lat, lon)."""
     found = {}
     for slot, species in enumerate(operator.species):
         level: int | slice = 0 if operator.ground else slice(None)
@@ -204,13 +204,13 @@ def column_rates(
     operators: Sequence[Operator], terms: Sequence[str], reading: OperatorInputs, shape: tuple[int, ...]
 ) -> ColumnRates:  # fmt: skip
     """Return what operators do in columns, by terms of budgets."""
-    kinds: dict[str, dict[tuple[int, int], Array]] = {"loss": {}, "sinking": {}, "source": {}}
+    kinds: dict[str, dict[tuple[int, int], Array]] = {"loss": {}, "settling": {}, "source": {}}
     for each in operators:
         for species, rate in of_species(each, reading, shape).items() if each.kind in kinds else ():
             key = terms.index(each.term or ""), species
             kinds[each.kind][key] = kinds[each.kind].get(key, 0.0) + rate
     air = exchange(operators, reading, shape)
-    return ColumnRates(air, kinds["loss"], kinds["sinking"], kinds["source"], len(terms))
+    return ColumnRates(air, kinds["loss"], kinds["settling"], kinds["source"], len(terms))
 
 
 def not_below_zero(values: Array) -> Array:

@@ -101,7 +101,7 @@ _LEAST, _MOST = 1e-15, 1e-7  # mixing ratios, eight decades
 _EMISSION_LEVELS = 3
 
 _GREATEST: Final[Mapping[Kind, float]] = {
-    "loss": 1.0, "source": 1e-8, "exchange": 30.0 * CELL_AIR, "sinking": CELL_AIR, "face_exchange": 0.04 * CELL_AIR,
+    "loss": 1.0, "source": 1e-8, "exchange": 30.0 * CELL_AIR, "settling": CELL_AIR, "face_exchange": 0.04 * CELL_AIR,
     "column_matrix": 0.04 * CELL_AIR, "face_flux": 0.0,
 }  # fmt: skip
 """Greatest rates of operators, times the step; those that are explicit are small, so that it is stable."""

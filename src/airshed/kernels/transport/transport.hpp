@@ -59,7 +59,7 @@ struct Worker {                        // what one thread carries from block to 
     pack light[PHOTOLYSES + 1];        // photolysis functions
     pack density[NZ];                  // air density / reference density
     value above[NZ], below[NZ + 1];    // exchange with the neighbours, times g / air content
-    pack upper_share[SINKING ? NZ : 1];         // air content of the level above / that of this one
+    pack upper_share[SETTLING ? NZ : 1];         // air content of the level above / that of this one
     value matrix[COLUMN_MATRIX ? NZ * NZ : 1];  // air that a level (first) gets from another one (second) [mol/s]
     bool mixes;                        // whether there is any of that
     OPERATOR_RATES

@@ -151,7 +151,7 @@ class BoxProcess:
     def _of_place_and_air(self) -> frozenset[str]:
         """What rates read of the air of the cell, and functions of instants of the place."""
         found = {name for each in self.operators for rate in each.rate for name in symbols(rate) if name in AIR}
-        found |= {"air"} if any(each.kind == "sinking" for each in self.operators) else set()
+        found |= {"air"} if any(each.kind == "settling" for each in self.operators) else set()
         known = {*self._own.settings, *self._own.weather, *self._own.instants}
         return frozenset(found | {name for name in self._arguments if name in OFFERED and name not in known})
 
@@ -184,7 +184,7 @@ class BoxProcess:
         for operator in self.operators:
             numbers = {name: np.reshape(each, (-1, 1, 1)) for name, each in operator.numbers.items()}
             rate = evaluate(operator.rate[0], {**given, **numbers})
-            if operator.kind == "sinking":
+            if operator.kind == "settling":
                 rate = rate / given["air"]
             elif operator.kind == "source":
                 rate = rate * moment.values["M"]

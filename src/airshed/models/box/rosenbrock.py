@@ -87,7 +87,7 @@ class BoxInterval:
         steps.step[...] = pack_cells(self.first, width)
         counts = np.zeros((len(packed), width), np.int32)
         counts.reshape(-1)[:count] = self.accepted
-        record = AcceptedSteps.room_for(counts, len(self.y), kernel.dtype)
+        record = AcceptedSteps.for_counts(counts, len(self.y), kernel.dtype)
         state = Concentrations(packed, packed, list_of_cells(count, len(self.y), width))
         inputs = table_of(self.rows, count, width)
         self.solver.advance(state, inputs, steps, 0.0, self.length, CellExtras(record=record))

@@ -1,4 +1,4 @@
-"""The argument table of the compiled code: a ring of structures :class:`Step`, most fields of which are set once."""
+"""The argument table of the compiled code: a ring of structures :class:`Step`, most of whose members are set once."""
 
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
@@ -27,13 +27,13 @@ from airshed.kernels.step.arguments import (
 )
 
 Ghost = tuple[int, int, int, int, int]
-"""Members of the structure: address, strides of rows, of blocks and to the second row, whether the area ends."""
+"""Members of the structure: address, strides of rows, of blocks and to the second row, whether the area ends here."""
 
 _STEP: Final = abi.structure(abi.STEP, "Step")
 
 
 def _words(first: str, last: str) -> slice:
-    """The eight-byte words of a step from one member to another: setting them together takes a tenth of the time."""
+    """Return the eight-byte words from one member of a step to another: one assignment is ten times as fast."""
     return slice(getattr(_STEP, first).offset // 8, getattr(_STEP, last).offset // 8 + 1)
 
 
@@ -43,20 +43,20 @@ _WEIGHTS: Final = _words("c0", "s1")
 
 
 class ArgumentTable:
-    """The argument table of steps: addresses of constants, state and forcing, for the compiled code.
+    """Argument table of steps: addresses of constants, state and forcing, for the compiled code.
 
-    address     of a ring of `room` structures of `size` bytes, for the compiled code: step n is at n % room
-    open_sides  the sides with a neighbour
-    parts       numbers of a value in memory
+    address     of a ring of `capacity` structures of `size` bytes: step n is at n % capacity
+    open_sides  sides with a neighbouring rank
+    parts       count of numbers per value in memory
     """
 
     parts = 1
 
     def __init__(
-        self, layout: Layout, room: int, open_sides: Collection[Side], constants: StepConstants,
+        self, layout: Layout, capacity: int, open_sides: Collection[Side], constants: StepConstants,
         operators: Sequence[Operator], levels: int,
     ) -> None:  # fmt: skip
-        self.room, self._layout = room, layout
+        self.capacity, self._layout = capacity, layout
         thickness = np.ones(levels) if constants.thickness is None else constants.thickness
         self._kept = {
             "top": placed(constants.top, layout.dtype),
@@ -73,7 +73,7 @@ class ArgumentTable:
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
         self._members, self._levels = self._all_members(operators), levels
         structure = abi.structure(abi.STEP, "Step", tuple(each.declaration for each in self._members))
-        self._memory = aligned_zeros((room, ctypes.sizeof(structure)), np.uint8)
+        self._memory = aligned_zeros((capacity, ctypes.sizeof(structure)), np.uint8)
         self.address, self.size = address(self._memory), ctypes.sizeof(structure)
         self._steps = [structure.from_buffer(row) for row in self._memory]
         self._values = [self._place_numbers(step) for step in self._steps]
@@ -83,11 +83,11 @@ class ArgumentTable:
         self._placed: dict[tuple[int, str], Pair] = {}
 
     def _all_members(self, operators: Sequence[Operator]) -> tuple[Member, ...]:
-        """Return what follows in the structure after what every step has."""
+        """Return the members of the structure that follow the common ones."""
         return members(operators)
 
     def _place_numbers(self, step: Any) -> dict[str, Array]:
-        """Return the numbers of operators, by their names, at the addresses in a step."""
+        """Set the addresses of the numbers of operators in a step; return the numbers by name."""
         found = {}
         for each in self._members:
             if each.shape is None:
@@ -96,11 +96,11 @@ class ArgumentTable:
         return found
 
     def _of_profile(self, profile: Array) -> PackedBoundary:
-        """Return the boundary concentrations that are the same along all faces, packed."""
+        """Pack boundary concentrations that are the same along all faces."""
         return PackedBoundary.of(self._layout, profile, sides=self._edge_sides)
 
     def set_boundary(self, profile: Array, top: Array) -> None:
-        """Change the lateral profile (species, level) and the mixing ratios above the area (species,)."""
+        """Set the lateral profile (species, level) and the mixing ratios above the model (species,)."""
         self._profile = self._of_profile(profile)
         if top.size:
             self._kept["top"][...] = top
@@ -119,8 +119,8 @@ class ArgumentTable:
     def fill(
         self, which: int, state: State, forcing: StepForcing, edges: Mapping[Side, AnyArray], sums: Array, sweeps: int
     ) -> None:
-        """Set the addresses of state, forcing, edges and the sums of blocks (block, sum) for the step of a number."""
-        row, w, transport, column = which % self.room, forcing.weights, forcing.transport, forcing.column
+        """Set the addresses of state, forcing, edges and block sums (block, sum) for a step with a number."""
+        row, w, transport, column = which % self.capacity, forcing.weights, forcing.transport, forcing.column
         step = self._steps[row]
         self.place(row, state)
         self._place(row, "flux_x", transport.flux_x)
@@ -136,30 +136,30 @@ class ArgumentTable:
         step.sweeps, step.number = sweeps, which
 
     def place(self, row: int, state: State) -> None:
-        """Set the addresses of the state alone."""
+        """Set only the addresses of the state."""
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency
         self._words[row, _STATE] = [address(each) for each in parts]
 
     def set_sides(self, row: int, beyond: Ghost) -> None:
-        """Set what lies beyond all sides."""
+        """Set the cells beyond all sides."""
         for side in SIDES:
             setattr(self._steps[row], side, beyond)
 
     def set_edges(self, row: int, edges: Mapping[Side, AnyArray]) -> None:
-        """Set what lies beyond some sides: what neighbours hold."""
+        """Set the cells beyond some sides to the halo from neighbours."""
         for side, edge in edges.items():
             setattr(self._steps[row], side, self._beside(edge, side))
 
     def fill_strip(self, row: int, fields: Mapping[str, Pair], transport: TransportForcing) -> None:
-        """Set the addresses of fields of transport that a step has in one row of blocks, or in one block of rows."""
-        self._steps[row].blocks = 0  # a row of faces is then as long as one block
+        """Set the addresses of fields of transport for a strip: one row of blocks, or one block of each row."""
+        self._steps[row].blocks = 0  # then a row of faces has the length of one block
         for name, pair in fields.items():
             self._place(row, name, pair)
         self._fill_boundary(row, transport)
         self._fill_numbers(row, transport.numbers)
 
     def _fill_boundary(self, row: int, transport: TransportForcing) -> None:
-        """Set the weights of transport, and the addresses of the boundary concentrations where they have changed."""
+        """Set the weights of transport, and the addresses of the boundary concentrations if they have changed."""
         forcing = transport.boundary or BoundaryForcing(self._profile, self._profile, 0.0)
         self._numbers[row, _FLUX_WEIGHTS] = transport.weight, transport.weight_z, forcing.weight
         start, end = self._boundaries.get(row, (None, None))
@@ -190,7 +190,7 @@ class ArgumentTable:
                 continue
             fields = transport.fields if member.explicit or column is None else column.fields
             if member.key not in fields:
-                raise KernelError(f"the step is not given {member.key}, which operators of its kernel read")
+                raise KernelError(f"the forcing of a step has no {member.key}, which operators of its kernel read")
             self._place(row, member.name, fields[member.key], self._shape_of(member))
 
     def _fill_numbers(self, row: int, numbers: Mapping[str, npt.ArrayLike]) -> None:
@@ -204,7 +204,7 @@ class ArgumentTable:
         return (rows, blocks, *member.middle(self._levels), self._layout.width)
 
     def _place(self, row: int, name: str, pair: Pair, shape: tuple[int, ...] | None = None) -> None:
-        """Set the address of a field of a given shape, if it differs from that of the last step."""
+        """Set the address of a field of a given shape, if it differs from the address in the previous step."""
         start, end = self._placed.get((row, name), (None, None))
         if start is not pair[0] or end is not pair[1]:
             for each in pair if shape else ():
@@ -214,14 +214,14 @@ class ArgumentTable:
             self._placed[row, name] = pair
 
     def _beside(self, edge: AnyArray, side: Side) -> Ghost:
-        """The address of a neighbour's edge; as there are few arrays, each is computed once."""
+        """Return the address of the edge of a neighbour; computed once for each array."""
         found = self._edges.get(id(edge))
         if found is None:
             found = self._edges[id(edge)] = edge, self._place_of(edge, side)
         return found[1]
 
     def _place_of(self, edge: AnyArray, side: Side) -> Ghost:
-        """The address of a neighbour's packs, contiguous."""
+        """Compute the address of the contiguous packs of a neighbour."""
         along_rows = side in ("west", "east")
         pack = int(np.prod(edge.shape[1 if along_rows else 2 :])) // self.parts
         if along_rows:
@@ -232,7 +232,7 @@ class ArgumentTable:
 
 
 def placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
-    """The values, aligned for the kernel; an array of one if there are none."""
+    """Return the values as an array aligned for the kernel, of length one if there are none."""
     result = aligned_zeros(values.shape if values.size else (1,), dtype)
     if values.size:
         result[...] = values

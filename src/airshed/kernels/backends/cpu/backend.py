@@ -1,4 +1,4 @@
-"""The CPU as a backend: what :func:`airshed.kernels.backend.backend` returns."""
+"""The CPU backend, as :func:`airshed.kernels.backend.backend` returns it."""
 
 from typing import Final
 
@@ -20,4 +20,4 @@ class CpuBackend:
 
 
 BACKEND: Final = CpuBackend()
-"""The CPU backend: C++ that is generated, compiled, and called on threads; ``backend`` is its interface."""
+"""The CPU backend: C++ that is generated, compiled, and called on threads."""

@@ -37,10 +37,10 @@ from airshed.kernels.host import ALIGNMENT, AnyArray, address, aligned_copy, ali
 from airshed.mechanism.network import ReactionNetwork
 
 WIDTHS: Final = {"double": vector_doubles(), "single": 2 * vector_doubles()}
-"""Cells in a pack: one register of the widest vectors; half as many floats would take as many instructions."""
+"""Cells per pack: one register of the widest vectors; half as many floats would need as many instructions."""
 
 FLAGS: Final = ("-fno-tree-slp-vectorize",)
-"""Statements work on whole packs already: looking for more to vectorise in thousands of them takes a second."""
+"""Statements already work on whole packs; a search for further vectorisation in thousands of them takes a second."""
 
 
 CellDerivative = CompiledKernel[ChemistryShape, ChemistrySource]
@@ -53,23 +53,23 @@ class CellKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Names of a cell's inputs: its air, then the open parameters of the mechanism."""
+        """Names of the inputs of a cell: its air, then the open parameters of the mechanism."""
         return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
 
     @cached_property
     def reverse(self) -> CellDerivative:
-        """The adjoint of its steps, compiled on first use."""
+        """The adjoint of the steps, compiled on first use."""
         return compile_reverse(self)
 
     @cached_property
     def tangent(self) -> CellDerivative:
-        """The tangent of its steps, compiled on first use."""
+        """The tangent of the steps, compiled on first use."""
         return compile_tangent(self)
 
     def solver(
         self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any
     ) -> "CellSolver":  # fmt: skip
-        """Return what integrates cells; limits: `longest` step [s], `most_steps` of a cell in one call."""
+        """Return a solver for cells; limits: `longest` step [s], `most_steps` of a cell in one call."""
         return CellSolver(self, method, tolerances, sources, threads, **limits)
 
 
@@ -78,9 +78,9 @@ def compile_chemistry(
 ) -> CellKernel:
     """Return the compiled chemistry of a mechanism, in "double" or "single" precision.
 
-    width      cells in a pack; without it those that fill a register of the widest vectors
-    inspected  whether rate constants, dy/dt and the Jacobian can be called separately, for tests
-    Raises KernelError when there is no compiler or it refuses the code.
+    width      cells per pack; None fills a register of the widest vectors
+    inspected  whether tests can call rate constants, dy/dt and the Jacobian separately
+    Raises KernelError without a compiler, or if the code does not compile.
     """
     shape = ChemistryShape(width or WIDTHS[precision], precision, inspected)
     return compiled(
@@ -90,12 +90,12 @@ def compile_chemistry(
 
 
 def compile_tangent(forward: CellKernel) -> CellDerivative:
-    """Return the tangent of the steps of a kernel; raises KernelError without a compiler, or for code it refuses."""
+    """Compile the tangent of the steps of a kernel; raises KernelError without a compiler, or on a compiler error."""
     return _derivative(forward, "tangent", lambda: emit_tangent(forward.network, forward.source))
 
 
 def compile_reverse(forward: CellKernel) -> CellDerivative:
-    """Return the adjoint of the steps of a kernel; raises KernelError without a compiler, or for code it refuses."""
+    """Compile the adjoint of the steps of a kernel; raises KernelError without a compiler, or on a compiler error."""
     return _derivative(forward, "reverse", lambda: emit_reverse(forward.network, forward.source))
 
 
@@ -112,12 +112,12 @@ _METHOD: Final = abi.structure(abi.CELLS, "Method")
 
 
 def record_argument(steps: AcceptedSteps) -> Any:
-    """Return a record of steps as the structure of compiled code."""
+    """Return a record of steps as the C structure."""
     return _RECORD(**{name: address(array) for name, array in vars(steps).items()})
 
 
 def method_argument(tableau: Tableau) -> Any:
-    """Return a method as the structure of compiled code."""
+    """Return a method as the C structure."""
 
     def row(values: Iterable[float]) -> tuple[float, ...]:
         return tuple(np.pad(np.array([*values], float), (0, abi.MOST_STAGES))[: abi.MOST_STAGES].tolist())
@@ -133,11 +133,12 @@ def method_argument(tableau: Tableau) -> Any:
 
 @dataclass
 class CellSolver:
-    """Advances dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.cells.tableau`.
+    """Integrator of dy/dt = P(y) - L(y) y + E - D y in every cell, see :mod:`airshed.kernels.cells.tableau`.
 
     longest     [s] longest step
     most_steps  of a cell in one call
-    A cell's result does not depend on its neighbours in a pack, nor on the number of threads.
+
+    The result of a cell does not depend on its neighbours in a pack, nor on the number of threads.
     """
 
     kernel: CellKernel
@@ -152,9 +153,9 @@ class CellSolver:
         order = self.kernel.source.elimination.order
         absolute = np.broadcast_to(np.asarray(self.tolerances.absolute, np.float64), (len(order),))
         if not (np.isfinite(absolute).all() and (absolute > 0.0).all() and self.tolerances.relative > 0.0):
-            raise KernelError("tolerances must be finite and above zero: with 0 no step is ever accurate enough")
+            raise KernelError("tolerances must be finite and above zero: with 0 every step would be rejected")
         if not self.longest > 0.0 or self.most_steps < 1 or self.threads < 1:
-            raise KernelError("the longest step, the number of steps and that of threads must be above zero")
+            raise KernelError("the longest step, the number of steps and the number of threads must be above zero")
         places = self.kernel.source.elimination.place
         self._method = method_argument(self.method)
         self._constants: dict[str, AnyArray] = {
@@ -167,7 +168,7 @@ class CellSolver:
 
     @property
     def inputs(self) -> int:
-        """The number of inputs of a cell: those of the kernel, emissions, loss rates."""
+        """The number of inputs of a cell: inputs of the kernel, emissions, loss rates."""
         return len(self.kernel.inputs) + len(self.sources.emitted) + len(self.sources.lost)
 
     def advance(
@@ -176,7 +177,7 @@ class CellSolver:
     ) -> None:  # fmt: skip
         """Integrate packed cells from `start` to `end` [s].
 
-        cells   concentrations; those at the end are those of `end` where `steps.reached` says so
+        cells   concentrations; the results are valid at `end` for cells with `steps.reached` equal to `end`
         inputs  (pack, degree + 1, inputs, width) Chebyshev coefficients over [start, end], see :attr:`inputs`
         Raises KernelError for arrays that do not fit.
         """
@@ -208,7 +209,7 @@ class CellSolver:
         self._run(call, packs, coefficients - 1)
 
     def arguments(self, layout: CellLayout, inputs: AnyArray, steps: CellSteps, start: float, end: float) -> Any:
-        """Return the settings of a call, without the addresses of concentrations."""
+        """Return the C structure of a call, without the addresses of concentrations."""
         return _CELLS(
             levels=layout.levels, blocks=layout.blocks, last_lanes=layout.last_lanes,
             stored=len(self.kernel.network.species), block_stride=layout.block_stride, level_stride=layout.level_stride,
@@ -221,7 +222,7 @@ class CellSolver:
         )  # fmt: skip
 
     def _check_arrays(self, arrays: Mapping[str, AnyArray], dtype: npt.DTypeLike) -> None:
-        """Refuse arrays that the compiled code, which gets addresses only, would read or write wrongly."""
+        """Check arrays: compiled code receives only addresses, and would read or write others incorrectly."""
         for name, array in arrays.items():
             if array.dtype != dtype or not array.flags.c_contiguous or (array.size and address(array) % ALIGNMENT):
                 wanted = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
@@ -238,7 +239,7 @@ class CellSolver:
         least = layout.needed(packs, species, width)
         for name, array in states.items():
             if name != "extra" and array.size < least:
-                message = f"{packs} packs of {species} species reach up to number {least} of {layout}"
+                message = f"{packs} packs of {species} species extend to number {least} of {layout}"
                 raise KernelError(f"{name} of cells has {array.size} numbers, but {message}")
 
     def _check_steps(self, steps: CellSteps, packs: int) -> None:
@@ -269,19 +270,19 @@ class CellSolver:
             self._memory = [aligned_zeros((size,), np.uint8) for _ in range(self.threads)]
 
     def reversed(self) -> "CellReverser":
-        """Return the adjoint of what it does, compiled when it is first asked for; raises KernelError."""
+        """Return the adjoint of the solver, compiled on first use; raises KernelError."""
         return CellReverser(self.kernel.reverse, self)
 
     def tangent(self) -> "CellTangent":
-        """Return its steps with changes of what they are given, compiled when first asked for; raises KernelError."""
+        """Return the replay and the tangent of recorded steps, compiled on first use; raises KernelError."""
         return CellTangent(self.kernel.tangent, self)
 
     def with_more_steps(self, factor: int) -> "CellSolver":
-        """Return a solver on one thread that may take so many times as many steps, for cells that have failed."""
+        """Return a solver on one thread with a larger limit on steps, for cells that have failed."""
         return replace(self, threads=1, most_steps=factor * self.most_steps)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 
@@ -290,7 +291,7 @@ _BACKWARD: Final = abi.structure(abi.CELLS_ADJOINT, "Backward")
 
 
 class CellReverser:
-    """The adjoint of what a solver does, along the steps that it has accepted."""
+    """Adjoint of a solver along its accepted steps."""
 
     def __init__(self, kernel: CellDerivative, solver: CellSolver) -> None:
         self.kernel, self.solver = kernel, solver
@@ -299,10 +300,11 @@ class CellReverser:
     def reverse(
         self, adjoint: AnyArray, inputs: AnyArray, record: AcceptedSteps, start: float, end: float
     ) -> CellAdjoints:
-        """Return the adjoints at `start` [s] of an adjoint of concentrations (pack, species, width) at `end` [s].
+        """Return the adjoints at `start` [s] from an adjoint of concentrations (pack, species, width) at `end` [s].
 
-        inputs  those of the solver, and behind them the derivatives of each emission, then loss rate, by a factor on it
-        record  the steps that were accepted: their lengths count as given, since step control is not differentiated
+        inputs  inputs of the solver, followed by their derivatives with respect to a factor on each emission, then
+                on each loss rate
+        record  accepted steps; their lengths are constants, since step control is not differentiated
         Raises KernelError for arrays that do not fit.
         """
         self._check(adjoint, inputs, record)
@@ -349,17 +351,17 @@ class CellReverser:
         if adjoint.shape != (packs, species, width) or adjoint.dtype != np.float64:
             raise KernelError(f"an adjoint of cells is {adjoint.shape}, not {(packs, species, width)}")
         if record.y.shape != (len(record.step), species):
-            raise KernelError(f"a record of {record.room.shape} cells does not fit {(packs, width)}")
+            raise KernelError(f"a record of {record.count.shape} cells does not fit {(packs, width)}")
         if record.y.dtype != self.kernel.dtype:
             raise KernelError(f"a record of cells is {record.y.dtype}, not {np.dtype(self.kernel.dtype)}")
         _check_record(record, packs, width, adjoint, inputs, what="in reverse")
 
 
 def _check_record(record: AcceptedSteps, packs: int, width: int, *others: AnyArray, what: str) -> None:
-    """Refuse a record of other cells, and arrays that the compiled code, which gets addresses only, would misread."""
-    ends = int((record.first + record.room).max(initial=0))
-    if record.room.shape != (packs, width) or ends > len(record.step):
-        raise KernelError(f"a record of {record.room.shape} cells does not fit {(packs, width)}")
+    """Check the shape of a record and the layout of arrays: compiled code receives only addresses."""
+    ends = int((record.first + record.count).max(initial=0))
+    if record.count.shape != (packs, width) or ends > len(record.step):
+        raise KernelError(f"a record of {record.count.shape} cells does not fit {(packs, width)}")
     if any(not array.flags.c_contiguous for array in (*others, *vars(record).values())):
         raise KernelError(f"arrays of cells {what} must be contiguous")
 
@@ -368,9 +370,9 @@ _ALONG: Final = abi.structure(abi.CELLS_TANGENT, "Along")
 
 
 class CellTangent:
-    """The recorded steps of a solver, repeated in their lengths, and their tangent.
+    """Replay of the recorded steps of a solver, and its tangent.
 
-    The solver has no emission and loss, and its inputs, (pack, 1, inputs, width), do not change.
+    The solver has no emissions and losses, and its inputs (pack, 1, inputs, width) are constant.
     """
 
     def __init__(self, kernel: CellDerivative, solver: CellSolver) -> None:
@@ -378,22 +380,22 @@ class CellTangent:
         self._method = method_argument(solver.method)
 
     def repeat(self, y: AnyArray, inputs: AnyArray, record: AcceptedSteps, factors: Array) -> None:
-        """Advance concentrations (pack, species, width) by recorded steps, in place.
+        """Replay recorded steps: advance concentrations (pack, species, width) in place.
 
-        record   the lengths of steps: the states between them do not matter
+        record   steps; only their lengths are read
         factors  on rates of reactions (reaction,)
         Raises KernelError for arrays that do not fit.
         """
         self._advance(y, inputs, record, factors, changes=False)
 
     def along(self, change: AnyArray, inputs: AnyArray, record: AcceptedSteps, of_factors: Array) -> None:
-        """Advance changes of concentrations (pack, species, width) by recorded steps, in place.
+        """Advance tangents of concentrations (pack, species, width) by recorded steps, in place.
 
-        of_factors  changes of a factor of one on rates of reactions (reaction,)
+        of_factors  tangents of the factors on rates of reactions (reaction,); the factors are one
         Raises KernelError for arrays that do not fit.
         """
         if record.y.shape != (len(record.step), len(self.kernel.network.species)):
-            raise KernelError("the tangent of steps asks for the states between them")
+            raise KernelError("the tangent of steps requires a record with the states between the steps")
         if record.y.dtype != self.kernel.dtype:
             raise KernelError(f"a record of cells is {record.y.dtype}, not {np.dtype(self.kernel.dtype)}")
         self._advance(change, inputs, record, of_factors, changes=True)
@@ -419,10 +421,10 @@ class CellTangent:
         packs, coefficients, count, width = inputs.shape
         sources = self.solver.sources
         if coefficients != 1 or sources.emitted or sources.lost:
-            raise KernelError("steps with changes are those of cells whose inputs stay, without emission and loss")
+            raise KernelError("replayed steps require constant inputs, without emission and loss")
         if (count, width) != (self.solver.inputs, self.kernel.shape.width) or inputs.dtype != np.float64:
-            raise KernelError(f"inputs of steps with changes are {inputs.shape} {inputs.dtype}")
+            raise KernelError(f"inputs of replayed steps are {inputs.shape} {inputs.dtype}")
         shape = packs, len(self.kernel.network.species), width
         if y.shape != shape or y.dtype != np.float64 or address(y) % ALIGNMENT:
             raise KernelError(f"concentrations are {y.shape} {y.dtype}, not {shape} at a multiple of {ALIGNMENT} bytes")
-        _check_record(record, packs, width, y, inputs, what="with changes")
+        _check_record(record, packs, width, y, inputs, what="of replayed steps")

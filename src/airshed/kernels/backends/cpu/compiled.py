@@ -1,4 +1,4 @@
-"""A mechanism as compiled code, and the stages that lead to it, each timed."""
+"""Compiled kernels, and the timed stages of their compilation."""
 
 import ctypes
 import time
@@ -22,8 +22,8 @@ Kernel = TypeVar("Kernel")
 class CompiledKernel(Generic[AnyShape, AnySource]):
     """A mechanism as compiled code.
 
-    library   where the compiled code and its readable source lie
-    seconds   wall time of each stage by its name
+    library   paths of the compiled code and of its readable source
+    seconds   wall time of each stage by name
     """
 
     network: ReactionNetwork
@@ -45,7 +45,7 @@ Units = Mapping[str, tuple[int, tuple[str, ...]]]
 
 @contextmanager
 def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    """Note the wall time of a stage [s] under its name."""
+    """Record the wall time of a stage [s] under its name."""
     began = time.perf_counter()
     yield
     seconds[stage] = time.perf_counter() - began
@@ -55,12 +55,12 @@ def compiled(
     kind: Callable[..., Kernel], emit: Callable[[], Any], *, name: str, units: Units | None = None,
     flags: Sequence[str] = (), seconds: dict[str, float] | None = None,
 ) -> Kernel:  # fmt: skip
-    """Return a kernel of a kind: its text as `emit` returns it, compiled and loaded.
+    """Return a kernel: emit its text, compile it, and load it.
 
-    kind     the class of the kernel, with those of its fields that do not follow from compilation
-    units    translation units, each the whole text under its number; None for one
-    seconds  wall time of stages so far
-    Raises KernelError when there is no compiler or it refuses the code.
+    kind     function of the compiled parts that returns the kernel, such as its class
+    units    translation units: each is the whole text compiled with its number; None for one unit
+    seconds  wall times of earlier stages
+    Raises KernelError without a compiler, or if the code does not compile.
     """
     seconds = {} if seconds is None else seconds
     with timed(seconds, "emit"):

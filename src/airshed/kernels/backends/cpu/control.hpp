@@ -1,8 +1,8 @@
-// control.hpp: what a step needs besides computing: sums that no order changes, the sun.
+// control.hpp: auxiliary code of a step: sums that do not depend on the order of summation, and the sun.
 constexpr double INFINITE = __builtin_huge_val();
 
 extern "C" {
-// ---- sums that no order changes, see core/exact_sum.py: several times (block, column) -> (column) -------------------------------
+// ---- exact sums in any order, see core/exact_sum.py: several times (block, column) -> (column) ----------------------------------
 void airshed_magnitudes(const double* values, int64_t several, int64_t count, int64_t columns, double* greatest) {
     for (int64_t n = 0; n < several; n++, values += count * columns, greatest += columns) {
         for (int64_t j = 0; j < columns; j++) greatest[j] = 0;
@@ -14,7 +14,7 @@ void airshed_magnitudes(const double* values, int64_t several, int64_t count, in
     }
 }
 
-// 2^(40-e) with 2^e above the greatest magnitude; one for a column of zeros or of what is not finite.
+// 2^(40-e) with 2^e above the greatest magnitude; 1 for a column of zeros or with a value that is not finite.
 static double exact_scale(double greatest) {
     if (!(greatest > 0) || greatest == INFINITE) return 1;
     int exponent;
@@ -39,7 +39,7 @@ void airshed_exact_parts(const double* values, int64_t several, int64_t count, i
     delete[] scale;
 }
 
-// The sums [column] that the parts of all ranks [2][column] stand for; NaN where a summand was not finite.
+// The sums [column] that the parts of all ranks [2][column] represent; NaN where a summand was not finite.
 void airshed_exact_value(const int64_t* parts, const double* greatest, int64_t several, int64_t columns, double* sums) {
     for (int64_t n = 0; n < several; n++, parts += 2 * columns, greatest += columns, sums += columns)
         for (int64_t j = 0; j < columns; j++) {
@@ -49,11 +49,11 @@ void airshed_exact_value(const int64_t* parts, const double* greatest, int64_t s
         }
 }
 
-// ---- the sun over columns, see air/light.py -------------------------------------------------------------------------------------
-// `places` [block][3][W]: unit vectors to the zenith of each column; `directions` [time][3]: to the sun. Clouds at both ends of an
-// interval [block][W], or none, and where in it the times lie, `weights` [time]. `limits`: the smallest cosine of the zenith angle,
-// the light under an overcast sky over that cosine, and the smallest cosine for that. `sun` [time][block][2][W]: secant of the zenith
-// angle, light factor (0 at night).
+// ---- solar zenith angle and light of columns, see air/light.py ------------------------------------------------------------------
+// `places` [block][3][W]: unit vectors to the zenith of each column. `directions` [time][3]: unit vectors to the sun. `cloud`: cloud
+// cover at both ends of an interval [block][W], or null; `weights` [time]: weight of the second end at each time. `limits`: smallest
+// cosine of the zenith angle, light under an overcast sky divided by that cosine, and the smallest cosine for this light.
+// `sun` [time][block][2][W]: secant of the zenith angle, light factor (0 at night).
 void airshed_sunlight(const double* places, const double* directions, const real* cloud, const real* later_cloud,
                       const double* weights, int64_t times, const double* limits, int64_t blocks, real* sun) {
     for (int64_t n = 0; n < times * blocks; n++) {

@@ -1,7 +1,7 @@
-"""The compiler pipeline of a mechanism: network -> schedule -> emit -> compile -> load, each stage timed.
+"""Compiler pipeline of a mechanism: network -> schedule -> emit -> compile -> load, each stage timed.
 
-Parsing comes before (``airshed.mechanism``); what comes out is a library of C functions for one mechanism, one number
-of levels and one precision.
+Parsing precedes it (``airshed.mechanism``). The result is a library of C functions for one mechanism, one number of
+levels and one precision.
 """
 
 import ctypes
@@ -34,39 +34,39 @@ LARGEST_GROUP: Final = 3
 """Species solved together; measured: see docs/history/performance.md."""
 
 WIDTH: Final = vector_doubles()
-"""Columns in a pack: a register of doubles, half of one of floats; twice and half as many measured slower."""
+"""Columns per pack: a register of doubles, half a register of floats; twice and half as many are slower."""
 
 
 UNITS: Final[Units] = {"step": (1, ()), "sweeps": (2, ("-O2",))}
-"""Translation units of a kernel, each the whole text under its number: two compilers take half the time of one.
+"""Translation units of a kernel, each the whole text compiled with its number: two compilers take half the time of one.
 
-The sweeps are written as vectors: -O3 only doubles their compile time over -O2.
+The sweeps are explicitly vectorised: -O3 only doubles their compile time over -O2.
 """
 
 
 NO_CONTRACTION: Final = ("-ffp-contract=off",)
-"""Further options of kernels without reactions, of which ranks with some species or levels run different ones.
+"""Further options of kernels without reactions: ranks run different kernels, for a part of the species or levels.
 
-Compilers contract products into sums depending on the number of species. Without contraction each operation is rounded
-as it is written; a single rounding is written as ``fused``.
+Compilers contract products and sums depending on the number of species. Without contraction each operation is rounded
+as written; a fused multiply-add is written as ``fused``.
 """
 
 
 @dataclass(frozen=True)
 class ExactSums:
-    """Magnitudes and parts of summands (..., summand, column) in double, C order, by the code of a kernel."""
+    """Exact sums of summands (..., summand, column) in double, C order, by the code of a kernel."""
 
     functions: ctypes.CDLL
 
     def magnitudes(self, values: Array) -> Array:
-        """Return the greatest magnitude in each column (..., column), infinite where one is not finite."""
+        """Return the greatest magnitude in each column (..., column); infinite where a value is not finite."""
         *several, count, columns = values.shape
         result = np.empty((*several, columns))
         self.functions.airshed_magnitudes(address(values), prod(several), count, columns, address(result))
         return result
 
     def parts(self, values: Array, greatest: Array) -> npt.NDArray[np.int64]:
-        """Return the sums (..., 2, column) of the integers into which the summands are divided."""
+        """Return the sums (..., 2, column) of the integer parts of the summands."""
         *several, count, columns = values.shape
         result = np.empty((*several, 2, columns), np.int64)
         self.functions.airshed_exact_parts(
@@ -75,7 +75,7 @@ class ExactSums:
         return result
 
     def value(self, sums: npt.NDArray[np.int64], greatest: Array) -> Array:
-        """Return the sums (..., column) that the integers (..., 2, column) represent; NaN where one was not finite."""
+        """Return the sums (..., column) from sums of integer parts (..., 2, column); NaN for values not finite."""
         *several, columns = greatest.shape
         result = np.empty(greatest.shape)
         self.functions.airshed_exact_value(address(sums), address(greatest), prod(several), columns, address(result))
@@ -89,9 +89,9 @@ class ExactSums:
 
 @dataclass(frozen=True)
 class StepKernel(CompiledKernel[MechanismShape, Source]):
-    """A mechanism's step over columns as compiled code.
+    """The step of a mechanism over columns as compiled code.
 
-    terms  names of the terms that a step sums for budgets [mol/s], clipped in [mol]
+    terms  names of the budget terms of a step [mol/s], clipped in [mol]
     """
 
     schedule: Schedule
@@ -99,12 +99,12 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
 
     @property
     def key(self) -> str:
-        """A digest of its text, whatever the compiler and the processor."""
+        """A digest of the source text, independent of compiler and processor."""
         return sha256(self.source.text.encode()).hexdigest()
 
     @cached_property
     def sums(self) -> ExactSums:
-        """Exact sums, for those of every step."""
+        """Exact sums for the budgets of steps."""
         return ExactSums(self.functions)
 
     def layout(self, rows: int, columns: int) -> Layout:
@@ -120,25 +120,25 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
     ) -> Reverser:  # fmt: skip
         """Return the adjoint of steps of this layout, compiled on first use.
 
-        frozen   whether limiters of the transport stay as they were, rather than change with the mixing ratios
+        frozen   whether limiters of the transport are frozen: their dependence on mixing ratios is not differentiated
         options  keywords of :class:`.reverser.Reverser`
         """
         return Reverser(compile_reverse(self, frozen=frozen), layout, constants, **options)
 
     def tangent_stepper(self, layout: Layout, constants: StepConstants, **options: Any) -> TangentStepper:
-        """Return the step on values that carry a change, compiled on first use; options: those of its class."""
+        """Return the tangent-linear step, compiled on first use; options: keywords of its class."""
         return TangentStepper(compile_tangent(self), layout, constants, **options)
 
     def sunlight(self, places: AnyArray, limits: Array, suns: AnyArray) -> Callable[[Array, Pair | None, Array], None]:
-        """Return a function that fills the secant of the zenith angle and the light factor, [time][lat][block][2][W].
+        """Return a function of the secant of the zenith angle and the light factor, [time][lat][block][2][W].
 
         places  [lat][block][3][W] unit vectors to the zenith of each column
-        limits  smallest cosine of the zenith angle, light under an overcast sky over it, smallest cosine for that
-        suns    the array to be filled
+        limits  smallest cosine of the zenith angle, light under an overcast sky over it, smallest cosine for that light
+        suns    array for the result
 
-        The function takes the directions to the sun (time, 3), the packed cloud cover at both ends of an interval,
-        None for a clear sky, and the weights of the second end at each time. Its formulas are in ``control.hpp`` and
-        ``air/light.py``.
+        The function has three arguments: the directions to the sun (time, 3); the packed cloud cover at both ends of
+        an interval, None for a clear sky; the weights of the second end at each time. The formulas are in
+        ``control.hpp`` and ``air/light.py``.
         """
         function, blocks = keeping_lock(self.functions.airshed_sunlight), places.shape[0] * places.shape[1]
 
@@ -154,7 +154,7 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
 
 @dataclass(frozen=True)
 class StepDerivative(CompiledKernel[MechanismShape, Source]):
-    """The adjoint or the tangent of a mechanism's step as compiled code; forward is the kernel of that step."""
+    """The adjoint or the tangent of the step of a mechanism as compiled code; forward: the kernel of that step."""
 
     forward: StepKernel
 
@@ -171,14 +171,13 @@ def compile_mechanism(
 ) -> StepKernel:
     """Return the compiled code of a mechanism for `levels` levels, in "double" or "single" precision.
 
-    An open parameter takes its default if it has one, else it is a field of the forcing.
+    Open parameters with a default have that value; the others are fields of the forcing.
 
-    families    elements whose atoms a step counts where reactions do not balance them
-    directions  where transport goes: "all"; "horizontal", each level by itself, with nothing implicit; or "vertical"
-    operators   what acts on species besides reactions, by default the wind alone; those that act in other directions
-                than transport are left out
-    tuning      columns in a pack, and species solved together: they change speed
-    Raises KernelError when there is no compiler or it refuses the code, or for operators that no code can be made of.
+    families    elements whose atoms are counted where reactions do not conserve them
+    directions  of transport: "all"; "horizontal", with independent levels and nothing implicit; or "vertical"
+    operators   terms other than reactions, by default advection; operators in other directions are omitted
+    tuning      columns per pack, and species solved together: they affect only the speed
+    Raises KernelError without a compiler, on a compiler error, or for operators that cannot be compiled.
     """
     seconds: dict[str, float] = {}
     network, (width, largest_group) = network.with_defaults(), tuning
@@ -200,18 +199,18 @@ def compile_mechanism(
 ADJOINT_UNITS: Final[Units] = {
     "sweeps": (4, ("-O2", "-ffp-contract=fast")), "transport": (3, ()), "rates": (5, ("-O1", "-ffp-contract=fast")),
 }  # fmt: skip
-"""Translation units, as those of a step, whose numbers these are not: of the step they have the head alone.
+"""Translation units of the adjoint. Its numbers differ from those of the step, of which it compiles only the head.
 
-``rates`` are the sweeps back once more, which also make what rates are worth; -O2 would take twice as long to compile
-them and gains nothing.
+``rates`` are the reverse sweeps compiled once more with the sensitivity to rate constants; -O2 would take twice as long
+to compile and is not faster.
 
-A face of transport may be computed twice, by different code, with the same bits, so nothing there is contracted; sweeps
-of a block are computed once, and need not be :data:`airshed.kernels.backends.cpu.kernel.ALIKE`.
+Two threads may compute one face of transport by different code, with the same bits, so transport is not contracted. The
+sweeps of a block are computed once, and need no :data:`airshed.kernels.backends.cpu.kernel.NO_CONTRACTION`.
 """
 
 
 def compile_reverse(forward: StepKernel, *, frozen: bool = False) -> StepDerivative:
-    """Return the adjoint of the step of a kernel; raises KernelError without a compiler, or for code it refuses."""
+    """Compile the adjoint of the step of a kernel; raises KernelError without a compiler, or on a compiler error."""
     network, shape, order, text = forward.network, forward.shape, forward.schedule, forward.source
     return compiled(
         partial(StepDerivative, network, shape, forward=forward),
@@ -221,9 +220,9 @@ def compile_reverse(forward: StepKernel, *, frozen: bool = False) -> StepDerivat
 
 
 def compile_tangent(forward: StepKernel) -> StepDerivative:
-    """Return the tangent of the step of a kernel; raises KernelError without a compiler, or for code it refuses."""
+    """Compile the tangent of the step of a kernel; raises KernelError without a compiler, or on a compiler error."""
     network, order = forward.network, forward.schedule
-    shape = replace(forward.shape, families=())  # atoms are counted by the step itself
+    shape = replace(forward.shape, families=())  # the forward step counts atoms
     return compiled(
         partial(StepDerivative, network, shape, forward=forward), lambda: emit(network, order, shape, tangent=True),
         name=f"{network.name}-{shape.levels}-{shape.precision}-tangent", units=UNITS,

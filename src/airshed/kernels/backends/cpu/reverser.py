@@ -1,4 +1,4 @@
-"""Takes adjoints back over steps: fills the structure ``Reverse``; threads share its rows."""
+"""Backward pass over steps: fills the structure ``Reverse`` for threads that share its rows."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ _OF_FACES: Final = {"west faces": "flux_x", "south faces": "flux_y"}
 
 
 class NeighbourEdges:
-    """The edges of neighbours, as they come pass by pass.
+    """The halo of steps in reverse, exchanged pass by pass.
 
     sides  the open ones
     """
@@ -51,7 +51,7 @@ class NeighbourEdges:
     def fill(
         self, table: ArgumentTable, rows: Mapping[Side, int], step: TransportForcing, read: Sequence[Member]
     ) -> None:
-        """Set the rows of a table, by side, to the air fluxes of a step beyond, and fields of faces that are read."""
+        """Set the rows of a table, by side, to the air fluxes of a step in the halo, and to fields of faces."""
         pairs = {"flux_x": ("flux_x", step.flux_x), "flux_y": ("flux_y", step.flux_y)}
         pairs |= {each.name: (_OF_FACES[each.shape], step.fields[each.key]) for each in read if each.shape in _OF_FACES}
         wanted = {id(end) for _, pair in pairs.values() for end in pair}
@@ -65,7 +65,7 @@ class NeighbourEdges:
             table.fill_strip(rows[side], fields, step)
 
     def _of_faces(self, field: AnyArray, along: str) -> dict[Side, AnyArray]:
-        """A field of faces at one instant, one face beyond each open side; each instant is asked for once."""
+        """Return a field of faces at an instant, one face beyond each open side; each instant is exchanged once."""
         kept = self._fields.get(id(field))
         if kept is None:
             rows, blocks = self._layout.rows, self._layout.blocks
@@ -85,10 +85,10 @@ Structure = Any
 
 
 class SummedInputAdjoints:
-    """The adjoints of all that operators read.
+    """Adjoints of all inputs of operators.
 
-    numbers  by the name that the operator has for it, [lat][block][value];  they add up over steps
-    passes   over the area so far
+    numbers  by the member name of each number, [lat][block][value]; summed over steps
+    passes   number of passes over the area
     """
 
     def __init__(self, layout: Layout, members: Sequence[Member]) -> None:
@@ -101,30 +101,30 @@ class SummedInputAdjoints:
 
     @property
     def fields(self) -> list[FieldAdjoint]:
-        """What fields at each instant are worth."""
+        """The sensitivities to fields at each instant."""
         return list(self._fields.values())
 
     @property
     def last_passes(self) -> list[int]:
-        """The number of the pass that each of these fields was in last."""
+        """The number of the last pass that read each of these fields."""
         return [self._used[key] for key in self._fields]
 
     def restore(self, fields: Sequence[tuple[FieldAdjoint, int]], passes: int) -> None:
-        """Restore fields with the number of their last pass, and the number of passes so far."""
+        """Restore fields with the number of their last pass, and the number of passes."""
         for each, last in fields:
             key = each.name, id(each.field)
             self._fields[key], self._used[key] = each, last
         self.passes = passes
 
     def clear(self) -> None:
-        """Begin with zero."""
+        """Set all adjoints to zero."""
         self._fields.clear()
         self._used.clear()
         for each in self.numbers.values():
             each[...] = 0.0
 
     def place(self, call: Structure, implicit: Mapping[str, Pair] | None, explicit: Mapping[str, Pair] | None) -> None:
-        """Set the places of a pass: of fields that columns read in this step, and transport in the one after it."""
+        """Set the addresses of a pass: fields of columns in this step, and fields of transport in the next step."""
         self.passes += 1
         for member in self._members:
             name = f"adjoint_{member.name}"
@@ -137,7 +137,7 @@ class SummedInputAdjoints:
                 setattr(call, name, tuple(ends))
 
     def _of(self, name: str, field: AnyArray) -> AnyArray:
-        """The adjoint of a packed field at an instant, which steps of the two intervals around it share."""
+        """Return the adjoint of a packed field at an instant, shared by steps of the two adjacent intervals."""
         key = name, id(field)
         if key not in self._fields:
             self._fields[key] = FieldAdjoint(name, field, aligned_zeros(field.shape, field.dtype))
@@ -148,20 +148,20 @@ class SummedInputAdjoints:
 _NEXT, _ADJOINT, _NOW, _BEFORE = range(4)
 
 _FACES: Final = 3
-"""Of a cell whose branches are kept: east, north and upper."""
+"""Faces of a cell whose branches are stored: east, north and upper."""
 
 _NUMBER: Final = "number."
-"""Before the name of a number whose adjoint is kept."""
+"""Prefix of the names of stored adjoints of numbers."""
 
 _BOUNDARY: Final = "boundary."
-"""Before the side, a dot and the instant of adjoints of boundary concentrations that are kept."""
+"""Prefix of the names of stored adjoints of boundary concentrations; the side, a dot and the instant follow."""
 
 _STRIPS: Final = dict(zip(SIDES, range(4, 8), strict=True))
-"""Steps that hold the air fluxes beyond each side alone."""
+"""Rows of the table with the air fluxes beyond each side."""
 
 
 class Reverser:
-    """Reverses steps, from the last one to the first.
+    """Reverse steps, from the last one to the first.
 
     halo_exchange            exchange of halos; None where the tile has no neighbour
 
@@ -228,14 +228,14 @@ class Reverser:
     def boundary(self) -> dict[float, Array]:
         """Adjoints of boundary concentrations (species, level, face cell) by their instants [s].
 
-        Those of the lateral profile are at 0 s, where steps have no field.
+        The adjoints of the lateral profile of steps without boundary fields are at 0 s.
         """
         found = sorted(self._of_instants.items()) or [(0.0, self._of_profile)]
         return {seconds: PackedBoundary(sides).unpacked(self.layout) for seconds, sides in found}
 
     @property
     def boundary_profile(self) -> Array:
-        """The sum of these adjoints over instants and faces, by the block that a face belongs to."""
+        """The sum of these adjoints over instants and faces, by the block of a face."""
         layout, found = self.layout, np.zeros((*self.top.shape, self._of_profile["west"].shape[-1]))
         for sides in (self._of_profile, *self._of_instants.values()):
             found[:, 0] += sides["west"]
@@ -245,7 +245,7 @@ class Reverser:
         return found
 
     def start(self, tendency: AnyArray) -> None:
-        """Start with adjoints of zero, after a step whose tendency T(n) is given."""
+        """Start with zero adjoints, after a step with tendency T(n)."""
         for each in (self.x, *self._of_profile.values(), self.top, self.reactions):
             each[...] = 0.0
         self._of_instants.clear()
@@ -254,7 +254,7 @@ class Reverser:
         self.start_after(tendency)
 
     def start_after(self, tendency: AnyArray) -> None:
-        """Continue from a complete `x`, after a step whose tendency T(n) is given and which other stages follow.
+        """Continue from a complete `x`, after a step with tendency T(n) that is followed by other stages.
 
         Sums over steps are not reset. No later step reads older levels.
         """
@@ -297,7 +297,7 @@ class Reverser:
         self._after = step
 
     def finish(self, first: TimeLevel) -> None:
-        """Complete the adjoint of the first level by the transport of the step that began there."""
+        """Complete the adjoint of the first level by the transport of the step that starts there."""
         self._call.has_columns, self._call.has_before = 0, 0
         self._place_read(None)
         self._work(first)
@@ -313,7 +313,7 @@ class Reverser:
         changed = self.x, *self._of_profile.values(), *instants, self.top, self.reactions
         before, after, own = [each.copy() for each in changed], self._after, self._call.own_rates
         known = set(self._of_instants)
-        self._call.own_rates = 0  # else what operators of transport read would count twice
+        self._call.own_rates = 0  # otherwise inputs of transport operators would count twice
         self.finish(now)
         self._call.own_rates = own
         found = self.x + self.older
@@ -325,7 +325,7 @@ class Reverser:
         return np.asarray(found)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return the arrays that :meth:`restore` needs, except those of fields that operators read."""
+        """Return the arrays for :meth:`restore`, except those of fields that operators read."""
         numbers = {} if self.read is None else {_NUMBER + name: each for name, each in self.read.numbers.items()}
         by_instant = {f"{_BOUNDARY}{side}": each for side, each in self._of_profile.items()} | {
             f"{_BOUNDARY}{side}.{seconds!r}": each
@@ -349,7 +349,7 @@ class Reverser:
         self._branches.forget()
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 
@@ -368,14 +368,14 @@ class Reverser:
             self.read.place(self._call, None if column is None else column.fields, after)
 
     def _at_instant(self, seconds: float) -> dict[Side, Array]:
-        """Return where the adjoints of the boundary concentrations at an instant add up."""
+        """Return the arrays for the adjoints of the boundary concentrations at an instant."""
         if seconds not in self._of_instants:
             profile = self._of_profile["west"].shape
             self._of_instants[seconds] = empty_sides(self.layout, profile[1], profile[2])
         return self._of_instants[seconds]
 
     def _share_boundary(self, step: StepForcing) -> None:
-        """Give what a pass found for the boundary concentrations of a step to the instants around it."""
+        """Distribute the adjoints of the boundary concentrations of a step to the adjacent instants."""
         if step.transport.boundary is None:
             return
         for seconds, share in step.transport.boundary.shares():
@@ -386,7 +386,7 @@ class Reverser:
 
     def _work(self, newest: TimeLevel) -> None:
         """Make a pass; newest: the level whose adjoint it completes."""
-        # the step after, and what neighbours hold of the level at its start
+        # next step, and the halo of the level at its start
         call, table, beyond = self._call, self._table, self._beyond
         call.has_next = self._after is not None
         if self._after is not None:
@@ -417,33 +417,33 @@ class Reverser:
 
 
 class _Branches:
-    """The branches that limiters took in tendencies of three steps: the one being reversed, and those around it."""
+    """Branches of the limiters in tendencies of three steps: the reversed step and its neighbours."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._after, self._now, self._before = (aligned_zeros(shape, np.uint16) for _ in range(3))
         self.forget()
 
     def forget(self) -> None:
-        """Know those of none."""
+        """Discard all branches."""
         self._knows_after = self._knows_now = False
 
     @property
     def addresses(self) -> tuple[int | None, int]:
-        """Those of the step after, None where they are not known, and where a pass writes those of the step before."""
+        """Addresses of the branches of the next step, None if not stored, and of the step before, for output."""
         return address(self._after) if self._knows_after else None, address(self._before)
 
     def go_back(self, *, written: bool) -> None:
-        """Go on to the step before; written: whether the pass wrote its branches."""
+        """Move to the step before; written: whether the pass wrote its branches."""
         self._after, self._now, self._before = self._now, self._before, self._after
         self._knows_after, self._knows_now = self._knows_now, written
 
 
 def _moved(level: TimeLevel) -> State:
-    """The state of a step of which transport alone is wanted."""
+    """Return a state for a step of which only the transport is computed."""
     return State(*[level.q] * 3, *[level.air] * 3)
 
 
 def _cuts(rows: int, threads: int) -> list[tuple[int, int]]:
-    """Return the rows that each thread begins with, as equal as may be."""
+    """Return the initial rows of each thread, of nearly equal number."""
     count = min(threads, rows)
     return list(pairwise(rows * piece // count for piece in range(count + 1)))

@@ -1,8 +1,8 @@
-// reverse/rows.hpp: which thread takes which row of a step in reverse. Each goes through rows of its own from the south to the
-// north, as what the faces of a row give to those that come need then not be computed again. One that has none left steals
-// the northern half of what another has left.
+// reverse/rows.hpp: assignment of rows of a reversed step to threads. Each thread advances through its own rows from south to
+// north, so that contributions of the faces of a row to the next rows need not be computed again. A thread without rows steals
+// the northern half of the rows of another thread.
 
-struct Rows { int64_t first, last; };    // that nobody has begun; in one word, so that two threads never take the same one
+struct Rows { int64_t first, last; };    // rows not yet started; stored in one word, so that no two threads take the same row
 
 INLINE Rows rows_at(const int64_t* word) {
     const int64_t both = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -14,7 +14,7 @@ INLINE bool exchange(int64_t* word, Rows seen, Rows left) {
     return __atomic_compare_exchange_n(word, &expected, word_of(left), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-// Makes half of the most rows that any thread has left those of this one; returns whether there were any.
+// Moves half of the largest range of remaining rows to this thread; returns whether there were any.
 static bool steal(int64_t* words, int64_t threads, int64_t me) {
     for (;;) {
         int64_t from = 0;
@@ -31,7 +31,7 @@ static bool steal(int64_t* words, int64_t threads, int64_t me) {
     }
 }
 
-// Returns the next row of a thread, -1 where all are begun.
+// Returns the next row of a thread, -1 if all rows are started.
 static int64_t next_row(int64_t* words, int64_t threads, int64_t me) {
     for (;;) {
         const Rows own = rows_at(words + me);

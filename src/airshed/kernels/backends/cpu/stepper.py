@@ -1,4 +1,4 @@
-"""Prepares batches of steps and lets the threads compute them."""
+"""Preparation of batches of steps, and their computation by threads."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,15 +32,14 @@ if TYPE_CHECKING:
 
 
 class Stepper:
-    """Advances a :class:`State` by the compiled code of a mechanism.
+    """Advance a :class:`State` by the compiled code of a mechanism.
 
-    neighbours  what lies beyond the sides where the area goes on; None where it ends on all of them
-    total       sums over the first axis of the sums of blocks, of all ranks, the same bits in any order; None for the
-                sums of this rank
-    state       that of another stepper, to be advanced by both in turn; None for a new one
-    batch       the greatest number of steps of one :meth:`advance`
+    neighbours  halo exchange at open sides; None if the area has no neighbours
+    total       exact sum of block sums over the first axis and over all ranks; None for the sums of this rank
+    state       state of another stepper, advanced by both; None for a new one
+    batch       largest number of steps of one :meth:`advance`
     observer    callback before each step, with its forcing and the state at its start; None for none
-    pool        the other threads, None for one thread; other jobs may be submitted to it
+    pool        the other threads, None for one thread; it accepts further jobs
     """
 
     def __init__(
@@ -74,15 +73,15 @@ class Stepper:
     ) -> npt.NDArray[np.float64]:
         """Advance the state from n to n+1; return the sums of the budget terms (term, species), see `kernel.terms`.
 
-        column  None where the kernel has no vertical part; the sums are then (term, species, level).
+        column  None if the kernel has no vertical part; the sums are then (term, species, level).
         """
         self._totals = self._total(self.advance([StepForcing(weights, transport, column)])[0])
         return self.by_term(self._totals)[0]
 
     def advance(self, steps: Sequence[StepForcing]) -> Array:
-        """Advance the state by the steps of a batch; return the summands of the budgets, (step, block, sum).
+        """Advance the state by a batch of steps; return the summands of the budgets, (step, block, sum).
 
-        See :meth:`by_term`. The array stays as it is until the next call.
+        See :meth:`by_term`. The array is valid until the next call.
         """
         sums = self._sums[: len(steps)]
         together = len(steps) if self.neighbours is None else 1  # the halo is exchanged for each step
@@ -95,7 +94,7 @@ class Stepper:
         return sums
 
     def _advance(self, steps: Sequence[StepForcing], sums: Array) -> None:
-        """Advance by steps without an exchange in between."""
+        """Advance by steps without a halo exchange between them."""
         edges: Mapping[Side, AnyArray] = {}
         if self.neighbours is not None:
             edges, self._arrived = self.neighbours.start(self.state.q), False
@@ -106,22 +105,22 @@ class Stepper:
         self._work.work(len(steps), None if self.neighbours is None else self._drive_exchange)
 
     def _drive_exchange(self) -> None:
-        """Let threads use the edges of neighbours once they have arrived."""
+        """Release the pieces that need the halo once it has arrived."""
         assert self.neighbours is not None
         if not self._arrived and self.neighbours.arrived():
             self._arrived = True
             self._work.edges_are_here()
 
     def set_boundary(self, profile: Array, top: Array) -> None:
-        """Change the lateral profile (species, level) and the top (species,)."""
+        """Set the lateral profile (species, level) and the top (species,)."""
         self._table.set_boundary(profile, top)
 
     def total(self, sums: Array) -> Array:
-        """Return sums (block, ...) over all blocks, those of other ranks too: (...)."""
+        """Return sums (block, ...) over all blocks, including other ranks: (...)."""
         return self._total(np.ascontiguousarray(sums))
 
     def by_term(self, totals: Array) -> tuple[Array, Array]:
-        """Return the sums (sum,) of a step as those of the budget terms (term, species), and of the families."""
+        """Split the sums (sum,) of a step into budget terms (term, species) and families."""
         count = prod(self._terms)
         found, families = totals[:count].reshape(self._terms), totals[count:]
         if self.kernel.shape.vertical:
@@ -132,21 +131,21 @@ class Stepper:
 
     @property
     def imbalance(self) -> Array:
-        """Atoms of each family that unbalanced reactions made in the last step [mol/s]."""
+        """Atoms of each family that unbalanced reactions produced in the last step [mol/s]."""
         return self.by_term(self._totals)[1]
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Time that the threads have spent in each part of the step, added up over threads [s]."""
+        """Time in each part of the step, summed over threads [s]."""
         return dict(zip(PARTS, self._work.seconds.tolist(), strict=True))
 
     @property
     def waited(self) -> float:
-        """Wall time [s] in which there was nothing to do, as the edges of neighbours had not arrived."""
+        """Wall time [s] of waiting for the halo."""
         return self._work.waited
 
     def close(self) -> None:
-        """End the threads and the exchange with neighbours."""
+        """Stop the threads and the halo exchange."""
         if self.neighbours is not None:
             self.neighbours.close()
         if self.pool is not None:

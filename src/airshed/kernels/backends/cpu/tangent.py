@@ -1,6 +1,6 @@
-"""Advances a state and its changes by a step and its tangent-linear model.
+"""Tangent-linear step: advances a state together with its tangent.
 
-Values that may change lie in memory as [..][value, change][W].
+Values with a tangent are stored as [..][value, change][W].
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -43,7 +43,7 @@ _ROW: Final = 0  # one step at a time
 
 
 class TangentTable(ArgumentTable):
-    """The argument table of one step, and the changes of what it is given."""
+    """Argument table of one step, with tangents of its inputs."""
 
     parts = 2
 
@@ -77,7 +77,7 @@ class TangentTable(ArgumentTable):
         return super()._of_profile(profile).with_changes(self._layout, None)
 
     def set_changes(self, changes: StepChanges) -> None:
-        """Set the changes of what is no packed field."""
+        """Set the tangents of inputs that are not packed fields."""
         for side, both in self._profile.sides.items():
             target = both[..., CHANGE] if side in ("west", "east") else np.moveaxis(both[..., CHANGE, :], -1, 0)
             target[...] = 0.0 if changes.boundary_profile is None else changes.boundary_profile
@@ -92,7 +92,7 @@ class TangentTable(ArgumentTable):
             change[...] = given.get(name, 0.0)
 
     def both(self, forcing: StepForcing, changes: StepChanges) -> StepForcing:
-        """Return a step's forcing where packed fields that may change have their changes beside them."""
+        """Return the forcing of a step in which packed fields are interleaved with their tangents."""
         fields = {each.key for each in self._members if each.shape is not None}
         self._refuse_unknown(changes.fields, fields)
 
@@ -112,7 +112,7 @@ class TangentTable(ArgumentTable):
         return replace(forcing, transport=transport, column=column)
 
     def _boundary(self, values: BoundaryForcing | None, changes: BoundaryForcing | None) -> BoundaryForcing | None:
-        """Return boundary concentrations with their changes."""
+        """Return boundary concentrations with their tangents."""
         if values is None:
             return None
         start, end = (None, None) if changes is None else (changes.start, changes.end)
@@ -121,16 +121,16 @@ class TangentTable(ArgumentTable):
 
     def _refuse_unknown(self, given: Mapping[str, object], known: Collection[str]) -> None:
         for name in set(given) - set(known):
-            raise KernelError(f"a change of {name}, which no operator of the kernel reads")
+            raise KernelError(f"there is a change of {name}, which no operator of the kernel reads")
 
     def _pair(self, name: str, values: Pair, changes: Pair | None) -> Pair:
         first, last = changes or (None, None)
         return self._with_change(f"{name}, start", values[0], first), self._with_change(f"{name}, end", values[1], last)
 
     def _with_change(self, name: str, values: AnyArray, change: AnyArray | None) -> AnyArray:
-        """Return packed values and their change, in memory that the name has."""
+        """Return packed values with their change, in a buffer reserved for the name."""
         if change is not None and change.shape != values.shape:
-            raise KernelError(f"a change of {name} is {change.shape}; it is to be as what changes, {values.shape}")
+            raise KernelError(f"the change of {name} is {change.shape}; it must be {values.shape}, as the values")
         shape = (*values.shape[:-1], 2, values.shape[-1])
         if name not in self._packed or self._packed[name].shape != shape:
             self._packed[name] = self._layout.empty(*shape)
@@ -149,11 +149,11 @@ class TangentTable(ArgumentTable):
 
 
 class TangentStepper:
-    """Advances a state and its changes: the step, and its tangent-linear model, at once.
+    """Advance a state and its tangent: the step and its tangent-linear model in one pass.
 
-    states          those of another one, to be advanced by both in turn; None for new ones
-    halo_exchange            exchange of halos; None where the tile has no neighbour
-    state, changes  of its mixing ratios and tendencies, to be set before a step; both are in `states`
+    states          state and tangent of another stepper, advanced by both; None for new ones
+    halo_exchange   exchange of halos; None for a tile without neighbours
+    state, changes  state, and tangents of its mixing ratios and tendencies, to be set before a step; views of `states`
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class TangentStepper:
 
     @property
     def changes(self) -> State:
-        """The changes of its mixing ratios and tendencies."""
+        """The tangents of its mixing ratios and tendencies."""
         return self.states.changes
 
     def step(self, forcing: StepForcing, changes: StepChanges | None = None) -> None:
@@ -196,11 +196,11 @@ class TangentStepper:
         self._work.work(1)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
 
 def _sums(shape: MechanismShape, species: int) -> int:
-    """Return how many sums a block has: `SUMS` of ``step/layout.hpp``, without families."""
+    """Return the number of sums of a block: `SUMS` of ``step/layout.hpp``, without families."""
     return (4 + len(shape.own_terms)) * species if shape.vertical else 3 * species * shape.levels

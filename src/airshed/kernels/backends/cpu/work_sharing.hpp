@@ -1,15 +1,15 @@
-// work_sharing.hpp: threads share the pieces of a batch of steps. See kernels/backends/cpu/work_sharing.py.
+// work_sharing.hpp: threads share the pieces of a batch of steps, see kernels/backends/cpu/work_sharing.py.
 //
-// A thread takes the next piece that can be computed now:
+// A thread takes the next piece whose inputs are available:
 //
-//   a piece of step n needs          all pieces of step n - 1
-//   one at an open side needs, too   the edges of the neighbours
+//   a piece of step n needs                     all pieces of step n - 1
+//   a piece at an open side needs in addition   the halo
 #include <sched.h>
 #include <unistd.h>
 
 constexpr int64_t EAGER_TURNS = 256;   // about half a millisecond
 
-// Tells the core that the thread waits.
+// Hints to the core that the thread waits.
 INLINE void relax() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -18,8 +18,8 @@ INLINE void relax() {
 #endif
 }
 
-// Lets go of the core, after some microseconds: whoever else wants it may be the one that is waited for. Who has waited for long
-// sleeps for a while that is short beside that: a core that is only given away comes back at once, again and again.
+// Yields the core after some microseconds: the thread that is waited for may need it. A thread that has waited for long sleeps
+// for a time that is short compared with its wait: a core that is only yielded returns immediately, again and again.
 static void give_way(int64_t idle) {
     for (int turn = 0; turn < 64; turn++) relax();
     if (idle < EAGER_TURNS) sched_yield();
@@ -30,7 +30,7 @@ INLINE int64_t look(const int64_t& number) { return __atomic_load_n(&number, __A
 
 INLINE bool complete(const WorkQueue& queue, int64_t step) { return look(queue.finished) >= step * queue.pieces; }
 
-// Takes the next piece, if there is one that can be computed now.
+// Takes the next piece whose inputs are available, if any.
 static bool take(WorkQueue& queue, int64_t& step, int64_t& piece) {
     for (int64_t taken = look(queue.taken);;) {
         step = taken >> 16, piece = taken & 0xffff;
@@ -51,8 +51,8 @@ void airshed_edges_are_here(WorkQueue* queue) { __atomic_store_n(&queue->edges, 
 
 void airshed_give_up(WorkQueue* queue) { __atomic_store_n(&queue->given_up, 1, __ATOMIC_RELEASE); }
 
-// Computes until all prepared steps are done, `most` pieces at most, or until there was nothing to do for `patience` turns, some
-// microseconds each; returns whether they are done. `memory`: airshed_worker_bytes() bytes aligned to 64, one for each thread.
+// Computes until all prepared steps are done, at most `most` pieces, or until `patience` turns of some microseconds passed without
+// work; returns whether the steps are done. `memory`: airshed_worker_bytes() bytes aligned to 64, one block for each thread.
 int64_t airshed_work(WorkQueue* queue, int64_t most, int64_t patience, void* memory) {
     const FlushDenormals flush;
     Worker& t = *(Worker*)memory;
@@ -62,7 +62,7 @@ int64_t airshed_work(WorkQueue* queue, int64_t most, int64_t patience, void* mem
     while (!(finished = complete(*queue, queue->prepared)) && most > 0 && idle < patience && !look(queue->given_up)) {
         if (take(*queue, step, piece)) {
             if (idle) t.spent.waited += now() - idle_since;
-            step_piece(queue->steps[step % queue->room], queue->piece[piece], t);
+            step_piece(queue->steps[step % queue->capacity], queue->piece[piece], t);
             __atomic_fetch_add(&queue->finished, 1, __ATOMIC_ACQ_REL);
             idle = 0, most--;
             continue;

@@ -1,6 +1,6 @@
 """Work sharing: each free thread of a rank takes the next piece of a batch of steps from the queue of the rank.
 
-This is the Python side of ``backends/cpu/work_sharing.hpp``. Which thread computes a piece changes no bit.
+Python side of ``backends/cpu/work_sharing.hpp``. The assignment of pieces to threads changes no bit.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from airshed.kernels.host import address, aligned_zeros
 from airshed.kernels.step.arguments import REACH, Side
 
 LEAST_ROWS = 2
-"""Rows of the smallest piece; a piece computes a row of faces again, unless it begins where the last one ended."""
+"""Rows of the smallest piece. A piece recomputes a row of faces, unless it starts at the end of the previous piece."""
 
 Pieces = npt.NDArray[np.int64]
 """(piece, 4): first and last row, first and last block; as ``struct Piece`` of ``kernels/abi.py``."""
@@ -31,7 +31,7 @@ Pieces = npt.NDArray[np.int64]
 def guided(rows: int, threads: int) -> list[tuple[int, int]]:
     """Return pieces of rows by guided scheduling: large ones first, small ones at the end.
 
-    A piece has remaining rows / (1.5 threads): few pieces, as each costs a row of faces, and little waiting at the end.
+    A piece has remaining rows / (1.5 threads): few pieces, since each costs a row of faces, and a short final wait.
     """
     cuts = [0]
     while cuts[-1] < rows:
@@ -41,15 +41,15 @@ def guided(rows: int, threads: int) -> list[tuple[int, int]]:
 
 
 def cut(rows: int, blocks: int, threads: int, sides: Collection[Side]) -> tuple[Pieces, Pieces]:
-    """Return the pieces that need no neighbour, and the others: two rows or one block at each side with a neighbour."""
+    """Return the inner pieces, and the pieces at sides with a neighbour: two rows or one block of each row."""
     south, north = min(REACH * ("south" in sides), rows), max(rows - REACH * ("north" in sides), 0)
     west, east = min(int("west" in sides), blocks), max(blocks - ("east" in sides), 0)
     if south >= north or west >= east:
         return _pieces([]), _pieces([(first, last, 0, blocks) for first, last in guided(rows, threads)])
-    # with neighbours twice as many, as the first thread drives the exchange between pieces
+    # with neighbours twice as many pieces, since the first thread drives the exchange between pieces
     several = guided(north - south, 2 * threads if sides else threads)
     inner = [(south + first, south + last, west, east) for first, last in several]
-    # the north first: where the inner pieces reach from west to east it begins where they ended
+    # the north first: it continues at the end of the inner pieces if those span west to east
     outer = [(north, rows, 0, blocks), (0, south, 0, blocks), (south, north, 0, west), (south, north, east, blocks)]
     return _pieces(inner), _pieces([each for each in outer if each[0] < each[1] and each[2] < each[3]])
 
@@ -59,23 +59,23 @@ def _pieces(rectangles: list[tuple[int, int, int, int]]) -> Pieces:
 
 
 ALWAYS: Final = 2**62
-"""More steps, or turns of waiting, than there will be."""
+"""Above the number of steps, or of waiting turns, of any run."""
 
 _TURNS: Final = 16
-"""Turns of waiting, some microseconds each, after which the first thread drives the exchange of edges."""
+"""Waiting turns of some microseconds after which the first thread drives the halo exchange."""
 
 _QUEUE: Final = abi.structure(abi.STEP, "WorkQueue")
 _SPENT: Final = abi.structure(abi.STEP, "Spent")
 
 
 class ThreadTeam:
-    """The threads of a rank, and their queue of pieces of steps.
+    """Threads of a rank, with their queue of pieces of steps.
 
-    table    the ring of prepared steps
-    pieces   of a step: those that need no neighbour, and the others
+    table    ring of prepared steps
+    pieces   of a step: inner pieces, and pieces that need the halo
     blocks   packs in a row of the tile
-    threads  their number with the calling one;  pool  the others, None for none
-    edges    whether the other pieces wait for :meth:`edges_are_here`; the first thread drives the exchange of edges
+    threads  number of threads, including the caller;  pool  the other threads, None for none
+    edges    whether the halo is exchanged: its pieces wait for :meth:`edges_are_here`
     """
 
     def __init__(
@@ -88,7 +88,8 @@ class ThreadTeam:
         self._reference = address(memory)
         count = len(self._pieces)
         self._queue.taken, self._queue.pieces, self._queue.inner = count, count, len(pieces[0])
-        self._queue.room, self._queue.steps, self._queue.piece = table.room, table.address, address(self._pieces)
+        self._queue.capacity, self._queue.steps = table.capacity, table.address
+        self._queue.piece = address(self._pieces)
         self._queue.edges = 0 if edges else ALWAYS
         self._most = 1 if edges else ALWAYS
         size = kernel.functions.airshed_worker_bytes(blocks)
@@ -97,21 +98,21 @@ class ThreadTeam:
 
     @property
     def steps(self) -> int:
-        """Steps that were begun so far."""
+        """The number of started steps."""
         return int(self._queue.prepared)
 
     def edges_are_here(self) -> None:
-        """Let threads compute the pieces that need the edges of neighbours."""
+        """Release the pieces that need the halo."""
         self._functions.airshed_edges_are_here(self._reference)
 
     def work(self, count: int, between: Callable[[], None] | None = None) -> None:
-        """Compute so many further steps, which are prepared.
+        """Compute further prepared steps.
 
-        between  drives the exchange of edges, after every piece and while there is nothing to do
+        between  drives the halo exchange, after every piece and while waiting
         raises   KernelError if an earlier step was interrupted
         """
         if self._queue.given_up:
-            raise KernelError("a step was broken off, and the state with it; make a new model, or resume the run")
+            raise KernelError("a step was interrupted, and its state is invalid; make a new model, or resume the run")
         self._queue.prepared += count
         patience = ALWAYS if between is None else _TURNS
         with self._helped():
@@ -121,18 +122,18 @@ class ThreadTeam:
 
     @property
     def seconds(self) -> Array:
-        """Wall time [s] of each of PARTS, added up over threads."""
+        """Wall time [s] of each of PARTS, summed over threads."""
         seconds: Array = np.array([list(each.seconds) for each in self._spent]).sum(axis=0)
         return seconds
 
     @property
     def waited(self) -> float:
-        """Wall time [s] in which the first thread had nothing to do."""
+        """Wall time [s] that the first thread has waited."""
         return float(self._spent[0].waited)
 
     @contextmanager
     def _helped(self) -> Iterator[None]:
-        """Let the other threads work, and wait for them, also after Ctrl-C, as they use memory of this object."""
+        """Run the other threads; wait for them also after Ctrl-C, since they use memory of this object."""
         others = [] if self._pool is None else self._memory[1:]
         jobs = [self._submit(self._reference, ALWAYS, ALWAYS, address(memory)) for memory in others]
         try:
@@ -142,7 +143,7 @@ class ThreadTeam:
             raise
         finally:
             for job in jobs:
-                if not job.cancel():  # a job that has not begun has nothing left to do
+                if not job.cancel():  # a job that has not started has no work left
                     job.result()
 
     def _submit(self, *arguments: int) -> "Future[int]":

@@ -18,7 +18,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, GRAVITY, MOLAR_MASS_DRY_AIR
-from airshed.process import Process, at_instant, per_species, sinking, weather
+from airshed.process import Process, at_instant, per_species, settling, weather
 
 _SUTHERLAND: Final = (1.458e-6, 110.4)
 _SLIP: Final = (1.257, 0.4, 1.1)
@@ -135,7 +135,7 @@ class Settling(Process, section="particles", order=45):
         """Speed of fall."""
         return settling_velocity(diameters, densities, temperature, pressure)
 
-    @sinking(term="settled")
+    @settling(term="settled")
     def falls(speed):
         """Through lower faces, at last to the ground."""
         return speed

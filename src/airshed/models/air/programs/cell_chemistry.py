@@ -282,7 +282,7 @@ def integrate_again(
     Raises NumericalError where others come out than the first time.
     """
     species = len(chemistry.solver.kernel.network.species)
-    record = AcceptedSteps.room_for(done.accepted, species, chemistry.solver.kernel.dtype)
+    record = AcceptedSteps.for_counts(done.accepted, species, chemistry.solver.kernel.dtype)
     counts, chemistry.counts, chemistry.record = chemistry.counts, CellCounts(), record
     chemistry.first[done.slot] = done.first
     try:

@@ -1,7 +1,7 @@
 """A chain of decays whose members ride on falling particles: RN decays to PO, PO to PB."""
 
 from airshed.models.air.processes.settling import settling_velocity
-from airshed.process import Process, at_instant, per_species, reactions, sinking, weather
+from airshed.process import Process, at_instant, per_species, reactions, settling, weather
 
 
 class DecayChain(Process, section="decay_chain"):
@@ -21,6 +21,6 @@ class DecayChain(Process, section="decay_chain"):
     def speed(diameters, temperature, pressure):
         return settling_velocity(diameters, 2000.0, temperature, pressure)
 
-    @sinking(term="settled")
+    @settling(term="settled")
     def falls(speed):
         return speed
