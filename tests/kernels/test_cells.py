@@ -87,7 +87,7 @@ def test_what_is_no_number_stays_none_as_in_numpy() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     kernel = CellFormulas(trace(lambda a, b: a + b))
-    with pytest.raises(KernelError, match=r"b has the shape \(4,\), where other values of cells have \(3,\)"):
+    with pytest.raises(KernelError, match=r"b has the shape \(4,\), but other values of cells have \(3,\)"):
         kernel({"a": np.ones(3), "b": np.ones(4)})
     with pytest.raises(KernelError, match=r"a result is to be \(3,\) float64, not \(3,\) float32"):
         kernel({"a": np.ones(3), "b": 1.0}, [np.ones(3, np.float32)])
@@ -186,7 +186,7 @@ def test_steps_that_do_not_fit_are_refused() -> None:
     kernel, values = many(), weather_of(3)
     for changed, message in (
         ({"rain": values["rain"][1:]}, "rain has the values of 11 steps, but the call makes 12"),
-        ({"rain": values["rain"][:, 1:]}, r"depth has the shape \(3,\), where other values of cells have \(2,\)"),
+        ({"rain": values["rain"][:, 1:]}, r"depth has the shape \(3,\), but other values of cells have \(2,\)"),
     ):
         with pytest.raises(KernelError, match=message):
             kernel.advance(values | changed, STEPS)

@@ -1,4 +1,4 @@
-"""Chemistry of independent cells by Rosenbrock methods: the methods, the elimination, and what backends share."""
+"""Chemistry of independent cells by Rosenbrock methods: methods, elimination, and the data shared by backends."""
 
 from airshed.kernels.cells.arguments import (
     AIR_INPUTS,

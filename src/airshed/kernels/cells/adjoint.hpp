@@ -1,16 +1,16 @@
 // adjoint.hpp: the adjoint of accepted steps of any Rosenbrock method, a pack of cells at a time.
 //
-// With W K_i = R_i,  W = shift - J(y),  y new = y + sum m_i K_i,  and bars for adjoints, from the last stage to the first:
+// With W K_i = R_i,  W = shift - J(y),  y new = y + sum m_i K_i, and bar for adjoints, from the last stage to the first:
 //
 //     v_i = W'^-1 bar K_i,    bar K_j += c_ij/h v_i + a_ij J(y_i)' bar f_i,    bar y += J(y_i)' bar f_i + d(v_i' J(y) K_i)/dy
 //
-// where bar f_i sums v_i of the stages that use f at y_i. The length of a step is what it was: its control is no function of y.
+// where bar f_i sums v_i of the stages that use f at y_i. The length of a step is a constant: step control is not differentiated.
 
 struct Reversed {
     pack bar[NS + 1];                            // adjoint of the state
     pack given[NS + 1];                          // of the state before the step
-    pack change[NS + 1], drift[NS + 1];          // of f in the stage at hand, and of df/dt
-    pack kept[NS + 1];                           // 0 where the step arrived below zero, else 1
+    pack change[NS + 1], drift[NS + 1];          // of f in the current stage, and of df/dt
+    pack kept[NS + 1];                           // 0 if the step made the species negative, else 1
     pack slope[NS + 1];
     pack stage[MOST_STAGES][NS + 1];             // of K, then v
     pack rate[NR + 1], source[2 * NS + 1];
@@ -18,7 +18,7 @@ struct Reversed {
 
 INLINE const double* gain(const Cells& s, const Lanes& t) { return loss(s, t) + s.lost_count * W; }
 
-// What f at y, with the present rate constants, gives to y, rate constants and sources.
+// Adds the contribution of f at y, with the current rate constants, to the adjoints of y, rate constants and sources.
 static void change_reversed(const Cells& s, const Lanes& t, const pack* y, const pack* bar_f, pack* bar_y, Reversed& b) {
     tendency_reversed(t.k, y, bar_f, bar_y, b.rate);
     for (int64_t e = 0; e < s.emitted_count; e++) b.source[e] += real(1 / UNIT) * to_pack(gain(s, t) + e * W) * bar_f[s.emitted[e]];
@@ -30,7 +30,7 @@ static void change_reversed(const Cells& s, const Lanes& t, const pack* y, const
     }
 }
 
-// What J(y) and loss rates in the matrix of a step give: W K = R has the adjoint  v' dJ K.
+// Adds the contribution of J(y) and of loss rates in the matrix of a step: W K = R has the adjoint  v' dJ K.
 static void matrix_reversed(const Cells& s, const Lanes& t, const pack* stage, const pack* v, Reversed& b) {
     product_reversed(t.k, t.y, stage, v, b.given, b.rate);
     for (int64_t l = 0; l < s.lost_count; l++) {
@@ -40,7 +40,7 @@ static void matrix_reversed(const Cells& s, const Lanes& t, const pack* stage, c
     }
 }
 
-// The argument of stage i, and what f there gives to it and to the stages before.
+// Recomputes the argument of stage i; adds the contribution of f there to it and to earlier stages.
 static void argument_reversed(const Cells& s, const Method& method, int64_t i, Lanes& t, Reversed& b) {
     for (int n = 0; n < NS; n++) t.next[n] = t.y[n], b.slope[n] = pack{};
     for (int64_t j = 0; j < i; j++)
@@ -62,7 +62,7 @@ static void stage_reversed(const Cells& s, const Method& method, int64_t i, Lane
     if (i > 0 && method.evaluates[i]) argument_reversed(s, method, i, t, b);
 }
 
-// The step from t.y once more, up to its matrix and its stages.
+// Repeats the step from t.y, up to its matrix and its stages.
 static void step_again(const Cells& s, const Method& method, Lanes& t) {
     if (s.degree > 0) rates_at(s, t, 0.0);
     change(s, t, t.y, t.f);
@@ -73,11 +73,11 @@ static void step_again(const Cells& s, const Method& method, Lanes& t) {
     stages(s, method, t);
 }
 
-// Lanes that are not active keep their adjoints, and give nothing.
+// Lanes that are not active keep their adjoints.
 static void step_reversed(const Cells& s, const Method& method, mask active, Lanes& t, Reversed& b) {
     step_again(s, method, t);
     for (int n = 0; n < NS; n++) {
-        // the sign that the step had, since what comes here again may have the other one
+        // the sign of the recorded step, since round-off may change it in the repeated one
         b.given[n] = active ? (b.kept[n] > 0 ? b.bar[n] : below_zero(n, b.bar[n])) : pack{};
         b.change[n] = b.drift[n] = pack{};
         for (int64_t i = 0; i < method.stages; i++) b.stage[i][n] = real(method.m[i]) * b.given[n];
@@ -87,13 +87,13 @@ static void step_reversed(const Cells& s, const Method& method, mask active, Lan
     change_reversed(s, t, t.y, b.change, b.given, b);
     for (int64_t i = 0; i < method.stages; i++) matrix_reversed(s, t, t.stage[i], b.stage[i], b);
     if (s.degree > 0) {
-        differentiate_in_time(s, t);   // leaves the derivatives of rate constants and sources in their places
+        differentiate_in_time(s, t);   // stores derivatives in the arrays of rate constants and sources
         change_reversed(s, t, t.y, b.drift, b.given, b);
     }
     for (int n = 0; n < NS; n++) b.bar[n] = active ? b.given[n] : b.bar[n];
 }
 
-// Each lane's step so many from its last one; returns which lanes have it.
+// Loads the step of each lane with a number counted from its last one; returns the lanes that have it.
 static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t number, Lanes& t, pack* kept) {
     mask active = {};
     for (int lane = 0; lane < lanes_in(s, p); lane++) {
@@ -137,7 +137,7 @@ int64_t airshed_reversed_bytes(int64_t inputs, int64_t degree) {
     return sizeof(Lanes) + sizeof(Reversed) + 192 + (degree + 3) * inputs * W * (int64_t)sizeof(double);
 }
 
-// The adjoints of packs [first, last). `memory`: airshed_reversed_bytes(), aligned to 64.
+// Adjoints of packs [first, last). `memory`: airshed_reversed_bytes(), aligned to 64.
 void airshed_reverse(const Cells* cells, const Method* method, const Backward* out, int64_t first, int64_t last, void* memory) {
     const FlushDenormals flush;
     const Cells& s = *cells;

@@ -1,4 +1,4 @@
-"""What every backend's chemistry of cells reads and writes: where cells lie, their steps, inputs and tolerances."""
+"""Inputs and outputs of the chemistry of cells on every backend: memory layout, steps, inputs and tolerances."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 Integers = npt.NDArray[np.int64]
 
 AIR_INPUTS: Final = ("TEMP", "PRESS", "M", "O2", "N2", "H2O", "SUN", "sec_zenith", "daylight")
-"""The inputs of a cell that every mechanism has, in the order of the compiled code."""
+"""The inputs of a cell for every mechanism, in the order of the compiled code."""
 
 MOST_STEPS = 100_000
-"""Steps of a cell in one call, after which it counts as failed."""
+"""Steps of a cell in one call, after which it has failed."""
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """When a step is accepted: its error's root mean square over absolute + relative |y| is at most 1.
+    """Tolerances of a step: it is accepted if the root mean square of error / (absolute + relative |y|) is at most 1.
 
-    absolute  [molecules cm-3], one for all species or one for each
+    absolute  [molecules cm-3], one for all species or one per species
     """
 
     relative: float = 1e-3
@@ -37,10 +37,10 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class CellLayout:
-    """How packs of cells lie in memory: pack p is level p % levels of block p // levels, strides in numbers.
+    """Memory layout of packs of cells: pack p is level p % levels of block p // levels; strides count numbers.
 
-    blocks, last_lanes  blocks in a row, and the lanes in use in the last one of each row
-    mixing_ratios  whether concentrations are in parts of air [mol/mol] rather than the mechanism's own unit
+    blocks, last_lanes  blocks in a row, and the lanes in use in the last block of each row
+    mixing_ratios       whether concentrations are mixing ratios [mol/mol], not in the unit of the mechanism
     """
 
     levels: int
@@ -52,7 +52,7 @@ class CellLayout:
     mixing_ratios: bool = False
 
     def needed(self, packs: int, species: int, width: int) -> int:
-        """Return how many numbers an array must have at least; raise KernelError where packs would overlap."""
+        """Return the minimum size of an array; raise KernelError if packs overlap."""
         if self.levels < 1 or self.blocks < 1 or not 1 <= self.last_lanes <= width:
             raise KernelError(f"cells need a level, a block and 1 to {width} lanes in use, not {self}")
         extents = -(-packs // self.levels), min(self.levels, packs), species
@@ -63,7 +63,7 @@ class CellLayout:
                 continue
             if stride % width or stride < free:
                 wanted = f"{extent} times {stride} must be a multiple of {width}, and not below {free}"
-                raise KernelError(f"packs of {self} overlap, or begin within one another: {wanted}")
+                raise KernelError(f"packs of {self} overlap or interleave: {wanted}")
             free = stride * extent
         ends = (stride * (extent - 1) for stride, extent in zip(strides, extents, strict=True) if extent > 1)
         return width + sum(ends)
@@ -71,7 +71,7 @@ class CellLayout:
 
 @dataclass(frozen=True)
 class Concentrations:
-    """Packed concentrations at the beginning and at the end of steps, which may be one array, and where cells lie."""
+    """Packed concentrations at the start and at the end of steps, possibly one array, and their layout."""
 
     before: AnyArray
     after: AnyArray
@@ -82,10 +82,10 @@ class Concentrations:
 class CellExtras:
     """Optional results of cell steps, in addition to concentrations; None is not written.
 
-    clipped  what was added to concentrations to keep them from getting negative
-    extra    (pack, species, width): the last species of the mechanism, which begin at zero and are not among those of
-             the concentrations
-    record   the accepted steps, as many of each cell as it has count for
+    clipped  amounts added to concentrations to keep them from becoming negative
+    extra    (pack, species, width): the last species of the mechanism, which start at zero and are not part of the
+             concentrations
+    record   accepted steps; its `count` is the number of steps of each cell
     """
 
     clipped: AnyArray | None = None
@@ -100,8 +100,8 @@ NO_EXTRAS: Final = CellExtras()
 class CellSteps:
     """The state of the step control of each cell, (pack, width).
 
-    step      [s] to try first in the next call; 0 where none is known
-    reached   [s] time up to which the result goes: the end, or less where it failed
+    step      [s] first step of the next call; 0 if unknown
+    reached   [s] time of the result: the end, or earlier if the cell failed
     accepted, rejected  steps of the last call
     """
 
@@ -112,19 +112,19 @@ class CellSteps:
 
     @classmethod
     def zeros(cls, packs: int, width: int) -> "CellSteps":
-        """Return steps of cells without a history."""
+        """Return the state of cells without earlier steps."""
         shape = packs, width
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
 
 
 @dataclass(frozen=True)
 class AcceptedSteps:
-    """The steps that counted, those of a cell in a row.
+    """Record of accepted steps; the steps of a cell are contiguous.
 
-    first, count  (pack, width): where those of a cell begin, and how many it has
-    time, step   [s] when each began, and how long it was, (step,)
-    y            (step, species) the state then, in the order of elimination
-    clipped      (step, species) whether the step made it negative, see ``kernels.cells.positivity``: 1, else 0
+    first, count  (pack, width): index of the first step of a cell, and number of its steps
+    time, step    (step,) [s] start and length of each step
+    y             (step, species) state at the start, in the order of elimination
+    clipped       (step, species) 1 if the step made the species negative, else 0; see ``kernels.cells.positivity``
     """
 
     first: Integers
@@ -136,7 +136,7 @@ class AcceptedSteps:
 
     @classmethod
     def for_counts(cls, accepted: npt.NDArray[np.int32], species: int, dtype: npt.DTypeLike) -> "AcceptedSteps":
-        """Return a record for so many steps of each cell, (pack, width)."""
+        """Return an empty record for a number of steps of each cell, (pack, width)."""
         count = accepted.astype(np.int64)
         ends = np.cumsum(count, dtype=np.int64).reshape(count.shape)
         total = int(ends.reshape(-1)[-1]) if count.size else 0
@@ -144,7 +144,7 @@ class AcceptedSteps:
         return cls(ends - count, count, np.zeros(total), np.zeros(total), y, clipped)
 
     def of(self, chosen: npt.NDArray[np.bool_], width: int) -> "AcceptedSteps":
-        """Return the record of some cells, packed in their order, which shares memory with this one."""
+        """Return the record of some cells, packed in their order; it shares memory with this record."""
         cells = int(np.count_nonzero(chosen))
         first, count = (np.zeros((-(-cells // width), width), np.int64) for _ in range(2))
         first.reshape(-1)[:cells], count.reshape(-1)[:cells] = self.first[chosen], self.count[chosen]
@@ -153,9 +153,9 @@ class AcceptedSteps:
 
 @dataclass(frozen=True)
 class CellAdjoints:
-    """Adjoints of what steps begin with and are given, (pack, .., width).
+    """Adjoints of the inputs of steps, (pack, .., width).
 
-    adjoint  (species) of concentrations at the beginning;  rates  (reaction) of a factor on the rate of a reaction
+    adjoint  (species) of concentrations at the start;  rates  (reaction) of a factor on the rate of a reaction
     sources  of a factor on each emission, then on each loss rate
     """
 
@@ -166,18 +166,18 @@ class CellAdjoints:
 
 @dataclass(frozen=True)
 class Sources:
-    """Species that are emitted and species that are lost at a rate, by number, in the order of their inputs."""
+    """Indices of emitted species and of species with a loss rate, in the order of their inputs."""
 
     emitted: tuple[int, ...] = ()
     lost: tuple[int, ...] = ()
 
 
 NO_SOURCES: Final = Sources()
-"""Nothing is emitted, and nothing lost."""
+"""No emissions and no losses."""
 
 
 def pack_cells(values: npt.ArrayLike, width: int, dtype: npt.DTypeLike = np.float64) -> AnyArray:
-    """Return (..., cell) as (pack, ..., width), the last cell repeated in what is left over of the last pack."""
+    """Return (..., cell) as (pack, ..., width); the last cell fills the rest of the last pack."""
     array = np.asarray(values, np.float64)
     packs = -(-array.shape[-1] // width)
     padded = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, packs * width - array.shape[-1])], mode="edge")
@@ -193,7 +193,7 @@ def unpack_cells(packed: AnyArray, cells: int) -> Array:
 
 
 def list_of_cells(count: int, species: int, width: int) -> CellLayout:
-    """Return how :func:`pack_cells` lays out `count` cells with (species, cell) concentrations."""
+    """Return the layout of (species, cell) concentrations of `count` cells after :func:`pack_cells`."""
     packs = -(-count // width)
     return CellLayout(1, packs, count - (packs - 1) * width, species * width, 0, width)
 
@@ -204,12 +204,12 @@ def stack_inputs(
     """Return constant inputs (pack, 1, inputs, width) from values by name [molecules, cm3, s, K, Pa], (cell,) or one.
 
     sources  emissions and loss rates in the order of :class:`Sources`
-    Raises KernelError for an input that is not given and has no default.
+    Raises KernelError for a missing input without a default.
     """
     known = {each.name: each.default for each in kernel.network.parameters if each.default is not None} | dict(values)
     missing = [name for name in kernel.inputs if name not in known]
     if missing:
-        raise KernelError(f"cells need {', '.join(missing)}: give a value for each")
+        raise KernelError(f"cells need {', '.join(missing)}: pass a value for each")
     rows = [known[name] for name in kernel.inputs] + list(sources)
     table = np.stack([np.broadcast_to(np.asarray(row, np.float64), (cells,)) for row in rows])
     return np.asarray(pack_cells(table[None], kernel.shape.width))
@@ -217,7 +217,7 @@ def stack_inputs(
 
 @dataclass(frozen=True)
 class CellResults:
-    """What an integration leaves of each cell.
+    """Result of an integration for each cell.
 
     y, clipped  (species, cell) [molecules cm-3];  reached, step  (cell,) [s];  accepted, rejected  (cell,) steps
     """
@@ -235,7 +235,7 @@ def integrate_cells(
 ) -> CellResults:
     """Integrate y (species, cell) from `start` to `end` [s].
 
-    inputs  as ``stack_inputs`` or :func:`series` give them;  first  [s] step to try, (cell,) or one
+    inputs  from ``stack_inputs`` or :func:`series`;  first  [s] first step, (cell,) or one for all
     """
     species, cells = np.shape(y)
     width, packs = solver.kernel.shape.width, len(inputs)
@@ -255,9 +255,10 @@ def series(
     kernel: "CellKernel", values: Callable[[Array], Mapping[str, npt.ArrayLike]], start: float, end: float, *,
     degree: int, cells: int = 1, sources: Callable[[Array], Sequence[npt.ArrayLike]] = lambda times: (),
 ) -> AnyArray:  # fmt: skip
-    """Return inputs (pack, degree + 1, inputs, width) that interpolate functions of time at Chebyshev's points.
+    """Return inputs (pack, degree + 1, inputs, width) that interpolate functions of time at Chebyshev points.
 
-    values   of times (time,) by name: (time, cell), (time,) or one;  sources  emissions, then loss rates, likewise
+    values   function of times (time,), by name: (time, cell), (time,) or one
+    sources  likewise emissions, then loss rates
     """
     count = degree + 1
     angle = (np.arange(count) + 0.5) * np.pi / count
@@ -281,7 +282,7 @@ def series(
 
 
 def initial(network: ReactionNetwork, cells: int = 1) -> Array:
-    """Return the initial values that a mechanism's file gives, (species, cell)."""
+    """Return the initial values in the file of a mechanism, (species, cell)."""
     given = {name.casefold(): value for name, value in network.initial.items()}
     column = np.array([given.get(name.casefold(), 0.0) for name in network.names])
     return np.repeat(column[:, None], cells, axis=1)

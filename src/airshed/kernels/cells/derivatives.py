@@ -1,7 +1,7 @@
-"""Writes the adjoint and the tangent of a mechanism's dy/dt and of its Jacobian as C++, from the same network.
+"""Generation of the adjoint and the tangent of dy/dt and of its Jacobian as C++, from the reaction network.
 
-The rate of a reaction is v = k y_1 y_2 .., a product; so are its derivatives. With w = k times the sum over species i
-of net(i) bar_i, where bar is the adjoint of dy/dt, or of the product of the Jacobian with some z,
+The rate of a reaction is a product, v = k y_1 y_2 .., and so are its derivatives. Let w be k times the sum over species
+i of net(i) bar_i. Here bar is the adjoint of dy/dt, or of the product of the Jacobian with a vector z. The adjoint adds
 
     of dy/dt:   bar_y_j += w d(y_1 y_2 ..)/dy_j,                            bar_k k += w y_1 y_2 ..
     of J z:     bar_y_l += w sum_j z_j d2(y_1 y_2 ..)/dy_j dy_l,            bar_k k += w sum_j z_j d(y_1 y_2 ..)/dy_j
@@ -34,18 +34,18 @@ from airshed.mechanism.network import ReactionNetwork
 Products = dict[int, list[Expression]]
 
 _WRITTEN: Final = ("x", "bar_y", "bar_k")
-"""Arguments of generated functions that these write to."""
+"""Output arguments of generated functions."""
 
 
 def _function(name: str, arguments: tuple[str, ...], statements: Statements) -> dict[str, Any]:
-    """Return a generated function: its name, its arguments, also with their types, and its statements in pieces."""
+    """Return a generated function: its name, its arguments with and without types, and its statements in pieces."""
     kinds = ["pack*" if each in _WRITTEN else "const pack*" for each in arguments]
     declared = ", ".join(f"{kind} __restrict {each}" for kind, each in zip(kinds, arguments, strict=True))
     return {"name": name, "arguments": arguments, "declared": declared, "chunks": in_chunks(statements)}
 
 
 def emit_reverse(network: ReactionNetwork, forward: ChemistrySource) -> ChemistrySource:
-    """Return the translation unit of steps in reverse: the code of the solver, and its adjoint after it."""
+    """Return the translation unit of reversed steps: the code of the solver, followed by its adjoint."""
     writer, unrolled = ReverseWriter(network, forward.elimination), forward.unrolled
     functions = [
         _function("tendency_reversed", ("k", "y", "bar_f", "bar_y", "bar_k"), writer.tendency()),
@@ -69,14 +69,14 @@ class _Writer:
         self.coefficients = Coefficients()
 
     def tendency(self) -> Statements:
-        """The derivative of dy/dt: of the reactions that change something."""
+        """The derivative of dy/dt, for reactions with a net effect."""
         return [
             self._block(number, self.of_tendency(number))
             for number, net in enumerate(self.network.net_stoichiometry) if net
         ]  # fmt: skip
 
     def product(self) -> Statements:
-        """The derivative of the Jacobian times z, which itself has no change in the tangent."""
+        """The derivative of the product of the Jacobian with z; the tangent of z is zero."""
         both = zip(self.network.net_stoichiometry, self.network.reactant_indices, strict=True)
         return [
             self._block(number, self.of_product(number))
@@ -84,18 +84,18 @@ class _Writer:
         ]  # fmt: skip
 
     def of_tendency(self, number: int) -> Any:
-        """Return what a reaction's rate contributes."""
+        """Return the contribution of the rate of a reaction."""
         raise NotImplementedError
 
     def of_product(self, number: int) -> Any:
-        """Return what the slopes of a reaction's rate along z contribute."""
+        """Return the contribution of the derivative of a rate along z."""
         raise NotImplementedError
 
     def _block(self, number: int, given: Any) -> str:
         raise NotImplementedError
 
     def _reactants(self, number: int) -> tuple[int, ...]:
-        """Return the places of a reaction's reactants in the order of elimination."""
+        """Return the indices of the reactants of a reaction in the order of elimination."""
         return tuple(self.elimination.place[species] for species in self.network.reactant_indices[number])
 
     def _text(self, expression: Expression) -> str:
@@ -106,13 +106,13 @@ class ReverseWriter(_Writer):
     """The statements of the adjoint that follow from the stoichiometry and from the order of elimination."""
 
     def of_tendency(self, number: int) -> Iterator[str]:
-        """Yield what a reaction's rate gives to its reactants, and to its rate constant."""
+        """Yield the contributions of a reaction rate to the adjoints of its reactants and of its rate constant."""
         reactants = self._reactants(number)
         given = {species: [times(count, others)] for species, count, others in slopes(reactants)}
         yield from self._giving(number, given, [times(1, reactants)])
 
     def of_product(self, number: int) -> Iterator[str]:
-        """Yield what the slopes of a reaction's rate along z give to its reactants, and to its rate constant."""
+        """Yield the contributions of the derivative of a rate along z to the same adjoints."""
         given: Products = {}
         along: list[Expression] = []
         for species, count, others in slopes(self._reactants(number)):
@@ -160,7 +160,7 @@ class ReverseWriter(_Writer):
 
 
 def slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Yield for each species in a product how often it stands there, and the product with one of it left out."""
+    """Yield the multiplicity of each species in a product, and the product without one of its factors."""
     for species in dict.fromkeys(factors):
         others = list(factors)
         others.remove(species)
@@ -168,13 +168,13 @@ def slopes(factors: Sequence[int]) -> Iterator[tuple[int, int, tuple[int, ...]]]
 
 
 def times(count: int, factors: Sequence[int], *more: Expression) -> Expression:
-    """Return times y_1 y_2 .. more; 1 for no factor at all."""
+    """Return the product of a number, y_1 y_2 .. and further factors; 1 without any factor."""
     front = [Number(count)] if count > 1 or not (factors or more) else []
     return product([*front, *(element("y", species) for species in factors), *more])
 
 
 def emit_tangent(network: ReactionNetwork, forward: ChemistrySource) -> ChemistrySource:
-    """Return the translation unit of steps with changes: the code of the solver, and its tangent after it."""
+    """Return the translation unit of tangent steps: the code of the solver, followed by its tangent."""
     writer = TangentWriter(network, forward.elimination)
     functions = [
         _function("tendency_along", ("k", "y", "dk", "dy", "x"), writer.tendency()),
@@ -191,13 +191,13 @@ class TangentWriter(_Writer):
     """The statements of the tangent that follow from the stoichiometry and from the order of elimination."""
 
     def of_tendency(self, number: int) -> tuple[list[Expression], list[Expression]]:
-        """Return what multiplies a reaction's rate constant, and what multiplies the change of that."""
+        """Return the factors of a rate constant, and the factors of its tangent."""
         reactants = self._reactants(number)
         by_species = [times(count, others, element("dy", species)) for species, count, others in slopes(reactants)]
         return by_species, [times(1, reactants)]
 
     def of_product(self, number: int) -> tuple[list[Expression], list[Expression]]:
-        """Return the same for the slopes of a reaction's rate along z."""
+        """Return the same for the derivative of a rate along z."""
         by_species, along = [], []
         for species, count, others in slopes(self._reactants(number)):
             z = element("z", species)

@@ -1,7 +1,7 @@
-"""Writes the chemistry of independent cells as C++: rate constants, dy/dt, its Jacobian, and the factorisation.
+"""Generation of the chemistry of independent cells as C++: rate constants, dy/dt, its Jacobian, and its factorisation.
 
-Vectors are in the order of elimination, so that factoring and solving walk through memory forwards. The text is meant
-to be read: each statement has a comment with its reaction or species.
+Vectors are in the order of elimination, so that factorisation and solution read memory in sequence. The code is
+readable: each statement has a comment with its reaction or species.
 """
 
 import re
@@ -22,33 +22,33 @@ from airshed.kernels.layout import Shape
 from airshed.kernels.rates import rate_code
 from airshed.mechanism.network import ReactionNetwork
 
-_STATEMENTS: Final = 96  # of a generated function: compilers take more than linear time over long ones
-_RATES: Final = 80  # reactions of a generated function of rate constants
-_NEAR: Final = 256  # packs that one signed byte counts, where instructions count in packs
-_POINTERS: Final = 12  # that registers hold
+_STATEMENTS: Final = 96  # per generated function: compile time grows faster than linearly with the length
+_RATES: Final = 80  # reactions per generated function of rate constants
+_NEAR: Final = 256  # packs within reach of one signed byte, for instructions with offsets in packs
+_POINTERS: Final = 12  # that fit into registers
 _ELEMENT: Final = re.compile(r"\b([akxyf])\[(\d+)\]")
-_LARGEST_UNROLLED: Final = 12_000  # operations of a factorisation that becomes straight-line code
+_LARGEST_UNROLLED: Final = 12_000  # operations of the largest factorisation in straight-line code
 
 
 @dataclass(frozen=True)
 class ChemistryShape(Shape):
-    """The options of the code; inspected: whether the parts of a step can be called separately, for tests."""
+    """Options of the code; inspected: whether tests can call the parts of a step separately."""
 
     inspected: bool = False
 
     @property
     def unit(self) -> float:
-        """Concentration [molecules cm-3] that counts as one inside: rate constants of single precision end at 1e-38."""
+        """Internal unit of concentration [molecules cm-3]: rate constants of single precision end at 1e-38."""
         return {"double": 1.0, "single": 2.0**30}[self.precision]
 
 
 @dataclass(frozen=True)
 class ChemistrySource:
-    """Generated text, the order of its vectors, and what it costs.
+    """Generated text, the order of its vectors, and its cost.
 
-    operations  of one evaluation in one cell, by its name: multiplications, additions, or both in one; products that
-                several statements need are counted, and mostly computed, as often
-    unrolled    whether factoring and solving are straight-line code
+    operations  of one evaluation in one cell, by name: multiplications, additions, or fused. Products in several
+                statements are counted, and mostly computed, once for each.
+    unrolled    whether factorisation and solution are straight-line code
     """
 
     text: str
@@ -88,7 +88,7 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> Chemistry
 
 
 class _Writer:
-    """The statements that follow from the stoichiometry and from the order of elimination."""
+    """Statements that follow from the stoichiometry and from the order of elimination."""
 
     def __init__(self, network: ReactionNetwork, elimination: Elimination) -> None:
         self.network, self.elimination = network, elimination
@@ -111,16 +111,16 @@ class _Writer:
         ]
 
     def text(self, expression: Expression) -> str:
-        """Return a formula as C++, its numbers from the table."""
+        """Return a formula as C++, with numbers from the table."""
         return inline(expression, self.coefficients)
 
     def _product(self, number: int, factors: Sequence[int], times: int = 1) -> Expression:
-        """Return times k_r y_1 y_2 ..: as cheap to compute as to load where it is needed."""
+        """Return times k_r y_1 y_2 .., recomputed where it is used: that is as fast as a load."""
         names = [element("k", number), *(element("y", self._place[species]) for species in factors)]
         return product([Number(times), *names] if times > 1 else names)
 
     def _derivative(self, number: int, species: int) -> tuple[Expression, int]:
-        """Return dv_r/dy_j = n_j k_r times the product of the reactants with one j left out, and its operations."""
+        """Return dv_r/dy_j = n_j k_r times the product of the other reactants, and its operations."""
         reactants = self.network.reactant_indices[number]
         others, times = list(reactants), reactants.count(species)
         others.remove(species)
@@ -128,7 +128,7 @@ class _Writer:
 
     @cached_property
     def entries(self) -> list[Expression]:
-        """Each stored entry df_i/dy_j, zero where elimination fills in."""
+        """The stored entries df_i/dy_j; fill-in is zero."""
         sums: dict[tuple[int, int], list[SignedProduct]] = defaultdict(list)
         for number, net in enumerate(self.network.net_stoichiometry):
             for species, coefficient in net:
@@ -147,10 +147,10 @@ class _Writer:
         ]
 
     def factor(self) -> Statements:
-        """Row after row of A = Jacobian - shift, factored as L U with a unit diagonal of L.
+        """Rows of A = Jacobian - shift, factored one after the other as L U with a unit diagonal of L.
 
-        Stored are -L left of the diagonal, -1/u on it and U right of it: so no sign changes in between.
-        A barrier after each row keeps compilers from holding copies of all rows on the stack.
+        Stored are -L left of the diagonal, -1/u on it and U right of it, so that no sign changes later. A barrier
+        after each row keeps compilers from storing copies of all rows on the stack.
         """
         matrix, statements = self.elimination, []
         for row, columns in enumerate(matrix.columns):
@@ -204,7 +204,7 @@ def element(array: str, number: int) -> Symbol:
 
 
 def signed_sum(terms: Sequence[SignedProduct]) -> Expression:
-    """Return a sum of coefficient times product; long ones in pieces, since chained additions wait for each other."""
+    """Return a sum of coefficient times product; a long sum is split, since chained additions wait for each other."""
     if len(terms) > LONGEST_SUM:
         half = len(terms) // 2
         return Binary("+", signed_sum(terms[:half]), signed_sum(terms[half:]))
@@ -220,7 +220,7 @@ def signed_sum(terms: Sequence[SignedProduct]) -> Expression:
 
 
 def balanced(terms: Sequence[Expression]) -> Expression:
-    """Return a sum in pieces, since additions in a chain wait for each other."""
+    """Return a balanced sum, since chained additions wait for each other."""
     if len(terms) <= LONGEST_SUM:
         return total(terms)
     half = len(terms) // 2
@@ -228,7 +228,7 @@ def balanced(terms: Sequence[Expression]) -> Expression:
 
 
 def _tables(matrix: Elimination) -> dict[str, list[int]]:
-    """The same as index tables: for each entry left of a diagonal, where the products with its pivot's row go."""
+    """Return the factorisation as index tables: for each entry left of a diagonal, the targets of its products."""
     starts, targets = [0], []
     for row, columns in enumerate(matrix.columns):
         for pivot in (column for column in columns if column < row):
@@ -244,7 +244,7 @@ def _tables(matrix: Elimination) -> dict[str, list[int]]:
 
 
 def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
-    """Rate constants for concentrations in a unit, some reactions to a function, which computes common factors once."""
+    """Rate constants for concentrations in a unit; each function has several reactions and shares common factors."""
     names = [each.name for each in network.parameters]
     chunks = []
     for first in range(0, len(network.reactions), _RATES):
@@ -259,12 +259,12 @@ def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
 
 
 def in_chunks(statements: Statements) -> list[Statements]:
-    """Return statements in the pieces that functions are made of."""
+    """Split statements into the bodies of functions."""
     return [_near(statements[first : first + _STATEMENTS]) for first in range(0, len(statements), _STATEMENTS)]
 
 
 def _near(statements: Statements) -> Statements:
-    """Refer to packs from near pointers, whose offsets take one byte of an instruction rather than four."""
+    """Address packs relative to near pointers, whose offsets take one byte of an instruction rather than four."""
     found = {(match[1], int(match[2]) // _NEAR) for text in statements for match in _ELEMENT.finditer(text)}
     if len(found) > _POINTERS:
         return statements

@@ -1,5 +1,5 @@
-// formulas.hpp: takes blocks of cells through steps. The values of a block lie together, pack after pack, while it goes through
-// all steps of a call; only what changes from step to step is read meanwhile, and only what is asked for is written.
+// formulas.hpp: advances blocks of cells by steps. The values of a block are contiguous, pack after pack, for all steps of a call;
+// each step reads only varying inputs, and writes only requested results.
 #include <vector>
 
 INLINE int64_t place(const Chunks& chunks, int64_t cell) {
@@ -14,7 +14,7 @@ INLINE int64_t to_next(const Input& input, int64_t step, int64_t steps) {
 typedef float floats __attribute__((vector_size(W * sizeof(float))));
 typedef double doubles __attribute__((vector_size(W * sizeof(double))));
 
-// Lanes beyond the last cell are copies of it. The next row is asked for: it comes while this one is computed with.
+// Lanes beyond the last cell repeat it. The next row is prefetched during the computation with this one.
 INLINE void fetch(pack* x, const Input& input, int64_t step, int64_t steps, int64_t first, int64_t cells) {
     const int64_t next = to_next(input, step, steps);
     const real* const row = input.from + row_of(input, step) * input.per_row;
@@ -70,11 +70,11 @@ struct Steps {
     }
 };
 
-// Cells that a thread takes at once. Of few steps most is reading: blocks that follow each other let the processor fetch
-// ahead what this thread needs, and a step of a hundred arrays takes half the time.
+// Cells that a thread takes together. A call of few steps is limited by memory: contiguous blocks allow hardware prefetching, and
+// a step of a hundred arrays takes half the time.
 static int64_t at_once(int64_t steps) { return (steps < 8 ? 8 / steps : 1) * PACKS * W; }
 
-// next  what no thread has taken yet, in units of `at_once`
+// next  first cell that no thread has taken, in units of `at_once`
 extern "C" void airshed_cells(
     const Input* inputs, const Result* results, const Record* records, int64_t recorded, int64_t steps, int64_t cells, int64_t* next
 ) {

@@ -1,11 +1,11 @@
-"""Formulas of cells, compiled into SIMD code that takes packs of them through a step, or through many.
+"""Formulas of cells, compiled into SIMD code that advances packs of cells by one or more steps.
 
     y_n(c) = f_n(x_1(c), x_2(c) ...)       for each cell c; a y with the name of an x is this x of the next step
 
-In many steps the values of a block of cells stay in the cache; what changes from step to step is all that is read. Each
-operation is rounded by itself, so that the values of a cell depend neither on the cells beside it, nor on the number of
-threads, nor on how many steps a call makes. They differ from NumPy's (:func:`airshed.formula.evaluate_all`) by some
-units in the last place where a formula has functions, powers, or a division by a number.
+During many steps the values of a block of cells stay in the cache; only inputs that vary between steps are read. Each
+operation is rounded separately. The result of a cell therefore depends neither on other cells, nor on the number of
+threads or of steps in a call. It differs from NumPy (:func:`airshed.formula.evaluate_all`) by a few units in the last
+place if a formula has functions, powers, or a division by a number.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ Precision = Literal["double", "single"]
 DTYPES: Final[dict[str, type[np.floating]]] = {"double": np.float64, "single": np.float32}
 
 _BLOCK_BYTES: Final = 2**17
-"""What the values of a block of cells take, in the second-level cache."""
+"""Size of the values of a block of cells, which stay in the second-level cache."""
 
 
 def source(traced: Traced, precision: Precision, names: Sequence[str], invariant: Collection[str]) -> str:
@@ -56,12 +56,12 @@ def source(traced: Traced, precision: Precision, names: Sequence[str], invariant
 
 
 def width(precision: Precision) -> int:
-    """Return the cells in a pack: vectors longer than the processor's are cut into scalars where they are compared."""
+    """Return the cells per pack; comparisons of vectors wider than those of the processor become scalar code."""
     return 8 if precision == "single" or "avx512f" in processor().features else 4
 
 
 def _places(traced: Traced, names: Sequence[str], slots: dict[str, int]) -> list[int]:
-    """Return where each result lies: in the place of the input that it feeds, or in one of its own."""
+    """Return the slot of each result: that of the input that it replaces, or a new one."""
     fed = [slots[name] if name in traced.inputs else None for name in names] or [None] * len(traced.outputs)
     own = iter(range(len(slots), len(slots) + len(fed)))
     return [next(own) if place is None else place for place in fed]
@@ -74,7 +74,7 @@ def _statements(formulas: Sequence[Expression], slots: dict[str, int]) -> dict[s
 
 
 def _numbers_first(node: Expression) -> Expression:
-    """Let a number be the first of which the least or greatest is taken: it is one, which needs no check."""
+    """Move numbers to the front of minimum and maximum: only the first operand is checked for NaN."""
     if isinstance(node, Call) and node.name in ("min", "max"):
         return Call(node.name, tuple(sorted(node.arguments, key=lambda each: not isinstance(each, Number))))
     return node
@@ -105,7 +105,7 @@ class StepValues:
 __all__ = ["CellFormulas", "Precision", "StepValues"]
 
 _LEAST_CELLS: Final = 4096
-"""Cells times steps for which another thread is worth waking."""
+"""Smallest number of cells times steps for which another thread pays off."""
 
 
 Shape = tuple[int, ...]
@@ -113,7 +113,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class _CellInput:
-    """An input: its values, of cells of some shape, and which row of them each step has, if steps do not share it."""
+    """Input of formulas: its values, the shape of the cells, and the row of each step; None if it is invariant."""
 
     array: AnyArray
     shape: Shape
@@ -121,7 +121,7 @@ class _CellInput:
 
     @cached_property
     def entry(self) -> tuple[int, ...]:
-        """As `Input` of cells.hpp has it."""
+        """The members of `Input` in kernels/abi.py."""
         where = 0 if self.rows is None else address(self.rows)
         return address(self.array), int(self.shape != ()), prod(self.shape), where, *_chunks(self.array)
 
@@ -129,11 +129,11 @@ class _CellInput:
 class CellFormulas:
     """Formulas as compiled code for arrays of cells, in "double" or "single" precision.
 
-    names    of the results, for many steps: one that is also that of an input feeds it in the next step
-    invariant   inputs that all steps of a call have alike; what depends on them alone is computed once for each call
-    threads  that share the cells
-    dtype    of values
-    Raises KernelError where there is no compiler, FormulaError where a formula has what no code can be made of.
+    names      of the results; a result with the name of an input replaces that input in the next step
+    invariant  inputs that are the same in all steps of a call; expressions of them are computed once per call
+    threads    number of threads that share the cells
+    dtype      of values
+    Raises KernelError without a compiler, FormulaError for an operation that cannot be compiled.
     """
 
     def __init__(
@@ -151,14 +151,24 @@ class CellFormulas:
     def __call__(
         self, values: Mapping[str, npt.ArrayLike], out: Sequence[AnyArray | None] | None = None
     ) -> list[AnyArray]:
-        """Return the values of the formulas: one step.
+        """Return the values of the formulas after one step.
 
-        reads   values  by the names of the inputs: arrays of one shape, and numbers that all cells have
-        writes  out     for each formula the array of its values, which may be one of `values`; None for a new one
+        Parameters
+        ----------
+        values
+            Inputs by name: arrays of one shape, and numbers that are the same in all cells.
+        out
+            For each formula the array of its values, which may be one of `values`; None for a new array.
 
-        What is invariant, and results, may be views with gaps, such as a species of a packed state: where cells lie in
-        whole packs at one distance, nothing is copied.
-        Raises KernelError for arrays that do not fit.
+        Raises
+        ------
+        KernelError
+            An array has the wrong shape or type.
+
+        Notes
+        -----
+        Invariant inputs and results may be strided views, such as a species of a packed state. Nothing is copied if
+        their cells are whole packs at a constant stride.
         """
         given = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
         alone = {name: array[np.newaxis] for name, array in given.items() if array.ndim and name in self._varying}
@@ -207,7 +217,7 @@ class CellFormulas:
         return results
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 
@@ -248,7 +258,7 @@ class CellFormulas:
         return results
 
     def _fits(self, array: AnyArray) -> bool:
-        """Return whether the code can walk through an array: contiguous, or in chunks of whole packs."""
+        """Return whether the code can read an array: contiguous, or in chunks of whole packs."""
         length = _chunks(array)[0]
         return array.flags.c_contiguous or (length > 0 and length % self._lanes == 0)
 
@@ -285,16 +295,16 @@ class CellFormulas:
 
 
 def _shape(given: Mapping[str, _CellInput]) -> Shape:
-    """Return the shape that values of all cells have."""
+    """Return the common shape of the values of cells."""
     shape = next((each.shape for each in given.values() if each.shape), ())
     for name, each in given.items():
         if each.shape not in ((), shape):
-            raise KernelError(f"{name} has the shape {each.shape}, where other values of cells have {shape}")
+            raise KernelError(f"{name} has the shape {each.shape}, but other values of cells have {shape}")
     return shape
 
 
 def _chunks(array: AnyArray) -> tuple[int, int]:
-    """Return the length and the distance of the chunks that an array lies in, as `Chunks` of cells.hpp; else zeros."""
+    """Return length and stride of the chunks of an array, as `Chunks` of kernels/abi.py; zeros if there are none."""
     if array.flags.c_contiguous:
         return 0, 0
     axes = [

@@ -1,14 +1,14 @@
-"""A Rosenbrock method and formulas of cells in plain NumPy.
+"""Reference implementation in NumPy of Rosenbrock methods and of formulas of cells.
 
 Chemistry: one cell, a dense matrix, the formulas of ``kernels.cells.tableau``.
 
-The choice of steps is that of ``cells/rosenbrock.hpp``, so that both take the same steps. With E the root mean square
-of the error over absolute + relative max(y, y new), a step h of a method of order p is accepted when E <= 1, and
+Step control is that of ``cells/rosenbrock.hpp``, so that both make the same steps. Let E be the root mean square of the
+error over absolute + relative max(y, y new). A step h of a method of order p is accepted if E <= 1, and
 
-    h new = h min(6, max(1/5, 0.9 E^(-1/p))),    not longer than h behind a rejection;    after one: max(1/10, ...)
+    h new = h min(6, max(1/5, 0.9 E^(-1/p))),    not longer than h after a rejection;    then: max(1/10, ...)
 
-E is infinite where elimination, in the compiled code's order, meets a pivot below zero. What is left of the interval is
-done in one step, or in two equal ones. Concentrations below zero: see ``kernels.cells.positivity``.
+E is infinite if elimination, in the order of the compiled code, meets a negative pivot. The rest of the interval is
+covered by one step, or by two equal ones. Negative concentrations: see ``kernels.cells.positivity``.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -31,20 +31,22 @@ from airshed.mechanism.expressions import Environment
 from airshed.mechanism.network import ReactionNetwork, rates, tendency
 
 _PART_OF_STEP = 1e-3
-"""Over which df/dt is a central difference."""
+"""Interval of the central difference for df/dt, relative to the step."""
 
 _SHORTEST_GUESS = 1e-15
-"""Of a first step, in parts of the interval."""
+"""Shortest first step, relative to the interval."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The equation of one cell, dy/dt = f(t, y) = chemistry + E - D y, all as functions of time t [s].
+    """Equation of one cell, dy/dt = f(t, y) = chemistry + E - D y, with coefficients that are functions of time t [s].
 
-    environment  of its rate constants;  emission E [molecules cm-3 s-1] and loss D [s-1], (species,) each
-    constant     whether none of them changes, so that df/dt is zero
-    factors      on the rates of reactions, (reaction,) or one; this, E, D and y may be complex
-    fixed_rates  rate constants (reaction,) where the environment does not change; None computes them from it
+    environment  inputs of its rate constants
+    emission     E [molecules cm-3 s-1], (species,)
+    loss         D [s-1], (species,)
+    constant     whether all of them are constant, so that df/dt is zero
+    factors      on the rates of reactions, (reaction,) or one; factors, E, D and y may be complex
+    fixed_rates  constant rate constants (reaction,); None computes them from the environment
     """
 
     network: ReactionNetwork
@@ -57,7 +59,7 @@ class Cell:
 
     @classmethod
     def still(cls, network: ReactionNetwork, environment: Environment, fixed_rates: Array | None = None) -> "Cell":
-        """Return a cell in which nothing changes with time, without emission and loss."""
+        """Return a cell with constant inputs, without emission and loss."""
         none = np.zeros(len(network.species))
         return cls(network, lambda t: environment, lambda t: none, lambda t: none, fixed_rates=fixed_rates)
 
@@ -71,7 +73,7 @@ class Cell:
         return np.asarray(tendency(self.network, self.rates(t), y) + self.emission(t) - self.loss(t) * y)
 
     def jacobian(self, t: float, y: Array) -> Array:
-        """Return df_i/dy_j, (species, species): the product rule, reactant by reactant."""
+        """Return df_i/dy_j, (species, species), by the product rule."""
         k, loss = self.rates(t), self.loss(t)
         matrix = np.diag(-loss).astype(np.result_type(k, loss, y))
         for number, net in enumerate(self.network.net_stoichiometry):
@@ -84,7 +86,7 @@ class Cell:
         return matrix
 
     def drift(self, t: float, y: Array, step: float) -> Array:
-        """Return df/dt at fixed y, (species,): f is linear in rate constants, E and D, of which it is a difference."""
+        """Return df/dt at fixed y, (species,); f is linear in the rate constants, E and D, which are differenced."""
         if self.constant:
             return np.zeros_like(y)
         small = _PART_OF_STEP * step
@@ -97,11 +99,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Step:
-    """One step, accepted or not.
+    """Step of an integration, accepted or not.
 
-    time     [s] at its end, or at its start where it was rejected;  following  [s] the step to try next
+    time     [s] at its end, or at its start if it was rejected;  following  [s] next step to try
     error    root mean square of the error over its tolerance
-    y        (species,) concentrations at `time`;  clipped  what this step added to keep them from getting negative
+    y        (species,) concentrations at `time`;  clipped  amounts that the step added to negative concentrations
     """
 
     time: float
@@ -114,9 +116,9 @@ class Step:
 
 @dataclass(frozen=True)
 class StepControl:
-    """How long steps are.
+    """Step control.
 
-    longest  [s];  first  [s] step to try first, 0 for none known
+    longest  [s];  first  [s] first step, 0 if unknown
     """
 
     tolerances: Tolerances
@@ -158,7 +160,7 @@ def _choose(left: float, following: float) -> float:
 
 
 def _first_step(cell: Cell, y: Array, start: float, end: float, tolerances: Tolerances) -> float:
-    """One that changes y by a hundredth of its size, both measured in tolerances."""
+    """Return a step that changes y by a hundredth of its size, both measured in tolerances."""
     weight = tolerances.absolute + tolerances.relative * y
     size, speed = np.sum((y / weight) ** 2), np.sum((cell.change(start, y) / weight) ** 2)
     guess = 0.01 * np.sqrt(max(size, 1.0) / speed) if speed > 0.0 else np.inf
@@ -166,7 +168,7 @@ def _first_step(cell: Cell, y: Array, start: float, end: float, tolerances: Tole
 
 
 def take(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> Array:
-    """Return y after one step of a given length, nothing below zero; its complex step is its derivative."""
+    """Return y after one step of a given length, without negative values; its complex step is its derivative."""
     stages, *_ = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     return above_zero(cell.network, new)
@@ -175,7 +177,7 @@ def take(cell: Cell, method: Tableau, time: float, step: float, y: Array) -> Arr
 def _stages(
     cell: Cell, method: Tableau, time: float, step: float, y: Array
 ) -> tuple[list[Array], Array, Array]:  # fmt: skip
-    """Return the stages K_i of a step, their matrix, and what the last one produces of species held at zero."""
+    """Return the stages K_i of a step, their matrix, and the last production of species held at zero."""
     drift = cell.drift(time, y, step)
     held = is_overdrawn(cell.network) & (y.real <= 0.0) & (cell.change(time, y).real < 0.0)
     matrix = np.diag(np.where(held, HELD, 1.0)) / (method.gamma * step) - cell.jacobian(time, y)
@@ -193,7 +195,7 @@ def _stages(
 def _advance(
     cell: Cell, method: Tableau, time: float, step: float, y: Array, tolerances: Tolerances, order: Sequence[int]
 ) -> tuple[Array, float]:
-    """Return y after a step, and the root mean square of its error over the tolerance; infinite beyond a pole."""
+    """Return y after a step, and the root mean square of error / tolerance; infinite beyond a pole."""
     stages, matrix, produced = _stages(cell, method, time, step, y)
     new = y + sum(m * k for m, k in zip(method.m, stages, strict=True))
     error = sum(e * k for e, k in zip(method.e, stages, strict=True))
@@ -206,7 +208,7 @@ def _advance(
 
 
 def _has_negative_pivot(matrix: Array) -> bool:
-    """Say whether 1/(gamma h) - J has one: something grows faster than e^(1/gamma) over the step."""
+    """Return whether 1/(gamma h) - J has a negative pivot: a growth by more than e^(1/gamma) over the step."""
     left = matrix.copy()
     for pivot in range(len(left)):
         if left[pivot, pivot] < 0.0:
@@ -217,7 +219,7 @@ def _has_negative_pivot(matrix: Array) -> bool:
 
 
 class ReferenceCells:
-    """Formulas of cells, see :class:`airshed.kernels.cells.formulas.CellFormulas`, whose arguments it takes."""
+    """Reference implementation of :class:`airshed.kernels.cells.formulas.CellFormulas`, with the same arguments."""
 
     def __init__(
         self, traced: Traced, precision: str = "double", *, names: Sequence[str] = (), invariant: Collection[str] = (),
@@ -230,7 +232,7 @@ class ReferenceCells:
         self, values: Mapping[str, Any], steps: int, out: Sequence[AnyArray | None] | None = None,
         *, records: Mapping[str, AnyArray | StepValues] | None = None,
     ) -> list[AnyArray]:  # fmt: skip
-        """Return the values after some steps."""
+        """Return the values after a number of steps."""
         current = {name: np.asarray(values[name], self.dtype) for name in self.traced.inputs}
         rows = {name: current[name] for name in self._of_steps if current[name].ndim}
         shape = np.broadcast_shapes(

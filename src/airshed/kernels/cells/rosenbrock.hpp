@@ -1,9 +1,9 @@
 // rosenbrock.hpp: any Rosenbrock method on packs of cells, each lane with its own time, step and error control.
 //
-// A lane whose cell is done takes the next one, so that no lane waits for another, and what comes out for a cell does
-// not depend on its neighbours. See kernels/cells/tableau.py for the formulas of a step.
+// A lane whose cell is finished takes the next cell, so that no lane waits for another. The result of a cell does not depend on
+// its neighbours. See kernels/cells/tableau.py for the formulas of a step.
 
-constexpr double SHORTEST_GUESS = 1e-15;   // of a first step, in parts of the interval: what its clock can still tell
+constexpr double SHORTEST_GUESS = 1e-15;   // of a first step, relative to the interval: resolution of its time
 
 INLINE double smaller(double a, double b) { return a < b ? a : b; }
 INLINE double larger(double a, double b) { return a > b ? a : b; }
@@ -11,7 +11,7 @@ INLINE double larger(double a, double b) { return a > b ? a : b; }
 struct Lanes {
     pack k[NR + 1], a[NA + 1];
     pack state[2][NS + 1], f[NS + 1], stage[MOST_STAGES][NS + 1], shift[NS + 1], dfdt[NS + 1], clipped[NS + 1];
-    pack *y, *next;                        // the two states: what holds, and what a step arrives at
+    pack *y, *next;                        // the current state, and the result of a step
     real absolute[NS + 1];
     pack fresh[NR + 1];                    // rate constants of the pack from which cells are taken
     alignas(64) double time[W], step[W], h[W];
@@ -19,10 +19,10 @@ struct Lanes {
     alignas(64) int64_t cell[W];           // pack W + lane, -1 for none
     alignas(64) int64_t tried[W], rejected[W];   // steps
     alignas(64) int64_t after_rejection[W], done[W];   // 0 or -1
-    bool guesses;                          // whether lanes know no step
+    bool guesses;                          // whether some lanes have no step yet
     int64_t source, source_lane, buffered; // the queue: next cell, and the pack whose rate constants are in `fresh`
-    double* input;                         // [input_count][W] of the lanes now
-    double* earlier;                       // the same a little earlier
+    double* input;                         // [input_count][W] of the lanes at their times
+    double* earlier;                       // the same at a slightly earlier time
     double* series;                        // [degree + 1][input_count][W] of the lanes
 };
 
@@ -40,7 +40,7 @@ INLINE pack to_pack(const double* lanes) {
     for (int lane = 0; lane < W; lane += D) *(narrow*)((real*)&result + lane) = __builtin_convertvector(wide(lanes + lane), narrow);
     return result;
 }
-// Numbers that are double outside, times what one of them is inside, and back.
+// Doubles in external units, multiplied by the external value of the internal unit, and back.
 INLINE pack in_unit(const double* lanes, double one) {
     pack result;
     for (int lane = 0; lane < W; lane += D)
@@ -104,7 +104,7 @@ INLINE void begin(const Cells& s, Lanes& t, int lane, int64_t cell) {
     t.guesses = t.guesses || !(t.h[lane] > 0.0);
 }
 
-// A whole pack for lanes that are all idle: nothing to be moved from lane to lane.
+// Takes a whole pack if all lanes are idle: no permutation of lanes is needed.
 static int take_pack(const Cells& s, Lanes& t) {
     const int64_t p = t.source++;
     std::memcpy((void*)t.series, s.inputs + p * (s.degree + 1) * s.input_count * W,
@@ -115,7 +115,7 @@ static int take_pack(const Cells& s, Lanes& t) {
     }
     const pack scale = real(1 / UNIT) * (s.mixing_ratios ? to_pack(t.series + AIR * W) : splat(1));
     const real* y = s.y + place_of(s, p);
-    for (int species = 0; species < NS; species++) {   // in the order in which memory is walked through
+    for (int species = 0; species < NS; species++) {   // in the order of memory
         const int i = place_of_species[species];
         t.y[i] = species < s.stored ? *(const pack*)(y + species * s.species_stride) * scale : pack{};
         t.clipped[i] = pack{};
@@ -125,13 +125,13 @@ static int take_pack(const Cells& s, Lanes& t) {
     return lanes;
 }
 
-// For each lane the lane of another pack that goes there, and whether one does.
+// For each lane the lane of another pack that moves there, and whether one does.
 struct Moves { mask from, moved; };
 INLINE pack moved_into(pack stays, const Moves& moves, pack comes) {
     return moves.moved ? permuted(comes, moves.from) : stays;
 }
 
-// Cells of one pack for idle lanes, as many as there are of either; returns how many.
+// Moves cells of one pack to idle lanes; returns their number.
 static int take(const Cells& s, Lanes& t) {
     const int64_t p = t.source, lanes = lanes_in(s, p);
     const double* series = s.inputs + p * (s.degree + 1) * s.input_count * W;
@@ -160,7 +160,7 @@ static int take(const Cells& s, Lanes& t) {
     return taken;
 }
 
-// Cells for all idle lanes; returns how many lanes are at work.
+// Fills all idle lanes with cells; returns the number of active lanes.
 static int refill(const Cells& s, int64_t last, Lanes& t) {
     int active = 0;
     for (int lane = 0; lane < W; lane++) active += t.cell[lane] >= 0;
@@ -173,7 +173,7 @@ static int refill(const Cells& s, int64_t last, Lanes& t) {
     return active;
 }
 
-// Where a species of a pack goes: into the state, or behind it, see `extra`.
+// Target of a species of a pack: the state, or `extra` behind it.
 INLINE real* result_of(const Cells& s, int64_t species, int64_t p) {
     if (species < s.stored) return s.result + place_of(s, p) + species * s.species_stride;
     return s.extra + (p * (NS - s.stored) + species - s.stored) * W;
@@ -186,7 +186,7 @@ INLINE void end(const Cells& s, Lanes& t, int lane) {
     t.cell[lane] = -1, t.done[lane] = 0;
 }
 
-// The results of those done lanes that hold cells of one pack, that of the first one; returns how many they are.
+// Stores the results of finished lanes that hold cells of one pack, that of the first lane; returns their number.
 static int put_back(const Cells& s, Lanes& t) {
     int first = 0, count = 0;
     while (!t.done[first]) first++;
@@ -211,7 +211,7 @@ static int put_back(const Cells& s, Lanes& t) {
     return count;
 }
 
-// All lanes at once, where they hold a whole pack in its order.
+// Stores all lanes together if they hold a whole pack in its order.
 static void put_back_pack(const Cells& s, Lanes& t) {
     const int64_t p = t.cell[0] / W;
     const pack scale = real(UNIT) * (s.mixing_ratios ? real(1) / to_pack(t.series + AIR * W) : splat(1));
@@ -224,30 +224,30 @@ static void put_back_pack(const Cells& s, Lanes& t) {
     for (int lane = 0; lane < W; lane++) end(s, t, lane);
 }
 
-// A first step for lanes that know none: one that changes the solution by a hundredth of its tolerance over Euler's step.
+// First step for lanes without one: it changes the solution by a hundredth of its tolerance beyond an Euler step.
 static void guess_steps(const Cells& s, Lanes& t) {
     if (!t.guesses) return;
     t.guesses = false;
     for (int lane = 0; lane < W; lane++) {
         if (t.cell[lane] < 0 || t.h[lane] > 0.0) continue;
-        double size = 0.0, speed = 0.0;   // in double: speeds in tolerances may be beyond the largest float
+        double size = 0.0, speed = 0.0;   // in double: rates in units of the tolerance may overflow a float
         for (int i = 0; i < NS; i++) {
             const double weight = 1.0 / (s.absolute[i] / UNIT + s.relative * double(t.y[i][lane]));
             const double y = weight * double(t.y[i][lane]), f = weight * double(t.f[i][lane]);
             size += y * y, speed += f * f;
         }
-        // what is smaller than its tolerance, an empty cell most of all, says nothing of how fast things go
+        // a concentration below its tolerance, as in an empty cell, does not indicate a time scale
         const double guess = 0.01 * __builtin_sqrt(larger(size, 1.0) / speed), length = s.end - s.start;
         t.h[lane] = guess < length ? larger(guess, SHORTEST_GUESS * length) : length;
     }
 }
 
 // df/dt at fixed y: f is linear in rate constants, emissions and loss rates, so this is f at their derivatives, which are
-// central differences. Differences of f itself would lose what fast reactions that do not change leave of its digits.
+// central differences. Differences of f itself would suffer from cancellation by fast reactions with constant rates.
 static void differentiate_in_time(const Cells& s, Lanes& t) {
     constexpr double part = REAL_IS_DOUBLE ? 1e-3 : 0.03;   // of the step: near the cube root of the round-off
     rates_at(s, t, -part);
-    std::memcpy((void*)t.fresh, t.k, NR * sizeof(pack));    // no queue needs it where rate constants change
+    std::memcpy((void*)t.fresh, t.k, NR * sizeof(pack));    // the queue does not use it if rate constants change
     std::memcpy((void*)t.earlier, t.input, s.input_count * W * sizeof(double));
     rates_at(s, t, part);
     const pack inverse = real(0.5 / part) / to_pack(t.step);
@@ -258,13 +258,13 @@ static void differentiate_in_time(const Cells& s, Lanes& t) {
     change(s, t, t.y, t.dfdt);
 }
 
-// What is left of the interval is done in one step, or in two equal ones, rather than in one and a tiny one.
+// The rest of the interval is covered by one step, or by two equal ones, rather than by one and a tiny one.
 static void choose_steps(const Cells& s, Lanes& t) {
     for (int lane = 0; lane < W; lane += D) {
         const dpack left = s.end - wide(t.time + lane), h = vmin(wide(t.h + lane), dsplat(s.longest));
         const dpack step = h >= left ? left : 2.0 * h > left ? 0.5 * left : h;
         const ipack works = whole(t.cell + lane) >= 0 & step > 0.0;
-        *(dpack*)(t.step + lane) = works ? step : dsplat(1.0);   // idle: anything finite
+        *(dpack*)(t.step + lane) = works ? step : dsplat(1.0);   // idle: any finite number
     }
 }
 
@@ -305,7 +305,7 @@ static void stages(const Cells& s, const Method& method, Lanes& t) {
     const pack shift = real(1.0 / method.gamma) / to_pack(t.step);
     for (int i = 0; i < NS; i++) t.shift[i] = shift;
     for (int64_t l = 0; l < s.lost_count; l++) t.shift[s.lost[l]] += to_pack(loss(s, t) + l * W);
-    for (int n = 0; OVERDRAWN && n < NS; n++)   // one that has been overdrawn stays at zero, as long as it would fall
+    for (int n = 0; OVERDRAWN && n < NS; n++)   // an overdrawn species is held at zero while its rate is negative
         if (overdrawn[n]) t.shift[n] = t.y[n] <= 0 ? (t.f[n] < 0 ? real(HELD) * shift : t.shift[n]) : t.shift[n];
     factor(t.k, t.y, t.shift, t.a);
     stages_from<0>(s, method, t);
@@ -317,11 +317,11 @@ INLINE bool any(mask lanes) {
     return found;
 }
 
-// What becomes of a concentration below zero, see kernels/cells/positivity.py.
+// Replacement of a negative concentration, see kernels/cells/positivity.py.
 INLINE pack below_zero(int n, pack y) { return OVERDRAWN && overdrawn[n] ? pack{} : real(-REFLECTED) * y; }
 INLINE pack above_zero(int n, pack y) { return y < 0 ? below_zero(n, y) : y; }
 
-// The new solution in `next`, and the mean square of its error over the tolerance; returns whether any of it is below zero.
+// The new solution in `next`, and the mean square of its error over the tolerance; returns whether a value is negative.
 template <int STAGES> static bool finish(const Cells& s, const Method& method, Lanes& t) {
     if constexpr (STAGES < MOST_STAGES)
         if (STAGES < method.stages) return finish<STAGES + 1>(s, method, t);
@@ -333,35 +333,35 @@ template <int STAGES> static bool finish(const Cells& s, const Method& method, L
             value += real(method.m[i]) * t.stage[i][n];
             error += real(method.e[i]) * t.stage[i][n];
         }
-        // no absolute value: a solution that has run through infinity comes back negative, and would excuse its own error
-        if (OVERDRAWN && overdrawn[n]) {   // the error of what is kept, and of what comes while it is held at zero
+        // no absolute value: beyond a pole the solution is negative, and its size would enlarge its own tolerance
+        if (OVERDRAWN && overdrawn[n]) {   // error of the remaining value, and of production while it is held at zero
             error = maximum(value, pack{}) - maximum(value - error, pack{});
             error += t.shift[n] > held ? step * maximum(t.f[n], pack{}) : pack{};
         }
         const pack ratio = error * reciprocal(t.absolute[n] + real(s.relative) * maximum(value, t.y[n]));
-        t.next[n] = value + pack{};   // no zero with a sign: go_on would take it off or not, as a lane's neighbours are
+        t.next[n] = value + pack{};   // no signed zero: otherwise its sign would depend on the other lanes, see go_on
         sum += ratio * ratio;
         lowest = minimum(value, lowest), pivot = minimum(t.a[diagonal[n]], pivot);
     }
     const bool below_zero = any(lowest < 0);
-    for (int n = 0; below_zero && n < NS; n++) {   // what is below zero is an error; rare, so that it has a loop of its own
+    for (int n = 0; below_zero && n < NS; n++) {   // a negative value counts as error; rare, so it has its own loop
         if (OVERDRAWN && overdrawn[n]) continue;
         const pack missing = minimum(t.next[n], pack{})
             * reciprocal(t.absolute[n] + real(s.relative) * maximum(t.next[n], t.y[n]));
         sum += missing * missing;
     }
-    // A pivot below zero: something grows faster than e^(1/gamma) over the step, beyond the pole of the method's stability
-    // function, where its error estimate may look fine on the other side of infinity.
+    // A negative pivot: growth by more than e^(1/gamma) over the step, beyond the pole of the stability function of the method,
+    // where the error estimate may be small although the solution is wrong.
     sum = pivot < 0 ? splat(real(__builtin_inf())) : sum;
     for (int lane = 0; lane < W; lane += D)
         *(dpack*)(t.error + lane) = (1.0 / NS) * __builtin_convertvector(*(const narrow*)((const real*)&sum + lane), dpack);
     return below_zero;
 }
 
-// Accept or reject lane by lane, and say which are done: at their end, or hopeless, with too many steps or rejected at steps
-// that their clock no longer shows. Returns which lanes go on from `next`.
+// Accepts or rejects lane by lane, and marks finished lanes: at the end of the interval, or failed, with too many steps or a
+// rejected step below the resolution of time. Returns the lanes that continue from `next`.
 static mask control(const Cells& s, const Method& method, Lanes& t) {
-    constexpr double most = 1e20;   // mean square, also of what is not a number
+    constexpr double most = 1e20;   // mean square, also for NaN
     mask accepted = {};
     for (int lane = 0; lane < W; lane += D) {
         const dpack error = wide(t.error + lane), step = wide(t.step + lane), h = wide(t.h + lane), time = wide(t.time + lane);
@@ -370,7 +370,7 @@ static mask control(const Cells& s, const Method& method, Lanes& t) {
         const dpack bounded = vmax(dsplat(1.0 / most), error < most ? error : dsplat(most));
         const dpack factor = 0.9 * vexp(vlog(bounded) * (-0.5 / double(method.order)));
         const dpack grown = step * vmin(vmax(factor, dsplat(0.2)), after ? dsplat(1.0) : dsplat(6.0));
-        // a step that the end cut short says nothing against the longer one that was planned
+        // a step shortened by the end of the interval does not limit the next one
         const dpack next = step < h ? vmax(grown, vmin(h, dsplat(s.longest))) : grown;
         const dpack smaller = step * (error < most ? vmax(factor, dsplat(0.1)) : dsplat(0.1));
         const dpack now = accept ? (step >= s.end - time ? dsplat(s.end) : time + step) : time;
@@ -385,7 +385,7 @@ static mask control(const Cells& s, const Method& method, Lanes& t) {
     return accepted;
 }
 
-// The lanes that `accepted` names go on from `next`.
+// The lanes in `accepted` continue from `next`.
 static void go_on(Lanes& t, mask accepted, bool below_zero) {
     if (!below_zero && !any(~accepted)) return std::swap(t.y, t.next);
     for (int n = 0; n < NS; n++) {
@@ -395,7 +395,7 @@ static void go_on(Lanes& t, mask accepted, bool below_zero) {
     }
 }
 
-// What a step begins with and which species come out below zero, in the place of the step before it where that was rejected.
+// Records the start of a step and its negative species; overwrites the previous entry if that step was rejected.
 NOINLINE void keep(const Record& record, const Lanes& t) {
     for (int lane = 0; lane < W; lane++) {
         const int64_t cell = t.cell[lane], number = t.tried[lane] - t.rejected[lane];
@@ -415,7 +415,7 @@ static void put_back_done(const Cells& s, Lanes& t) {
 
 static void integrate(const Cells& s, const Method& method, int64_t first, int64_t last, Lanes& t) {
     t.source = first, t.source_lane = 0, t.buffered = -1, t.y = t.state[0], t.next = t.state[1], t.guesses = false;
-    for (int i = 0; i < NS; i++) t.absolute[i] = real(larger(s.absolute[i] / UNIT, 1e-37));   // a float above zero
+    for (int i = 0; i < NS; i++) t.absolute[i] = real(larger(s.absolute[i] / UNIT, 1e-37));   // a positive float
     for (int lane = 0; lane < W; lane++) t.cell[lane] = -1;
     while (refill(s, last, t) > 0) {
         if (s.degree > 0) rates_at(s, t, 0.0);
@@ -439,7 +439,7 @@ int64_t airshed_lanes_bytes(int64_t inputs, int64_t degree) {
     return sizeof(Lanes) + 64 + (degree + 3) * inputs * W * (int64_t)sizeof(double);
 }
 
-// One thread's share: whichever ranges of packs nobody has taken yet. `memory`: airshed_lanes_bytes(), aligned to 64.
+// Work of one thread: ranges of packs that no other thread has taken. `memory`: airshed_lanes_bytes(), aligned to 64.
 void airshed_chemistry(const Cells* cells, const Method* method, const int64_t* pieces, int64_t count, int64_t* taken,
                        void* memory) {
     const FlushDenormals flush;

@@ -1,7 +1,7 @@
-"""Where the Jacobian of a mechanism is not zero, in which order to eliminate, and what elimination fills in.
+"""Sparsity of the Jacobian of a mechanism: its pattern, the order of elimination, and the fill-in.
 
 The matrix I/(gamma h) - J is factored without pivoting: for the small h of a stiff solver its diagonal dominates, and a
-fixed order makes the factorisation straight-line code. The order is Markowitz's, restricted to the diagonal.
+fixed order allows straight-line code. The order is that of Markowitz, restricted to the diagonal.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.structure import jacobian_pattern
 
 Pattern = tuple[frozenset[int], ...]
-"""For each row the columns that are not zero."""
+"""The non-zero columns of each row."""
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """A sparse matrix in the order of its elimination, fill included, stored row after row.
+    """Sparse matrix in the order of its elimination, with fill-in, stored row by row.
 
-    order    order[p] is the species that stands at place p
-    columns  for each place the places of its row that are not zero, ascending; the diagonal is always there
+    order    order[p] is the species at position p
+    columns  non-zero positions of the row of each position, ascending, including the diagonal
     """
 
     order: tuple[int, ...]
@@ -36,30 +36,30 @@ class Elimination:
 
     @cached_property
     def place(self) -> dict[int, int]:
-        """Species -> its place in the order."""
+        """Species -> its position in the order."""
         return {species: place for place, species in enumerate(self.order)}
 
     @cached_property
     def entry(self) -> dict[tuple[int, int], int]:
-        """(row place, column place) -> index of the stored entry."""
+        """(row position, column position) -> index of the stored entry."""
         pairs = [(row, column) for row, columns in enumerate(self.columns) for column in columns]
         return {pair: index for index, pair in enumerate(pairs)}
 
     @property
     def operations(self) -> int:
-        """Multiplications with addition that factoring takes."""
+        """The number of multiply-add operations of the factorisation."""
         after = [sum(1 for column in row if column > place) for place, row in enumerate(self.columns)]
         return sum(after[column] for place, row in enumerate(self.columns) for column in row if column < place)
 
 
 def pattern_of(network: ReactionNetwork) -> Pattern:
-    """Return for each species i the species j on whose concentration dy_i/dt depends, i itself among them."""
+    """Return the species j on which dy_i/dt depends for each species i, including i."""
     depends = jacobian_pattern(network)
     return tuple(frozenset(np.flatnonzero(row).tolist()) | {species} for species, row in enumerate(depends))
 
 
 def eliminate(pattern: Pattern) -> Elimination:
-    """Return the order with the least Markowitz count (r - 1)(c - 1) at each pivot, ties by number, and its fill."""
+    """Return the order of smallest Markowitz count (r - 1)(c - 1) at each pivot, ties by number, and its fill-in."""
     order, rows = _markowitz(pattern)
     place = {species: number for number, species in enumerate(order)}
     return Elimination(
@@ -68,12 +68,12 @@ def eliminate(pattern: Pattern) -> Elimination:
 
 
 def _markowitz(pattern: Sequence[frozenset[int]]) -> tuple[list[int], list[set[int]]]:
-    """Return the order, and for each species the columns of its row with fill.
+    """Return the order, and for each species the columns of its row with fill-in.
 
-    A heap gives the least count; an entry whose count has changed since is passed over.
+    A heap returns the smallest count; outdated entries are skipped.
     """
     filled = [set(row) for row in pattern]
-    rows = [row - {species} for species, row in enumerate(filled)]  # of the matrix that is left, without its diagonal
+    rows = [row - {species} for species, row in enumerate(filled)]  # of the remaining matrix, without its diagonal
     columns: list[set[int]] = [set() for _ in rows]
     for row, entries in enumerate(rows):
         for column in entries:
@@ -96,7 +96,7 @@ def _markowitz(pattern: Sequence[frozenset[int]]) -> tuple[list[int], list[set[i
 
 
 def _fill_in(pivot: int, rows: list[set[int]], columns: list[set[int]], filled: list[set[int]]) -> None:
-    """Take a pivot out of the matrix that is left, and add the product of its column and its row to it."""
+    """Eliminate a pivot from the remaining matrix: add the product of its column and its row."""
     for column in rows[pivot]:
         columns[column].remove(pivot)
     for row in columns[pivot]:

@@ -1,11 +1,11 @@
-"""Rosenbrock methods as data, each checked against its order conditions when it is made.
+"""Rosenbrock methods as data; construction checks the order conditions.
 
 For dy/dt = f(t, y) with Jacobian J, one step of length h takes s stages, all with the same matrix
 
     (1/(gamma h) - J) K_i = f(t + alpha_i h, y + sum_(j<i) a_ij K_j) + sum_(j<i) c_ij/h K_j + gamma_i h df/dt
     y(t + h) = y + sum m_i K_i,    error = sum e_i K_i
 
-in the transformed variables that need no product with J (Hairer & Wanner 1996, Solving Ordinary Differential Equations
+in the transformed variables that avoid products with J (Hairer & Wanner 1996, Solving Ordinary Differential Equations
 II, section IV.7; Sandu et al. 1997, Atmos. Environ. 31, 3459-3472).
 """
 
@@ -23,20 +23,20 @@ from airshed.core.text import suggestion
 Rows = tuple[tuple[float, ...], ...]
 
 _TOLERANCE: Final = 1e-12
-"""How far the published digits may miss a condition."""
+"""Tolerance for conditions, from the number of published digits."""
 
-_DIFFERENT: Final = 1e-3  # by what an error estimate must miss some condition of the solution's order
-_ROUND_OFF: Final = 100.0  # of the stability function, in units of that of its coefficients
+_DIFFERENT: Final = 1e-3  # minimum residual of the error estimate in some condition of the order of the solution
+_ROUND_OFF: Final = 100.0  # of the stability function, relative to that of its coefficients
 
 
 @dataclass(frozen=True)
 class Tableau:
     """The coefficients of a Rosenbrock method in transformed form.
 
-    a, c      strictly lower triangles: row i holds the coefficients of stages 0 .. i-1, the first row is empty
+    a, c      strictly lower triangles: row i has the coefficients of stages 0 .. i-1, the first row is empty
     m, e      weights of the solution and of its error estimate
-    order     of the solution;  error_order  of the embedded one, one less
-    Raises KernelError when the coefficients miss the conditions of their orders, or the method is not L-stable.
+    order     of the solution; the embedded solution has one order less
+    Raises KernelError if the coefficients violate an order condition, or the method is not L-stable.
     """
 
     name: str
@@ -51,20 +51,20 @@ class Tableau:
     def __post_init__(self) -> None:
         shapes = {len(self.a), len(self.c), len(self.m), len(self.e)}
         if shapes != {self.stages} or any(len(row) != i for rows in (self.a, self.c) for i, row in enumerate(rows)):
-            raise KernelError(f"method {self.name!r}: its coefficients are not those of {self.stages} stages")
+            raise KernelError(f"method {self.name!r}: its coefficients are not for {self.stages} stages")
         if not 1 <= self.order <= 4:
-            raise KernelError(f"method {self.name!r}: conditions are known for orders 1 to 4, not {self.order}")
+            raise KernelError(f"method {self.name!r}: conditions are available for orders 1 to 4, not {self.order}")
         self._check("the solution", np.array(self.m), self.order)
         self._check("its error estimate", np.array(self.m) - np.array(self.e), self.order - 1)
         own = self.residuals(np.array(self.m) - np.array(self.e), self.order)
         if all(abs(residual) < _DIFFERENT for residual in own.values()):
-            message = f"its error estimate is of order {self.order} too: it estimates nothing"
+            message = f"its error estimate also has order {self.order}: it estimates nothing"
             raise KernelError(f"method {self.name!r}: {message}")
         if abs(self.at_infinity) > _TOLERANCE:
             raise KernelError(f"method {self.name!r} is not L-stable: its R(infinity) is {self.at_infinity:.3g}, not 0")
         growth = np.abs(self.stability(1j * np.logspace(-3, 6, 400))).max() - 1.0
         if growth > _ROUND_OFF * _TOLERANCE:
-            message = f"it lets an oscillation grow by {growth:.3g} a step"
+            message = f"it amplifies an oscillation by {growth:.3g} per step"
             raise KernelError(f"method {self.name!r} is not A-stable: {message}")
 
     @property
@@ -74,17 +74,17 @@ class Tableau:
 
     @cached_property
     def gammas(self) -> Array:
-        """Matrix of the gamma_ij with gamma on its diagonal: the inverse of 1/gamma - c."""
+        """Matrix of gamma_ij with gamma on its diagonal: the inverse of 1/gamma - c."""
         return np.asarray(np.linalg.inv(np.eye(self.stages) / self.gamma - _square(self.c)))
 
     @cached_property
     def alphas(self) -> Array:
-        """Matrix of the alpha_ij, with which stages stand in the argument of f."""
+        """Matrix of alpha_ij, the weights of stages in the argument of f."""
         return np.asarray(_square(self.a) @ self.gammas)
 
     @cached_property
     def alpha(self) -> tuple[float, ...]:
-        """Times alpha_i of the stages in steps; digits beyond the published ones are dropped."""
+        """Times alpha_i of the stages in steps, rounded to the published digits."""
         return tuple(round(float(value), 14) for value in self.alphas.sum(axis=1))
 
     @cached_property
@@ -94,14 +94,14 @@ class Tableau:
 
     @cached_property
     def evaluates(self) -> tuple[bool, ...]:
-        """For each stage whether f is evaluated anew: not where the argument is that of the stage before."""
+        """Flag for each stage that evaluates f; a stage with the argument of the previous one reuses f."""
         return tuple(
             i == 0 or any(x != y for x, y in zip(self.a[i], (*self.a[i - 1], 0.0), strict=True))
             for i in range(self.stages)
         )
 
     def stability(self, z: npt.ArrayLike) -> npt.NDArray[np.complex128]:
-        """The stability function R(z) = 1 + z b (I - z B)^-1 1, by which a step multiplies y of dy/dt = (z/h) y."""
+        """Return the stability function R(z) = 1 + z b (I - z B)^-1 1: the growth of y in a step of dy/dt = (z/h) y."""
         each = np.asarray(z, complex)[..., None, None]
         b, coupling, ones = np.array(self.m) @ self.gammas, self.alphas + self.gammas, np.ones((self.stages, 1))
         stages = np.linalg.solve(np.eye(self.stages) - each * coupling, ones)
@@ -119,7 +119,7 @@ class Tableau:
                 raise KernelError(f"method {self.name!r}: {what} misses {text} of order {order} by {residual:.3g}")
 
     def residuals(self, weights: Array, order: int) -> dict[str, float]:
-        """Return by how much weights m miss each condition up to an order (Hairer & Wanner 1996, table IV.7.1)."""
+        """Return the residual of weights m in each condition up to an order (Hairer & Wanner 1996, table IV.7.1)."""
         gamma, alphas = self.gamma, self.alphas
         b, alpha = weights @ self.gammas, alphas.sum(axis=1)
         beta = np.tril(alphas + self.gammas, -1)
@@ -194,7 +194,7 @@ METHODS: Final = {method.name: method for method in (ROS2, ROS3, RODAS3, RODAS4)
 
 
 def method(name: str) -> Tableau:
-    """Return a method by its name in any case of letters; raise KernelError with those that there are."""
+    """Return a method by its case-insensitive name; raise KernelError with the available names."""
     found = METHODS.get(name.casefold())
     if found is None:
         known = ", ".join(METHODS)

@@ -1,11 +1,11 @@
-// tangent.hpp: recorded steps once more, and their tangent, a pack of cells at a time.
+// tangent.hpp: replay of recorded steps, and their tangent, a pack of cells at a time.
 //
-// With W K_i = R_i,  W = shift - J(y),  y new = y + sum m_i K_i, and d for changes of y and of rate constants,
+// With W K_i = R_i,  W = shift - J(y),  y new = y + sum m_i K_i, and d for tangents of y and of rate constants,
 //
 //     W dK_i = df_i + sum c_ij/h dK_j + d(J(y)) K_i,      df_i = d f(y + sum a_ij K_j),      dy new = dy + sum m_i dK_i
 //
-// The length of a step is what it was. Once more, y is what comes out from other values or rates; of the tangent it is what it
-// was, and so is which species came out below zero. Inputs do not change over the interval, and nothing is emitted or lost.
+// The length of a step is constant. A replay computes y from other values or rates; the tangent uses recorded states and
+// recorded negative species. Inputs are constant over the interval, without emission and loss.
 
 struct Changed {
     pack y[NS + 1], next[NS + 1], f[NS + 1], stage[MOST_STAGES][NS + 1], k[NR + 1];
@@ -34,19 +34,19 @@ static void stage_along(const Method& method, int64_t i, Lanes& t, Changed& d) {
     solve(t.a, stage);
 }
 
-// The lengths of each lane's step of a number; returns which lanes have it.
+// Loads the length of the step of each lane with a number; returns the lanes that have it.
 static mask load_lengths(const Record& record, int64_t p, int64_t number, Lanes& t) {
     mask active = {};
     for (int lane = 0; lane < W; lane++) {
         const int64_t cell = p * W + lane;
         const bool goes_on = number < record.count[cell];
-        t.step[lane] = goes_on ? record.step[record.first[cell] + number] : 1.0;   // idle: anything finite
+        t.step[lane] = goes_on ? record.step[record.first[cell] + number] : 1.0;   // idle: any finite number
         if (goes_on) active[lane] = -1;
     }
     return active;
 }
 
-// Lanes that are not active keep what they have.
+// Lanes that are not active are unchanged.
 static void repeat_step(const Cells& s, const Method& method, mask active, Lanes& t) {
     change(s, t, t.y, t.f);
     stages(s, method, t);
@@ -107,7 +107,7 @@ int64_t airshed_along_bytes(int64_t inputs) {
     return sizeof(Lanes) + sizeof(Changed) + 192 + 2 * inputs * W * (int64_t)sizeof(double);
 }
 
-// All packs, once more or, with `changes`, the tangent. `memory`: airshed_along_bytes(), aligned to 64.
+// All packs: replay or, with `changes`, the tangent. `memory`: airshed_along_bytes(), aligned to 64.
 void airshed_along(const Cells* cells, const Method* method, const Along* along, int64_t changes, int64_t packs, void* memory) {
     const FlushDenormals flush;
     const Cells& s = *cells;

@@ -1,1 +1,1 @@
-"""The implicit part of a step in a column: sweeps and operators, their adjoints, and the reference in NumPy."""
+"""The implicit part of a step in columns: sweeps and operators, their adjoints, and the reference implementation."""

@@ -1,33 +1,33 @@
-// reverse/column.hpp: the sweeps of one block in reverse, species after species: transposed tri-diagonal solves with the
-// elimination of the forward code, and what each species' production and loss were made of.
+// reverse/column.hpp: the sweeps of one block in reverse, species by species: transposed tri-diagonal solves with the
+// elimination of the forward code, and the adjoints of the inputs of production and loss.
 //
 // One species in one sweep: M x = rhs + g P with M of the forward code, then y = max(x, 0). Given the adjoint `bar` of y:
 //
 //     bar_k = 0 where x_k < 0,     M^T mu = bar,     r += mu,
-//     of P: g mu,     of L and what operators take: -g mu x,     of the exchange with neighbours: mu_k (x_(k+1) - x_k) and so on
+//     of P: g mu,     of L and loss operators: -g mu x,     of the exchange with neighbours: mu_k (x_(k+1) - x_k) and so on
 //
-// P and L saw the newest values y1 of species solved before, and those of the sweep before, y0, of itself and those after.
-// The last sweep's y1 is the state itself, which is at hand: it need not be run again, and x is y1 but where that is zero.
+// P and L used the newest values y1 of species solved before, and values of the previous sweep, y0, of itself and of later species.
+// The last y1 is the state itself, so the last sweep need not be repeated; x equals y1 where that is not zero.
 
-struct Reverser {          // what one thread carries from block to block
+struct Reverser {          // working memory of one thread, from block to block
     Worker t;
-    pack bar[NS * NZ];     // adjoint of mixing ratios: of the newest, then of older ones, at last of where the sweeps start
+    pack bar[NS * NZ];     // adjoint of mixing ratios: of the newest, then of older ones, finally of the start of the sweeps
     pack r[NS * NZ];       // adjoint of the right-hand side
-    pack side[NS * NZ];    // solutions before clipping, of species that are clipped somewhere
-    pack solved[NS * NZ];  // what a sweep that is run again for them makes
+    pack side[NS * NZ];    // solutions before clipping, for species that are clipped in some cell
+    pack solved[NS * NZ];  // result of a repeated sweep for these species
     bool clipped[NS];
     bool cut[NS];                       // see `begin`
-    pack reactions[REACTIONS + 1];      // what factors on their rates are worth, in this block
+    pack reactions[REACTIONS + 1];      // sensitivity to factors on reaction rates, in this block
     pack carry_x[NS * NZ];              // see faces.hpp
     pack* carry_y;                      // [block][species][level][3]
     pack* y;                            // [sweep][species][level]: values after each sweep but the last
-    bool own_rates;                     // whether adjoints of operators' rates are asked for; then
+    bool own_rates;                     // whether adjoints of the rates of operators are requested; then
     pack per_air[NZ];                   // g / air content
     pack of_exchange[NZ];               // adjoints of the rates of operators that sweeps use
     OPERATOR_ADJOINTS
 };
 
-// Adjoints of what operators take, generated.
+// Adjoints of loss rates of operators, generated.
 template <int S> INLINE void add_to_taken(Reverser& r, int z, pack l);
 template <int S> INLINE void add_to_settling(Reverser& r, int z, pack given);
 
@@ -35,7 +35,7 @@ struct Solve {             // forward elimination of one species
     pack slope[NZ], constant[NZ];
 };
 
-// The diagonal of M, and what stands above it, as `eliminate` of the forward code has them.
+// The diagonal and the super-diagonal of M, as in `eliminate` of the forward code.
 template <int S> INLINE pack diagonal_of(const Worker& t, int z, pack L, pack slope, pack& above) {
     pack diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z]));
     above = t.above[z];
@@ -49,7 +49,7 @@ template <int S> INLINE pack diagonal_of(const Worker& t, int z, pack L, pack sl
     return diagonal;
 }
 
-// ---- the sweeps again, each beside the one before ------------------------------------------------------------------------------
+// ---- repeated sweeps -----------------------------------------------------------------------------------------------------------
 template <int S> INLINE void eliminate_again(const Worker& t, int z, pack P, pack L, Solve& e, pack& slope, pack& constant) {
     pack above;
     const pack inverse = reciprocal(diagonal_of<S>(t, z, L, slope, above));
@@ -100,15 +100,15 @@ template <int S> INLINE pack down(Reverser& r, int z, const Transpose& e, const 
     return p;
 }
 
-// ---- what is asked once a sweep, not at each level ------------------------------------------------------------------------------
-// A newest value that was cut at zero owes nothing to the solution.
+// ---- steps per sweep, not per level ---------------------------------------------------------------------------------------------
+// The adjoint of a newest value that was clipped at zero does not propagate to the solution.
 NOINLINE void cut_at_zero(pack* bar, const pack* solution) {
     for (int z = 0; z < NZ; z++) bar[z] = solution[z] < 0 ? pack{} : bar[z];
 }
 
 template <int S> INLINE const pack* solution_of(const Reverser& r, const pack* y1) { return (r.clipped[S] ? r.side : y1) + S * NZ; }
 
-// What the rates of operators are worth.
+// Adds the sensitivities to the rates of operators.
 template <int S> NOINLINE void add_to_own_rates(Reverser& r, const pack* mu, const pack* x) {
     const Worker& t = r.t;
     for (int z = 0; z < NZ; z++) {

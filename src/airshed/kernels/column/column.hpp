@@ -1,10 +1,10 @@
-// column.hpp: the implicit part of the step, species after species: chemistry, emission, and what operators do.
+// column.hpp: the implicit part of the step, species by species: chemistry, emission, and operators.
 //
-// One species over the levels k of a column, with the newest mixing ratios of all others in P and L:
+// One species over the levels k of a column, with the newest mixing ratios of all other species in P and L:
 //     -below_k y_(k-1) + (1 + below_k + above_k + g (L_k + D_k + F_k)) y_k - (above_k + g F_(k+1) A_(k+1)/A_k) y_(k+1) = rhs_k + g P_k
-// (tri-diagonal block Gauss-Seidel; Verwer, Blom & Hundsdorfer 1996), with what operators take: D from the cell, F through
-// its lower face. Which of them a species has is known when this is compiled, and what it has not is no code: s is the species,
-// S the same, or one that has the same operators.
+// (tri-diagonal block Gauss-Seidel; Verwer, Blom & Hundsdorfer 1996), with loss operators: D in the cell, F through its lower
+// face. The operators of a species are known at compile time; absent ones generate no code. s is the species, S is s or a species
+// with the same operators.
 
 struct Elimination {       // forward elimination of one species: y_k = constant_k + slope_k y_(k+1)
     value slope[NZ], constant[NZ], loss[NZ];
@@ -25,9 +25,9 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, v
     e.slope[z] = slope, e.constant[z] = constant, e.loss[z] = L;
 }
 
-// Back substitution, and the sums of what chemistry, operators and clipping at zero did [mol/s, clipping: mol].
-// All of them act on what is kept, which is also what the other species see; clipping is then the source that makes the
-// equation hold with it, so that the atoms that species exchange add up to zero once the sweeps converge.
+// Back substitution, and the sums of chemistry, operators and clipping at zero [mol/s, clipping: mol].
+// They all use the clipped values, as other species do. Clipping is the source that balances the equation with these values, so
+// that atoms exchanged between species add up to zero when the sweeps have converged.
 template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, value* y) {
     value solved = value{};
     pack kept = pack{}, missing = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
@@ -51,7 +51,7 @@ template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, 
     t.result[CLIPPED][s] = clipped;
 }
 
-// Whatever the column's species share: rate functions, exchange, sources, and rates of operators.
+// Data shared by the species of a column: rate functions, exchange, sources, and rates of operators.
 static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t) {
     const int64_t cell = (row * s.blocks + block) * COLUMN, column = row * s.blocks + block;
     const pack w = splat(real(s.column_weight));
@@ -73,13 +73,13 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
         rate_functions(temperature, density * REFERENCE_DENSITY, water, secant, light, s.oxygen, s.nitrogen, parameter, t.rate + z);
         const CellAir air = {temperature, density * REFERENCE_DENSITY, water, to_double(f.air[z]), secant, light};
         value upper = column_rates(s, column, z, w, air, t);
-        if (z == NZ - 1) upper = value{};      // nothing is above
+        if (z == NZ - 1) upper = value{};      // no exchange above the top
         t.above[z] = upper * per_air, t.below[z] = lower * per_air;
         if constexpr (SETTLING)
             if (z < NZ - 1) t.upper_share[z] = f.air[z + 1] / f.air[z];
         lower = upper;
     }
-    t.below[NZ] = value{};                     // what is above the topmost level gives nothing down
+    t.below[NZ] = value{};                     // no exchange from above the topmost level
     photolysis_functions(secant, light, t.light);
     for (int64_t e = 0; e < s.emitted_count; e++)
         for (int64_t z = 0; z < s.emission_levels; z++) {

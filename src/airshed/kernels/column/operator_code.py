@@ -1,10 +1,10 @@
-"""Writes operators as C++: their rates as statements, the places of these, and their terms of the budgets.
+"""Generation of operators as C++: their rates as statements, the memory offsets of fields, and their budget terms.
 
-The use of the rates is written by hand, once for each kind, in ``column/column.hpp`` and ``transport/transport.hpp``.
+The code that uses the rates is hand-written, once per kind, in ``column/column.hpp`` and ``transport/transport.hpp``.
 
-Adjoints of fields and numbers follow from the formula of the rate: with the adjoint of a rate at hand, `given`, each
-field receives `given` times the derivative of the rate by it, at both ends of its interval; each number the sum of that
-over cells.
+Adjoints of fields and numbers follow from the formula of the rate. Let `given` be the adjoint of a rate. The adjoint of
+each field receives `given` times the derivative of the rate with respect to it, at both ends of its interval. The
+adjoint of each number receives the sum of the same over cells.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ _AIR: Final[Mapping[str, str]] = {
     "cos_zenith": "air.light > 0.0 ? 1.0 / air.secant : dpack{}",
     "light": "air.light",
 }
-"""The air of a cell in code: a name for each of :data:`airshed.kernels.operators.AIR`."""
+"""The air of a cell in code, for each of :data:`airshed.kernels.operators.AIR`."""
 
 _PLACES: Final[Mapping[str, str]] = {
     "cells": "({column} * COLUMN + z * W)",
@@ -49,12 +49,12 @@ _PLACES: Final[Mapping[str, str]] = {
     "south faces": "((row * s.blocks + block) * COLUMN + z * W)",
     "matrix": "((row * s.blocks + block) * NZ * COLUMN + (z * NZ + from) * W)",
 }
-"""The place at which a block's values of a field begin."""
+"""Offset of the values of a block in a field."""
 
 
 @dataclass(frozen=True)
 class RateCode:
-    """The formula of a rate as code: values that it reads, those of each species apart, statements, and its result."""
+    """Formula of a rate as code: values shared by all species, values by species, statements, and its result."""
 
     shared: tuple[str, ...]
     of_species: tuple[str, ...]
@@ -63,17 +63,17 @@ class RateCode:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return all lines, where species are not distinguished."""
+        """Return all lines, for an operator without species."""
         return self.shared + self.statements
 
 
 @dataclass(frozen=True)
 class OperatorCode:
-    """One operator in code.
+    """An operator in code.
 
-    rates  one, of face exchange two
-    term   its number among the operators' own terms
-    slots  for each species its place among those of the operator, -1 where it has none
+    rates  one rate, or two for face exchange
+    term   index of its term among the budget terms of operators
+    slots  for each species its index in the operator, -1 if the operator does not act on it
     """
 
     operator: Operator
@@ -83,27 +83,27 @@ class OperatorCode:
 
     @property
     def name(self) -> str:
-        """Return its name."""
+        """Its name."""
         return self.operator.name
 
     @property
     def species(self) -> tuple[int, ...]:
-        """Return the species on which it acts."""
+        """The species on which it acts."""
         return self.operator.species
 
     @property
     def rate(self) -> RateCode:
-        """Return its only rate."""
+        """Its only rate."""
         return self.rates[0]
 
     @property
     def kept(self) -> bool:
-        """Whether its rates are kept for the sweeps."""
+        """True if its rates are stored for the sweeps."""
         return self.operator.kind in ("loss", "settling")
 
     @property
     def levels(self) -> str:
-        """Return in how many levels it has a rate."""
+        """The number of levels in which it has a rate."""
         return "1" if self.operator.ground else "NZ"
 
 
@@ -111,8 +111,8 @@ class OperatorCode:
 class OperatorsCode:
     """All operators of a kernel in code.
 
-    terms    names of the terms of budgets that they add to
-    members  what they read, in the order of the structure;  species  of the kernel
+    terms    names of their budget terms
+    members  their fields and numbers, in the order of the structure;  species  number of species of the kernel
     """
 
     all: tuple[OperatorCode, ...]
@@ -121,7 +121,7 @@ class OperatorsCode:
     species: int
 
     def of(self, *kinds: str, ground: bool | None = None) -> list[OperatorCode]:
-        """Return those of some kinds; those that act at the ground alone, or the others."""
+        """Return the operators of some kinds; with `ground` only those at the ground, or only the others."""
         return [
             each for each in self.all
             if each.operator.kind in kinds and (ground is None or each.operator.ground is ground)
@@ -129,29 +129,29 @@ class OperatorsCode:
 
     @cached_property
     def emptied(self) -> list[tuple[int, int]]:
-        """Return terms and species to which sources add."""
+        """The budget terms and species of sources."""
         return sorted({(each.term or 0, species) for each in self.of("source") for species in each.species})
 
     @cached_property
     def taken(self) -> list[int]:
-        """Return the terms of losses."""
+        """The budget terms of losses."""
         return sorted({each.term or 0 for each in self.of("loss", "settling")})
 
     @property
     def alike(self) -> list[list[int]]:
-        """Return all species, those together that the same operators take something from."""
+        """The species, grouped by equal loss operators."""
         found: dict[tuple[bool, ...], list[int]] = {}
         for number in range(self.species):
             found.setdefault(tuple(each.slots[number] >= 0 for each in self.of("loss", "settling")), []).append(number)
         return list(found.values())
 
     def of_term(self, term: int) -> list[OperatorCode]:
-        """Return the operators whose losses a term counts."""
+        """Return the loss operators with a budget term."""
         return [each for each in self.of("loss", "settling") if each.term == term]
 
 
 def operators_code(operators: Sequence[Operator], species: int, terms: tuple[str, ...]) -> OperatorsCode:
-    """Return the code of operators in a kernel of so many species, where they add to some of its own terms."""
+    """Return the code of operators in a kernel with a number of species and with budget terms."""
     made = []
     for each in operators:
         places = {number: slot for slot, number in enumerate(each.species)}
@@ -166,7 +166,7 @@ def operators_code(operators: Sequence[Operator], species: int, terms: tuple[str
 
 
 def place_of(member: Member, field: OperatorField) -> str:
-    """Return the place at which a block's values of a field begin, in the code of a rate."""
+    """Return the offset of the values of a block in a field, in the code of a rate."""
     column = f"(column * {member.species} + slot)" if member.species else "column"
     return _PLACES[field.shape].format(column=column)
 
@@ -203,11 +203,11 @@ _GIVEN: Final[Mapping[Kind, str]] = {
     "face_exchange": "of_faces[z]",
     "column_matrix": "given_here",
 }
-"""The adjoint of a rate as the reverse of a step has it."""
+"""The adjoint of a rate in the reversed step."""
 
 
 def operator_adjoints(operators: OperatorsCode) -> list[tuple[OperatorCode, str, list[list[str]]]]:
-    """Return the adjoints of all operators that have rates: the operator, that of a rate, and lines for each rate."""
+    """Return the adjoints of all operators with rates: the operator, the adjoint of a rate, and lines for each rate."""
     return [
         (
             each, _GIVEN[each.operator.kind].format(name=each.name, levels=each.levels),
@@ -219,14 +219,14 @@ def operator_adjoints(operators: OperatorsCode) -> list[tuple[OperatorCode, str,
 
 
 def adjoint_members(members: Sequence[Member]) -> list[str]:
-    """Return where adjoints of fields and numbers are added up, as members of the C structure."""
+    """Return the members of the C structure for adjoints of fields and numbers."""
     return [
         f"double* adjoint_{each.name};" if each.shape is None else f"real* adjoint_{each.name}[2];" for each in members
     ]
 
 
 def _adjoint(each: OperatorCode, number: int) -> list[str]:
-    """Return the values that a rate reads and the statements of its adjoint; none for one that reads no input."""
+    """Return the reads of a rate and the statements of its adjoint; none for a rate without inputs."""
     operator, rate = each.operator, each.operator.rate[number]
     code: RateCode = each.rates[number]
     names = set(symbols(rate))

@@ -1,9 +1,9 @@
-"""The implicit part of the step in plain NumPy: chemistry, emission and what operators do, in columns.
+"""Reference implementation in NumPy of the implicit part of the step in columns: chemistry, emission and operators.
 
-What operators do, in plain NumPy from their declarations: rates in every cell, and the terms that they are.
+Operators are evaluated from their declarations: rates in every cell, and their terms of the equation.
 
 Fields are not packed: (level, lat, lon), at the ground (lat, lon), west faces (level, lat, lon + 1), south faces
-(level, lat + 1, lon), matrices (level, level from which, lat, lon); one of each species has species in front.
+(level, lat + 1, lon), matrices (level, source level, lat, lon). Fields by species have the species first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _PER_CUBIC_METRE = 1e6
 
 @dataclass(frozen=True)
 class OperatorInputs:
-    """What operators read at one instant: fields, numbers, and the air of cells (level, lat, lon), none if explicit."""
+    """Inputs of operators at an instant: fields, numbers, and the air of cells (level, lat, lon), empty if explicit."""
 
     fields: Mapping[str, Array]
     numbers: Mapping[str, Array]
@@ -36,7 +36,7 @@ class OperatorInputs:
 def air_of_cells(
     temperature: Array, water: Array, air: Array, relative_density: Array, thickness: Array, sun: tuple[Array, Array]
 ) -> dict[str, Array]:  # fmt: skip
-    """Return the air of cells by the names that formulas have for it; sun: secant of the zenith angle, and light."""
+    """Return the air of cells by the names in formulas; sun: secant of the zenith angle, and light factor."""
     secant, light = sun
     per_cubic_metre = REFERENCE_DENSITY * relative_density * _PER_CUBIC_METRE
     return {
@@ -48,7 +48,7 @@ def air_of_cells(
 
 
 def _value(operator: Operator, rate: Expression, reading: OperatorInputs, slot: int, level: int | slice) -> Array:
-    """The rate of one of the operator's species, in one level or in all."""
+    """Return the rate of an operator for one of its species, in one level or in all."""
     values: dict[str, Array] = {}
     for name, array in reading.air.items():
         values[name] = array[level] if array.ndim == 3 else array
@@ -62,14 +62,14 @@ def _value(operator: Operator, rate: Expression, reading: OperatorInputs, slot: 
 
 
 def operator_rates(operator: Operator, reading: OperatorInputs) -> list[Array]:
-    """Return all rates of an operator, of each species."""
+    """Return all rates of an operator, for each species."""
     level: int | slice = 0 if operator.ground else slice(None)
     slots = range(max(len(operator.species), 1))
     return [_value(operator, rate, reading, slot, level) for rate in operator.rate for slot in slots]
 
 
 def of_species(operator: Operator, reading: OperatorInputs, shape: tuple[int, ...]) -> dict[int, Array]:
-    """Return the rate of a loss, source or settling for each species that it touches, (level, lat, lon)."""
+    """Return the rate of a loss, source or settling for each of its species, (level, lat, lon)."""
     found = {}
     for slot, species in enumerate(operator.species):
         level: int | slice = 0 if operator.ground else slice(None)
@@ -81,7 +81,7 @@ def of_species(operator: Operator, reading: OperatorInputs, shape: tuple[int, ..
 
 
 def exchange(operators: Sequence[Operator], reading: OperatorInputs, shape: tuple[int, ...]) -> Array:
-    """Return the air that is exchanged through upper faces [mol/s], (level, lat, lon)."""
+    """Return the exchange of air through upper faces [mol/s], (level, lat, lon)."""
     total = np.zeros(shape)
     for operator in operators:
         if operator.kind == "exchange":
@@ -90,9 +90,9 @@ def exchange(operators: Sequence[Operator], reading: OperatorInputs, shape: tupl
 
 
 def explicit_tendency(operators: Sequence[Operator], reading: OperatorInputs, q: Array) -> Array:
-    """Return what exchange through west and south faces and matrices of columns do to mixing ratios [mol/s].
+    """Return the tendency of mixing ratios by face exchange and column matrices [mol/s].
 
-    A rate may be a plain number: the same everywhere.
+    A rate may be a plain number: the same in all cells.
     """
     change = np.zeros_like(q)
     levels, rows, columns = q.shape[1:]
@@ -120,13 +120,13 @@ _PER_CUBIC_METRE = 1e6
 
 @dataclass(frozen=True)
 class Column:
-    """What acts on the columns at one instant.
+    """Forcing of the columns at an instant.
 
-    temperature [K], water [mol/mol]: (level, lat, lon)
-    emission    (emitted species, lowest levels, lat, lon) [mol/s]
+    temperature    [K] (level, lat, lon);  water  [mol/mol] (level, lat, lon)
+    emission       (emitted species, lowest levels, lat, lon) [mol/s]
     secant, light  of the sun: (lat, lon)
-    fields      that operators read, see ``operators``
-    parameters  what the mechanism leaves open, by their names
+    fields         inputs of operators
+    parameters     open parameters of the mechanism, by name
     """
 
     temperature: Array
@@ -140,10 +140,12 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnSolution:
-    """New mixing ratios, and what was done: by chemistry [mol/s], clipping [mol] (species,), operators (term, species).
+    """Solution of the columns: mixing ratios, and sums by species and by (term, species) of operators.
 
-    imbalance  atoms of each family made by unbalanced reactions [mol/s]
-    turnover   production plus loss (species,) [mol/s], of which chemistry is the difference
+    chemistry  net production (species,) [mol/s];  clipped  amount (species,) [mol]
+    by_operators  budget terms of operators (term, species) [mol/s]
+    imbalance  atoms of each family produced by unbalanced reactions [mol/s]
+    turnover   production plus loss (species,) [mol/s]; chemistry is their difference
     """
 
     q: Array
@@ -155,7 +157,7 @@ class ColumnSolution:
 
 
 def environment(column: Column, density: Array, oxygen: float, nitrogen: float) -> Environment:
-    """Return what rate constants depend on, for air of number density `density` (level, lat, lon) [molecules cm-3]."""
+    """Return the inputs of rate constants, for air of number density `density` (level, lat, lon) [molecules cm-3]."""
     return {
         "TEMP": column.temperature,
         "M": density,
@@ -175,7 +177,7 @@ def rate_constants(
 ) -> Array:
     """Return rate constants for mixing ratios (reaction, level, lat, lon) [1/s].
 
-    With y = N q a reaction of order m goes at k y_1 ... y_m = N [k N^(m-1)] q_1 ... q_m: the bracket is returned.
+    With y = N q a reaction of order m has the rate k y_1 ... y_m = N [k N^(m-1)] q_1 ... q_m; the bracket is returned.
     """
     density = REFERENCE_DENSITY * relative_density
     k = rates(network, environment(column, density, oxygen, nitrogen))
@@ -185,12 +187,13 @@ def rate_constants(
 
 @dataclass(frozen=True)
 class ColumnRates:
-    """What operators do in columns at one instant: everything (level, lat, lon).
+    """Rates of all operators in columns at an instant, each (level, lat, lon).
 
     exchange  through upper faces [mol/s]
-    taken     what takes from a species [1/s], by term and species;  fallen  [mol/s] of air through the lower face
-    given     what is given to a species [mol/mol/s]
-    terms     how many terms of budgets they add to
+    taken     loss of a species [1/s], by term and species
+    fallen    settling: air [mol/s] through the lower face, by term and species
+    given     source of a species [mol/mol/s], by term and species
+    terms     number of budget terms
     """
 
     exchange: Array
@@ -203,7 +206,7 @@ class ColumnRates:
 def column_rates(
     operators: Sequence[Operator], terms: Sequence[str], reading: OperatorInputs, shape: tuple[int, ...]
 ) -> ColumnRates:  # fmt: skip
-    """Return what operators do in columns, by terms of budgets."""
+    """Return the rates of operators in columns, by budget term."""
     kinds: dict[str, dict[tuple[int, int], Array]] = {"loss": {}, "settling": {}, "source": {}}
     for each in operators:
         for species, rate in of_species(each, reading, shape).items() if each.kind in kinds else ():
@@ -214,19 +217,19 @@ def column_rates(
 
 
 def not_below_zero(values: Array) -> Array:
-    """Return values, zero where they are below it; one that is zero keeps its imaginary part."""
+    """Return values with negative ones replaced by zero; a zero keeps its imaginary part."""
     return np.where(values.real < 0.0, 0.0, values)
 
 
 def solve_columns(
     exchange: Array, air: Array, loss: Array, sources: Array, g: float, falling: Array | None = None
 ) -> Array:
-    """Return y of the implicit equation of one species in all columns, (level, lat, lon).
+    """Solve the implicit equation of one species in all columns for y, (level, lat, lon).
 
         A_k (1 + g L_k) y_k - g [ E_k (y_(k+1) - y_k) - E_(k-1) (y_k - y_(k-1)) + F_(k+1) y_(k+1) - F_k y_k ] = S_k
 
-    air A [mol], exchange E through upper faces [mol/s], loss L [1/s], sources S [mol], step g [s], air F [mol/s] that
-    the species falls through, through lower faces
+    Air A [mol], exchange E through upper faces [mol/s], loss L [1/s], sources S [mol], step g [s]. Settling is the flux
+    F [mol/s] of air through lower faces.
     """
     levels = len(air)
     matrix = np.zeros((*air.shape[1:], levels, levels), np.result_type(exchange, loss, sources))
@@ -248,11 +251,11 @@ def solve_columns(
 
 @dataclass(frozen=True)
 class Implicit:
-    """The implicit equation of a step:  A q = content + g [ A (P - L q) + emission + what operators do ].
+    """Implicit equation of a step:  A q = content + g [ A (P - L q) + emission + operators ].
 
-    rates     constants for mixing ratios [1/s], by reaction
+    rates     rate constants for mixing ratios [1/s], by reaction
     air       A [mol];  content [mol] of each species;  start [mol/mol] of the iteration;  g [s]
-    emission  [mol/s] of the species that are emitted, into the lowest levels
+    emission  [mol/s] of the emitted species, into the lowest levels
     """
 
     rates: Array
@@ -270,8 +273,8 @@ def gauss_seidel(
 ) -> ColumnSolution:  # fmt: skip
     """Return mixing ratios after `sweeps` sweeps over species in `order`, each with the newest values of the others.
 
-    They are not below zero. The sums are those of the last sweep. What takes acts on the values that are kept; what
-    then is missing in the equation counts as clipped.
+    They are not negative. The sums are those of the last sweep. Losses act on the clipped values; the residual of the
+    equation counts as clipped.
     """
     k, air, content, g, act = equation.rates, equation.air, equation.content, equation.g, equation.column_rates
     q = equation.start.astype(np.result_type(equation.start, content, k))
@@ -307,7 +310,7 @@ def gauss_seidel(
 
 
 def _atoms_made(network: ReactionNetwork, family: str, k: Array, air: Array, q: Array) -> float:
-    """The atoms of an element [mol/s] that reactions make by their own definition."""
+    """Return the atoms of an element [mol/s] that unbalanced reactions produce."""
     total = 0.0
     for each in imbalances(network, family):
         speed = k[each.reaction]

@@ -1,7 +1,7 @@
-// reverse/sweeps.hpp: the sweeps of a block again, each beside the one before, and back through them.
+// reverse/sweeps.hpp: repeated sweeps of a block, and their adjoint.
 
-// Whether a solution may be below zero somewhere. M has no positive number beside its diagonal, and rates are never negative: so
-// only where the newest value is zero, and where something is taken: by the right-hand side, or by the production itself.
+// Whether a solution may be negative in some cell. M is an M-matrix and rates are not negative. So a solution is negative only
+// where the newest value is zero, and where the right-hand side or the production is negative.
 static bool may_be_clipped(const Reverser& r, const pack* y1, int i) {
     pack least = y1[i * NZ], given = PRODUCTION_TAKES[i] ? splat(-1) : pack{};
     for (int z = 1; z < NZ; z++) least = minimum(least, y1[i * NZ + z]);
@@ -10,7 +10,7 @@ static bool may_be_clipped(const Reverser& r, const pack* y1, int i) {
     return any_below_zero(least == 0 ? given : pack{});
 }
 
-// Which species' solutions are below zero somewhere, and those solutions.
+// Finds the species with negative solutions, and computes these solutions.
 static void find_clipped(Reverser& r, const pack* y0, const pack* y1) {
     std::memset(r.clipped, 0, sizeof r.clipped);
     int solved = -1;
@@ -19,7 +19,7 @@ static void find_clipped(Reverser& r, const pack* y0, const pack* y1) {
             sweep_again[solved = GROUP_OF[i]](r.t, y0, y1, r.solved, r.side, r.clipped);
 }
 
-// r.bar: of the newest values, then of where the sweeps start. The adjoint of the right-hand side comes to r.r.
+// r.bar: adjoint of the newest values; on return of the start of the sweeps. The adjoint of the right-hand side is added to r.r.
 void reverse_sweeps(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const int64_t sweeps = a.now->sweeps;
     pack* const y = r.y;

@@ -1,14 +1,14 @@
 // reverse/step.hpp: one step in reverse, block by block, in one pass through memory:
 //
 //     1. the transport of step n+1, transposed, completes the adjoint X of q(n+1)
-//     2. the tendency T(n-1) anew, of which this step and the one before have need
-//     3. the columns of step n in reverse: (r, v) from X, adjoints of the right-hand side and of where the sweeps start
-//     4. the two-step formula: adjoints of what step n was made of
+//     2. the tendency T(n-1), recomputed for this step and the one before
+//     3. the columns of step n in reverse: (r, v) from X, adjoints of the right-hand side and of the start of the sweeps
+//     4. the two-step formula: adjoints of the inputs of step n
 //            B(n) = U + t0/a' r      U = t1/a' r      X = Z + c0 A/a' r + s0 v      Z = c1 A(n-1)/a' r + s1 v
 //
-// X adjoint of q(n+1), Z of q(n) as the older level, U of T(n) by step n+1; B(n) of T(n), which neighbours see in the next pass.
+// X adjoint of q(n+1), Z of q(n) as the older level, U of T(n) by step n+1; B(n) of T(n), read by neighbours in the next pass.
 
-// What the two-step formula has of the air, given that of level n+1.
+// The weights of the two-step formula that depend on the air, from the air of level n+1.
 static void weigh(const Step& s, const real* newest, int64_t row, int64_t block, BlockFlux& f) {
     const int64_t here = (row * s.blocks + block) * COLUMN;
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
@@ -23,7 +23,7 @@ static void weigh(const Step& s, const real* newest, int64_t row, int64_t block,
     }
 }
 
-// Right-hand side, and where the sweeps start; `cut`: whether a species would start below zero somewhere.
+// Right-hand side, and start of the sweeps; `cut`: whether a species is clipped at the start in some cell.
 static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start, bool* cut) {
     const Step& s = *a.now;
     const BlockFlux& f = t.flux;
@@ -43,7 +43,7 @@ static void begin(const Reverse& a, int64_t offset, Worker& t, pack* start, bool
     }
 }
 
-// What sweeps start from owes nothing to older levels where it was cut at zero.
+// The adjoint of a start value that was clipped at zero does not propagate to older levels.
 static void reverse_cut(const Step& s, int64_t offset, int i, pack* bar) {
     for (int z = 0; z < NZ; z++) {
         const int64_t k = offset + i * COLUMN + z * W;
@@ -60,7 +60,7 @@ static void add_to_sources(const Reverse& a, int64_t number, const Reverser& r, 
         for (int64_t z = 0; z < a.source_levels; z++) *here++ += per_mole[z] * r.r[i * NZ + z];
 }
 
-// Where nothing is implicit: r.bar is of the newest values, which are the right-hand side but where that is below zero.
+// Without implicit terms: r.bar is the adjoint of the newest values, which equal the right-hand side unless that is negative.
 static void reverse_limit(Reverser& r) {
     for (int i = 0; i < NS * NZ; i++) r.r[i] = r.t.rhs[i] < 0 ? pack{} : r.bar[i], r.bar[i] = pack{};
 }
@@ -105,7 +105,7 @@ static void reverse_columns(const Reverse& a, int64_t row, int64_t block, Revers
     }
 }
 
-// T(n-1): for the step before past the caches, for this one where its right-hand side will be; and the branches of its limiters.
+// T(n-1): streamed to memory for the step before, stored as right-hand side for this one; and the branches of its limiters.
 template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int64_t block, Worker& t) {
     const Step& s = *a.before;
     const Around around_it = around(s, row, block);
@@ -139,7 +139,7 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
         if constexpr (COLUMN_MATRIX) r.t.mixes = column_matrices(*a.next, row, block, r.t.matrix);
         double* above = a.top + number * NS;
         pack* carry_y = r.carry_y + block * 3 * NS * NZ;
-        // In a kernel that keeps no branches all three are one function.
+        // In a kernel that stores no branches all three are one function.
         if (!KEEPS_BRANCHES || !keeps_branches(given, row, block)) transpose<false, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, a.boundary, above);
         else if (edge) transpose<KEEPS_BRANCHES, true>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, a.boundary, above);
         else transpose<KEEPS_BRANCHES, !KEEPS_BRANCHES>(given, row, block, r.t, r.carry_x, carry_y, x, r.bar, a.boundary, above);
@@ -155,7 +155,7 @@ static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser
     else std::memcpy(x, (void*)r.bar, sizeof r.bar);
 }
 
-// What the faces south of a row give to it and to those that come.
+// Contributions of the faces south of a row to it and to the next rows.
 static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
     const int64_t blocks = a.now->blocks;
     const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
@@ -180,8 +180,8 @@ int64_t airshed_reverser_bytes(int64_t blocks, int64_t sweeps) {
     return sizeof(Reverser) + 64 + (4 * blocks + sweeps) * NS * NZ * (int64_t)sizeof(pack);
 }
 
-// A step in reverse by threads that share its rows, see rows.hpp: the same bits whoever takes which.
-// words   of each thread the rows that it begins with;  memory  of this one: airshed_reverser_bytes() bytes aligned to 64
+// A step in reverse by threads that share its rows, see rows.hpp: the same bits for any assignment.
+// words   initial rows of each thread;  memory  of this thread: airshed_reverser_bytes() bytes aligned to 64
 void airshed_reverse(const Reverse* reverse, int64_t* words, int64_t threads, int64_t me, void* memory) {
     const FlushDenormals flush;
     const Reverse& a = *reverse;

@@ -1,4 +1,4 @@
-"""What a step reads and writes: the weights of its formula, forcing and state in the packed layout, and edges."""
+"""Inputs and outputs of a step: weights of its formula, forcing and state in the packed layout, and halo exchange."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ Side = Literal["west", "east", "south", "north"]
 SIDES: Final[tuple[Side, ...]] = ("west", "east", "south", "north")
 
 REACH = 2
-"""Cells on each side that a face of the transport scheme looks at: so many rows next to a neighbour need its values."""
+"""Width of the halo: cells on each side that the stencil of a face reads."""
 
 HORIZONTAL_TERMS: Final = (0, 1, 3)
-"""Those of horizontal transport alone, by level."""
+"""Indices of the budget terms of horizontal transport, which are by level."""
 
 Directions = Literal["all", "horizontal", "vertical"]
-"""Where transport goes."""
+"""Directions of transport."""
 
 Pair = tuple[AnyArray, AnyArray]
 """A packed field at the two ends of a forcing interval."""
@@ -35,11 +35,11 @@ Pair = tuple[AnyArray, AnyArray]
 
 @dataclass(frozen=True)
 class TransportForcing:
-    """Packed air fluxes [mol/s] around the instant n, and where n lies between their ends (0..1).
+    """Packed air fluxes [mol/s] around time level n, and the weight of the end of their interval at n (0..1).
 
-    fields   those that operators read which act with transport: exchange through faces, and matrices of columns
-    numbers  values of numbers of operators, in the place of those that they were declared with
-    boundary  concentrations along the lateral faces; None where the profile of :class:`StepConstants` is there
+    fields    inputs of operators that act with transport: face exchange and column matrices
+    numbers   values of numbers of operators, in place of the declared ones
+    boundary  concentrations along the lateral faces; None for the profile of :class:`StepConstants`
     """
 
     flux_x: Pair
@@ -54,12 +54,13 @@ class TransportForcing:
 
 @dataclass(frozen=True)
 class ColumnForcing:
-    """Packed fields around the instant n+1, and where it lies between their ends (0..1).
+    """Packed fields around time level n+1, and the weight of the end of their interval (0..1).
 
-    temperature [K], water [mol/mol],
-    emission [mol/s] (emitted species, lowest levels), sun: secant of the zenith angle and light factor of each column,
-    parameters: what the mechanism leaves open [molecules, cm3, s], (parameter, level); None where there is nothing,
-    fields: those that operators read which act in columns;  numbers: as those of transport.
+    temperature  [K];  water  [mol/mol]
+    emission     [mol/s] (emitted species, lowest levels)
+    sun          secant of the zenith angle and light factor of each column
+    parameters   open parameters of the mechanism [molecules, cm3, s], (parameter, level); None if there are none
+    fields       inputs of operators that act in columns;  numbers  as of transport
     """
 
     temperature: Pair
@@ -74,7 +75,7 @@ class ColumnForcing:
 
 @dataclass
 class State:
-    """The packed state of a run: two time levels of mixing ratios and air, and the newest transport tendencies.
+    """Packed state of a run: two time levels of mixing ratios and air, and the newest transport tendencies.
 
     q, q_other          [mol/mol] level n and n-1, [lat][block][species][level][W]
     tendency            [mol/s] transport of level n-1, the same shape
@@ -90,26 +91,26 @@ class State:
 
     @classmethod
     def zeros(cls, layout: Layout, species: int, levels: int) -> "State":
-        """Return an empty state."""
+        """Return a state of zeros."""
         chemical = [layout.zeros(species, levels) for _ in range(3)]
         air = [layout.zeros(levels) for _ in range(3)]
         return cls(*chemical, *air)
 
     def rotate(self) -> None:
-        """Make the level just computed the newest."""
+        """Make the level just computed the newest one."""
         self.q, self.q_other = self.q_other, self.q
         self.air, self.air_other = self.air_other, self.air
 
 
 VALUE, CHANGE = range(2)
-"""Which of two is which, where values and their changes lie beside each other."""
+"""Indices of a value and its tangent in interleaved memory."""
 
 
 @dataclass(frozen=True)
 class StateAndChanges:
-    """A state and the changes of its mixing ratios and tendencies; the air has none.
+    """State with tangents of its mixing ratios and tendencies; the air has no tangent.
 
-    both  in one memory, [lat][block][species][level][2][W];  state, changes  views of it
+    both  interleaved memory, [lat][block][species][level][2][W];  state, changes  views of it
     """
 
     both: State
@@ -118,21 +119,21 @@ class StateAndChanges:
 
     @classmethod
     def zeros(cls, layout: Layout, species: int, levels: int) -> "StateAndChanges":
-        """Return an empty state without changes."""
+        """Return a state of zeros without tangents."""
         chemical, air = [layout.zeros(species, levels, 2) for _ in range(3)], [layout.zeros(levels) for _ in range(3)]
         none = np.broadcast_to(air[0].dtype.type(0.0), air[0].shape)
         state, changes = ([each[..., which, :] for each in chemical] for which in (VALUE, CHANGE))
         return cls(State(*chemical, *air), State(*state, *air), State(*changes, *[none] * 3))
 
     def rotate(self) -> None:
-        """Make the level just computed the newest."""
+        """Make the level just computed the newest one."""
         for each in (self.both, self.state, self.changes):
             each.rotate()
 
 
 @dataclass(frozen=True)
 class StepForcing:
-    """All that a step is given: its weights, and the forcing around its instants; no column without a vertical part."""
+    """Forcing of a step: its weights, and the fields around its instants; column: None without a vertical part."""
 
     weights: StageWeights
     transport: TransportForcing
@@ -144,12 +145,14 @@ StepObserver = Callable[[StepForcing, State], None]
 
 @dataclass(frozen=True)
 class StepChanges:
-    """Changes of what a step is given, each like what changes; none where there is nothing.
+    """Tangents of the inputs of a step, each in the layout of its input; None or empty for zero.
 
-    emission   [mol/s], packed;  boundary_profile  of the lateral profile (species, level) [mol/mol];  top  (species,)
-    boundary   of boundary concentrations along the faces, at both ends of the interval of a step that has them
-    reactions  of a factor of one on the rate of each reaction (reaction,)
-    fields     that operators read, packed, at both ends of the interval of forcing;  numbers  that operators read
+    emission          [mol/s], packed
+    boundary_profile  of the lateral profile (species, level) [mol/mol];  top  (species,)
+    boundary          of boundary concentrations along the faces, at both ends of the interval of the forcing
+    reactions         of the factor on the rate of each reaction (reaction,); the factors are one
+    fields            of fields of operators, packed, at both ends of the interval of the forcing
+    numbers           of numbers of operators
     """
 
     emission: AnyArray | None = None
@@ -163,7 +166,7 @@ class StepChanges:
 
 @dataclass(frozen=True)
 class TimeLevel:
-    """The state at one instant: mixing ratios [mol/mol], and the air [mol] without species; packed as in `State`."""
+    """State at one time level: mixing ratios [mol/mol], and the air [mol] without species; packed as in `State`."""
 
     q: AnyArray
     air: AnyArray
@@ -175,7 +178,7 @@ EmissionShare = tuple[float, AnyArray]
 
 @dataclass(frozen=True)
 class FieldAdjoint:
-    """What a field that operators read at an instant is worth to a cost, per its unit; both packed alike."""
+    """Sensitivity to a field of operators at an instant, per unit of the field; both packed in the same layout."""
 
     name: str
     field: AnyArray
@@ -184,17 +187,17 @@ class FieldAdjoint:
 
 @dataclass(frozen=True)
 class StepConstants:
-    """What stays the same in all steps.
+    """Constants of all steps.
 
-    profile            boundary concentrations (species, level) [mol/mol], the same along all lateral faces, in steps
-                      that are given none of their own
-    top               mixing ratios (species,) above it
+    profile           boundary concentrations (species, level) [mol/mol], the same along all lateral faces, for steps
+                      without boundary concentrations in their forcing
+    top               mixing ratios (species,) above the model
     density_factor    (level, lat, lon) relative air density per mole of air in a cell [1/mol]; (level, lat, 1)
-                      where a row has one
+                      if it is constant along rows
     vertical_weights  (level, 4) parabola weights of each upper face for upward and for downward flow
-    thickness         [m] of the levels; None where no operator asks
-    emitted           numbers of the species that are emitted
-    sweeps            over the species of a column
+    thickness         [m] of the levels; None if no operator reads it
+    emitted           indices of the emitted species
+    sweeps            number of sweeps over the species of a column
     oxygen, nitrogen  mole fractions in air
     """
 
@@ -216,50 +219,50 @@ class InputAdjoints(Protocol):
 
     @property
     def fields(self) -> list[FieldAdjoint]:
-        """Those of fields at each instant of the forcing."""
+        """Adjoints of fields at each instant of the forcing."""
         ...
 
 
 class Neighbours(Protocol):
-    """Who holds what lies beyond the open sides of the state; see ``parallel.halo``.
+    """Neighbours of the open sides of the state, with a non-blocking halo exchange; see ``parallel.halo``.
 
-    sides   on which a neighbour goes on
+    sides   sides with a neighbouring rank
     """
 
     @property
     def sides(self) -> Collection[Side]:
-        """See above."""
+        """Sides with a neighbouring rank."""
         ...
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """Begin to exchange the edges of the mixing ratios, which stay as they are until all are here.
+        """Start the exchange of the edges of the mixing ratios, which must not change until it is complete.
 
-        Returns where the neighbours' edges will lie, by side, until the exchange after the next begins:
+        Returns the halo by side; the arrays are valid until the exchange after the next one starts:
             west, east    packs (row, species, level, W)
-            south, north  two rows (2, block, species, level, W), rising as in the grid
+            south, north  two rows (2, block, species, level, W), from south to north
         """
         ...
 
     def arrived(self) -> bool:
-        """See to the exchange under way, and return whether all edges are here."""
+        """Drive the exchange, and return True when all edges have arrived."""
         ...
 
     def close(self) -> None:
-        """Give free what the exchange holds."""
+        """Release the resources of the exchange."""
         ...
 
 
 class HaloExchange(Protocol):
-    """Gives edges to those who hold what lies beyond the open sides, and takes theirs; see ``parallel.halo``.
+    """Blocking halo exchange with the neighbours of the open sides; see ``parallel.halo``.
 
-    sides   on which a neighbour goes on
+    sides   sides with a neighbouring rank
     """
 
     @property
     def sides(self) -> Collection[Side]:
-        """See above."""
+        """Sides with a neighbouring rank."""
         ...
 
     def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
-        """Send arrays to the neighbours on some open sides; fill others, of the same shapes, with what these send."""
+        """Send arrays to the neighbours on some open sides; receive arrays of the same shapes from them."""
         ...

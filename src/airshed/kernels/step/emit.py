@@ -1,15 +1,14 @@
-"""Writes a mechanism as C++: rate functions, photolysis functions and one sweep over its species.
+"""Generation of a mechanism as C++: rate functions, photolysis functions and one sweep over its species.
 
-The text is meant to be read: production and loss of a species follow a comment with their reactions.
+The code is readable: production and loss of a species follow a comment with their reactions.
 
-The adjoint of the sweeps is written from the same network and schedule.
-Production P and loss L of a species are sums of products, so their derivatives are sums of products, too, and the same
-factoring writes them. What a species saw of another one is its value after the sweep (``y1``) if that one is solved
-before it, else its value after the sweep before (``y0``).
+The adjoint of the sweeps is generated from the same network and schedule. Production P and loss L of a species are sums
+of products, so their derivatives are sums of products, too, and use the same factoring. A species reads another one
+after the sweep (``y1``) if that one is solved before it, otherwise after the previous sweep (``y0``).
 
-With p the adjoint of P and l that of L, a product  c k y_1 y_2  in P gives  p c k y_2  to y_1 and  p c k y_1  to y_2,
-and  p c k y_1 y_2  to a factor on the rate of its reaction. What products share beside mixing ratios is made once for
-each set of them (``r0 = p (c k + ...)``).
+Let p be the adjoint of P and l that of L. A product  c k y_1 y_2  in P contributes  p c k y_2  to the adjoint of y_1,
+p c k y_1  to that of y_2, and  p c k y_1 y_2  to that of a factor on the rate of its reaction. Common factors of
+products with the same mixing ratios are computed once (``r0 = p (c k + ...)``).
 """
 
 from collections import defaultdict
@@ -33,10 +32,10 @@ _PLACES: Final = {
     "n": "n[z]", "k": "k[{} * NZ + z]", "j": "j[{}]", "y": "y[{} * NZ + z]", "z": "f[{}]", "r": "r{}",
     "y0": "y0[{} * NZ + z]", "y1": "y1[{} * NZ + z]", "bar": "{}",
 }  # fmt: skip
-"""Factors in code, by kind; those of the adjoint are r, y0, y1 and bar."""
+"""Factors in code, by kind; r, y0, y1 and bar are factors of the adjoint."""
 
 SpeciesCode = dict[str, Any]
-"""One species in code: number, name, production and loss, and what else its frame needs."""
+"""One species in code: number, name, production and loss, and further values for its template."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Source:
 def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *, tangent: bool = False) -> Source:
     """Return the complete translation unit of a mechanism: fixed headers and generated functions.
 
-    tangent  whether values carry their changes along, and each reaction has a factor that may change
+    tangent  whether values have tangents, and each reaction a variable factor
     """
     table, coefficients = rate_table(network), Coefficients()
     groups, count = _groups(network, schedule, table, coefficients, of_reactions=tangent)
@@ -89,7 +88,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *,
 def _groups(
     network: ReactionNetwork, schedule: Schedule, table: RateTable, coefficients: Coefficients, *, of_reactions: bool
 ) -> tuple[list[list[SpeciesCode]], int]:
-    """Return the code of the species of each group, and their operations in one cell."""
+    """Return the code of the species of each group, and the number of operations in one cell."""
     groups, count = [], 0
     for group in schedule.groups:
         members = []
@@ -116,7 +115,7 @@ def _groups(
 def _imbalance(
     network: ReactionNetwork, table: RateTable, coefficients: Coefficients, number: int, element: str
 ) -> dict[str, object]:
-    """The atoms of an element that reactions make or lose by the mechanism's own definition, as code."""
+    """Return the code of the atoms of an element that unbalanced reactions produce or consume."""
     terms = [
         Term(each.change, each.reaction, network.reactant_indices[each.reaction])
         for each in imbalances(network, element)
@@ -126,13 +125,13 @@ def _imbalance(
 
 
 def factors_of(network: ReactionNetwork) -> Member:
-    """Return the factors on the rates of reactions as a step finds them: a number that no operator can have."""
+    """Return the factors on the rates of reactions as a member of the step: a name that no operator can have."""
     count = len(network.reactions)
     return Member("factors", "factors of reactions", None, count, (1.0,) * count)
 
 
 def operand(factor: tuple[str, int | str]) -> Symbol:
-    """Return a factor in the generated code: a place in memory, which the compiler may keep in a register."""
+    """Return a factor in generated code: a memory reference, which the compiler may keep in a register."""
     kind, number = factor
     return Symbol(_PLACES[kind].format(number))
 
@@ -140,9 +139,9 @@ def operand(factor: tuple[str, int | str]) -> Symbol:
 def emit_reverse(
     network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, forward: Source, *, frozen: bool
 ) -> Source:
-    """Return the translation unit of a step in reverse: the forward code, and its adjoint after it.
+    """Return the translation unit of a reversed step: the forward code, followed by its adjoint.
 
-    frozen  whether limiters of the transport stay as they were, rather than change with the mixing ratios
+    frozen  whether limiters of the transport are frozen, rather than differentiated
     """
     writer = AdjointWriter(network, schedule, forward.table)
     groups = [[writer.species(number) for number in group] for group in schedule.groups]
@@ -173,7 +172,7 @@ def emit_reverse(
 
 @dataclass(frozen=True)
 class _RateProduct:
-    """Products of the same mixing ratios: the adjoint before them, the mixing ratios, and rates by reaction."""
+    """Products of the same mixing ratios: the adjoint factor, the mixing ratios, and rates by reaction."""
 
     bar: str
     factors: tuple[tuple[str, int], ...]
@@ -190,7 +189,7 @@ class _RateProduct:
 
 
 class AdjointWriter:
-    """Writes sums of products, and counts the operations of what gives back in one cell and sweep."""
+    """Generator of sums of products for the adjoint; it counts their operations in one cell and sweep."""
 
     def __init__(self, network: ReactionNetwork, schedule: Schedule, table: RateTable) -> None:
         self._network, self._table = network, table
@@ -199,11 +198,11 @@ class AdjointWriter:
         self.operations = 0
 
     def species(self, number: int) -> SpeciesCode:
-        """Return the code of one species in reverse: its production and loss by what they saw, and statements.
+        """Return the code of one species in reverse: its production and loss, and statements.
 
-        speeds   that name what several products share
-        giving   that add to adjoints of what production and loss were made of
-        summing  that add to those of factors on the rates of reactions
+        speeds   name common factors of several products
+        giving   add to the adjoints of the inputs of production and loss
+        summing  add to the adjoints of factors on the rates of reactions
         """
         network, speeds = self._network, self._speeds(number)
         production, loss = (
@@ -216,12 +215,12 @@ class AdjointWriter:
         }  # fmt: skip
 
     def production_takes(self, number: int) -> bool:
-        """Whether a product of a species' production is negative, so that its solution may be."""
+        """Return whether a term of the production is negative, so that the solution may be negative."""
         products = self._table.products(self._network.production_terms[number])
         return any(value < 0.0 for value in products.values())
 
     def _products(self, number: int, terms: Sequence[Sequence[Term]]) -> dict[Key, float]:
-        """Production or loss of a species as products of what it saw."""
+        """Return production or loss of a species as products of the values that it reads."""
         return {
             tuple(sorted(self._seen(number, factor[1]) if factor[0] == "y" else factor for factor in key)): value
             for key, value in self._table.products(terms[number]).items()
@@ -231,7 +230,7 @@ class AdjointWriter:
         return "y1" if self.group_of[other] < self.group_of[number] else "y0", other
 
     def _speeds(self, number: int) -> list[_RateProduct]:
-        """The products of a species' production and loss, those of the same mixing ratios together."""
+        """Return the products of production and loss of a species, grouped by mixing ratios."""
         found: dict[tuple[str, tuple[tuple[str, int], ...]], _RateProduct] = {}
         given = [("p", term) for term in self._network.production_terms[number]]
         given += [("l", term) for term in self._network.loss_terms[number]]
@@ -240,7 +239,7 @@ class AdjointWriter:
             symbols = [("n", 0)] * rate.air_power
             symbols += [("k", place) for place in rate.functions] + [("j", place) for place in rate.photolyses]
             value = term.coefficient * rate.coefficient
-            if ("n", 0) in symbols:  # p n and l n are made once
+            if ("n", 0) in symbols:  # p n and l n are computed once
                 symbols.remove(("n", 0))
                 bar += "n"
             factors = tuple(sorted(self._seen(number, factor) for factor in term.factors))
@@ -250,13 +249,13 @@ class AdjointWriter:
         return list(found.values())
 
     def _named(self, speeds: Sequence[_RateProduct]) -> Iterator[str]:
-        """Statements that name each speed without its mixing ratios."""
+        """Yield statements that name each group of products without its mixing ratios."""
         for place, speed in enumerate(speeds):
             yield f"const pack r{place} = {speed.bar} * ({self._sum(speed.rate, of_adjoint=True)});"
             self.operations += 1
 
     def _giving(self, number: int, speeds: Sequence[_RateProduct]) -> Iterator[str]:
-        """Statements that add to the adjoints of all that a species' production and loss were made of."""
+        """Yield statements that add to the adjoints of the inputs of production and loss."""
         given: defaultdict[int, dict[Key, float]] = defaultdict(dict)
         for place, speed in enumerate(speeds):
             for at, (_, other) in enumerate(speed.factors):
@@ -267,7 +266,7 @@ class AdjointWriter:
             self.operations += 1
 
     def _to_reactions(self, speeds: Sequence[_RateProduct]) -> Iterator[str]:
-        """Statements that add to what factors on the rates of reactions are worth."""
+        """Yield statements that add to the sensitivities to factors on reaction rates."""
         found: defaultdict[int, dict[Key, float]] = defaultdict(dict)
         for place, speed in enumerate(speeds):
             for reaction, rates in speed.rates.items():

@@ -1,12 +1,12 @@
-// pack.hpp: W columns at once. A pack is a SIMD vector of `real`, one lane per column; `dpack` is its double twin.
-// Everything above this file is written once for double, float and any width; only the operations that compilers do not
-// reduce to one instruction on their own (min, max, reciprocal) name an instruction set here.
+// pack.hpp: W columns in one vector. A pack is a SIMD vector of `real`, one lane per column; `dpack` is the same in double.
+// All code above this file is written once for double, float and any width. Only operations that compilers do not reduce to one
+// instruction (min, max, reciprocal) name an instruction set here.
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
 #ifndef D
-#define D W                // lanes of a vector of doubles: compilers split longer ones than the processor has into scalars
+#define D W                // lanes of a vector of doubles: compilers split vectors wider than those of the processor into scalars
 #endif
 typedef real pack __attribute__((vector_size(W * sizeof(real))));
 typedef double dpack __attribute__((vector_size(D * sizeof(double))));
@@ -17,8 +17,9 @@ typedef int64_t ipack __attribute__((vector_size(D * sizeof(int64_t))));
 INLINE pack splat(real number) { return number - pack{}; }
 INLINE dpack dsplat(double number) { return number - dpack{}; }
 
-// a * b + c in one rounding, where the processor has it. What compilers contract by themselves depends on the code around it;
-// this does not, so that what several kernels compute alike is written with it: see NO_CONTRACTION in kernels/backends/cpu/kernel.py.
+// a * b + c in one rounding, if the processor supports it. Contraction by compilers depends on the surrounding code; this function
+// does not. Expressions that several kernels must compute with the same bits use it: see NO_CONTRACTION in
+// kernels/backends/cpu/kernel.py.
 #if defined(__FP_FAST_FMA) || defined(__FMA__)
 INLINE double once_rounded(double a, double b, double c) { return __builtin_fma(a, b, c); }
 INLINE float once_rounded(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -26,7 +27,7 @@ template <class Vector> INLINE Vector once_rounded(Vector a, Vector b, Vector c)
     for (unsigned i = 0; i < sizeof c / sizeof c[0]; i++) c[i] = once_rounded(a[i], b[i], c[i]);
     return c;
 }
-#if defined(__FMA__) && !defined(__clang__)   // GCC sees through that loop, too, and takes five times as long for rates of TS1
+#if defined(__FMA__) && !defined(__clang__)   // GCC optimises away the loop below and takes five times as long for rates of TS1
 typedef double doubles_4 __attribute__((vector_size(32)));
 typedef float floats_8 __attribute__((vector_size(32)));
 INLINE doubles_4 once_rounded(doubles_4 a, doubles_4 b, doubles_4 c) { return __builtin_ia32_vfmaddpd256(a, b, c); }
@@ -45,14 +46,14 @@ INLINE pack fused(pack a, pack b, pack c) { return once_rounded(a, b, c); }
 INLINE dpack dfused(dpack a, dpack b, dpack c) { return once_rounded(a, b, c); }
 
 #define PACK_BYTES (W * (REAL_IS_DOUBLE ? 8 : 4))
-// By their names: the header of the intrinsics takes compilers longer to read than most mechanisms.
+// Declared by name: compilers take longer to read the header of the intrinsics than most mechanisms.
 #if REAL_IS_DOUBLE
 #define INSTRUCTION(name) name "pd"
 #else
 #define INSTRUCTION(name) name "ps"
 #endif
 #if !defined(__clang__) && ((defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && PACK_BYTES == 32))
-INLINE pack minimum(pack a, pack b) {   // GCC makes one instruction of the choice by itself, but not where b is zero
+INLINE pack minimum(pack a, pack b) {   // GCC reduces the selection to one instruction, but not if b is zero
     pack least;
     asm(INSTRUCTION("vmin") " %2, %1, %0" : "=v"(least) : "v"(a), "vm"(b));
     return least;
@@ -99,7 +100,7 @@ INLINE unsigned lanes_of(mask lanes) {
 #endif
 }
 
-// Writes past the caches, what no one reads soon: memory need not be read before. Others see it after `end_streams`.
+// Non-temporal store of data that is not read soon: the cache line is not loaded first. Visible to other threads after `end_streams`.
 #if (defined(__AVX512F__) && PACK_BYTES == 64) || (defined(__AVX__) && (PACK_BYTES == 32 || PACK_BYTES == 16))
 INLINE void stream(real* place, pack x) { asm volatile("vmovntps %1, %0" : "=m"(*(pack*)place) : "v"(x)); }
 INLINE void end_streams() { asm volatile("sfence" ::: "memory"); }
@@ -108,7 +109,7 @@ INLINE void stream(real* place, pack x) { *(pack*)place = x; }
 INLINE void end_streams() {}
 #endif
 
-// Lanes move by one or two columns: `west` and `east` are the packs beside `here`.
+// Shifts lanes by one or two columns: `west` and `east` are the neighbours of `here`.
 template <int FIRST, int... I>
 INLINE pack lanes_from(pack low, pack high, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(low, high, (FIRST + I)...);
@@ -118,7 +119,7 @@ INLINE pack from_west_1(pack west, pack here) { return lanes_from<W - 1>(west, h
 INLINE pack from_east_1(pack here, pack east) { return lanes_from<1>(here, east, lanes{}); }
 INLINE pack from_east_2(pack here, pack east) { return lanes_from<2>(here, east, lanes{}); }
 
-// c[0] + c[1] x + ... + c[N-1] x^(N-1) as a tree: a third of the latency of one coefficient after the other. x2 = x^2, x4 = x^4
+// c[0] + c[1] x + ... + c[N-1] x^(N-1) as a tree: a third of the latency of Horner's scheme. x2 = x^2, x4 = x^4
 template <int N>
 INLINE dpack polynomial(const double* c, dpack x, dpack x2, dpack x4) {
     if constexpr (N == 1) return dsplat(c[0]);
@@ -144,7 +145,7 @@ INLINE dpack vexp(dpack x) {
     return x < -700.0 ? dpack{} : result;
 }
 
-// log(x) in double for normal x > 0, of 0 minus infinity, of others none: x = 2^n m, m in [sqrt(1/2), sqrt 2), log m = 2 atanh(s), s = (m - 1)/(m + 1).
+// log(x) in double for normal x > 0; minus infinity at 0, NaN for other x: x = 2^n m, m in [sqrt(1/2), sqrt 2), log m = 2 atanh(s), s = (m - 1)/(m + 1).
 INLINE dpack vlog(dpack x) {
     const ipack bits = (ipack)x;
     const ipack offset = bits - 0x3fe6a09e667f3bcdLL;
@@ -164,7 +165,7 @@ INLINE dpack vsqrt(dpack a) {
     for (int i = 0; i < D; i++) a[i] = __builtin_sqrt(a[i]);
     return a;
 }
-INLINE dpack vpower(dpack a, dpack b) {   // of a below zero: none
+INLINE dpack vpower(dpack a, dpack b) {   // NaN for a < 0
     const dpack zero = vsqrt(a) * 0.0;
     return a > 0.0 ? vexp(b * vlog(a)) : b > 0.0 ? zero : b < 0.0 ? 1.0 / zero : dsplat(1.0);
 }
@@ -172,8 +173,8 @@ INLINE dpack vmin(dpack a, dpack b) { return a < b ? a : b; }
 INLINE dpack vmax(dpack a, dpack b) { return a > b ? a : b; }
 INLINE dpack vabs(dpack a) { return a < 0.0 ? -a : a; }
 
-// sin(x) = (-1)^n sin(r), x = n pi + r, |r| <= pi / 2, a polynomial in r; cos(x) likewise with n + 1/2. pi is in three parts,
-// of which the first two times n are exact; lanes beyond a million, for which they are not, are computed one after the other.
+// sin(x) = (-1)^n sin(r), x = n pi + r, |r| <= pi / 2, a polynomial in r; cos(x) likewise with n + 1/2. pi is split into three parts;
+// n times the first two is exact. Lanes beyond a million, where it is not, are computed one by one.
 INLINE dpack sine_of_rest(dpack x, dpack n, ipack odd) {
     const dpack r = ((x - n * 0x1.921fb544p+1) - n * 0x1.0b4611a6p-33) - n * 0x1.3198a2e037073p-68;
     const dpack r2 = r * r;
@@ -205,7 +206,7 @@ INLINE dpack vcos(dpack x) {
     return __builtin_expect(all_within(x, 1e6), 1) ? found : far_sines(x, found, true);
 }
 
-// What has no form on packs, lane after lane. A remainder has the sign of the divisor.
+// Functions without a form on packs, lane by lane. A remainder has the sign of the divisor.
 INLINE dpack vtan(dpack a) {
     for (int i = 0; i < D; i++) a[i] = __builtin_tan(a[i]);
     return a;
@@ -222,7 +223,7 @@ INLINE pack to_real(dpack a) { return __builtin_convertvector(a, pack); }
 INLINE dpack to_double(pack a) { return __builtin_convertvector(a, dpack); }
 #endif
 
-struct FlushDenormals {    // mixing ratios far below any meaning would otherwise slow every operation down a hundredfold
+struct FlushDenormals {    // denormal mixing ratios would slow every operation down a hundredfold
 #if defined(__SSE__)
     unsigned saved = __builtin_ia32_stmxcsr();
     FlushDenormals() { __builtin_ia32_ldmxcsr(saved | 0x8040); }

@@ -1,7 +1,7 @@
 """Reference implementation of ``Stepper.step`` in plain NumPy: the same inputs, the same state.
 
-It is its own tangent: with inputs x + i h d, h so small that h^2 is nothing, the imaginary part of the result over h is
-the derivative in the direction d, to round-off (complex step). Choices look at real parts.
+It also computes the tangent by complex steps. Inputs are x + i h d with a tiny h; the imaginary
+part of the result over h is the derivative in the direction d, to round-off. Selections compare real parts.
 
 source  Squire & Trapp 1998, SIAM Rev. 40, 110-112
 """
@@ -31,7 +31,7 @@ from airshed.program.weights import StageWeights
 
 @dataclass(frozen=True)
 class Fields:
-    """The state between two steps, level n and what the formula needs of level n-1.
+    """State between two steps: time level n, and the values of level n-1 that the formula reads.
 
     q, q_previous [mol/mol] and tendency [mol/s] of level n-1: (species, level, lat, lon)
     air, air_previous [mol] and air_tendency [mol/s] of level n-1: (level, lat, lon)
@@ -47,11 +47,11 @@ class Fields:
 
 @dataclass(frozen=True)
 class StepSetup:
-    """What stays the same from step to step; names as in :class:`airshed.kernels.backends.cpu.stepper.Stepper`.
+    """Constants of a step; names as in :class:`airshed.kernels.step.arguments.StepConstants`.
 
-    order  species in the order of a sweep;  density_factor  (level, lat, lon) [1/mol];  vertical_weights  (level, 4)
-    numbers  values of the numbers of operators, each (species,) or (1,)
-    factors  on the rates of reactions (reaction,)
+    order     species in the order of a sweep;  density_factor  (level, lat, lon) [1/mol];  vertical_weights  (level, 4)
+    numbers   values of the numbers of operators, each (species,) or (1,)
+    factors   on the rates of reactions (reaction,)
     """
 
     network: ReactionNetwork
@@ -73,7 +73,7 @@ class StepSetup:
 
 @dataclass(frozen=True)
 class StepResult:
-    """The state after a step, and its sums: (term, species) as the kernel's terms; imbalance (family,) [mol/s].
+    """State after a step, and its sums: budget terms (term, species) of the kernel; imbalance (family,) [mol/s].
 
     turnover  chemical production plus loss (species,) [mol/s]; 0 from the compiled step
     """
@@ -88,12 +88,12 @@ def step(
     setup: StepSetup, fields: Fields, weights: StageWeights, air_fluxes: AirFluxes, column: Column,
     explicit: Mapping[str, Array],
 ) -> StepResult:  # fmt: skip
-    """Advance the state by one step; `explicit` are the fields of operators that act at the time n.
+    """Advance the state by one step; explicit: fields of operators that act at time level n.
 
         A(n+1) q(n+1) = c0 A(n) q(n) + c1 A(n-1) q(n-1) + t0 T(n) + t1 T(n-1) + g [column terms at n+1]
 
-    with transport T by the air fluxes at n where the wind is an operator, to which other explicit operators add, and
-    the air content A by the same formula with q = 1 and without those.
+    T is the tendency of transport by the air fluxes at n, if advection is an operator, and of the other explicit
+    operators. The air content A follows from the same formula with q = 1 and only the air fluxes.
     """
     w = weights
     if not any(each.kind == "face_flux" for each in setup.operators):

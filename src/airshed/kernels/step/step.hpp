@@ -1,4 +1,4 @@
-// step.hpp: one time step of a rectangle of blocks. Rectangles are independent: the same bits for any cut and any order.
+// step.hpp: one time step of a rectangle of blocks. Rectangles are independent: the same bits for any division and order.
 #include <time.h>
 
 static void finish_block(const Step& s, int64_t row, int64_t block, const Worker& t) {
@@ -8,8 +8,8 @@ static void finish_block(const Step& s, int64_t row, int64_t block, const Worker
     for (int family = 0; family < FAMILIES; family++) sums[TERMS * NS + family] = sum(t.imbalance[family]);
 }
 
-// [s] of a clock that only goes on. (C's clock: the headers of C++'s, like those of its functions of numbers and its containers, take
-// compilers longer to read than a small mechanism takes altogether.)
+// [s] of a monotonic clock. (The clock of C: compilers take longer to read the headers of the C++ clock, numeric functions or
+// containers than a whole small mechanism.)
 INLINE double now() {
     timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -41,8 +41,8 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     seconds[TRANSPORT] += moved - began, seconds[RATES_AND_SOURCES] += prepared - moved, seconds[CHEMISTRY_AND_MIXING] += now() - prepared;
 }
 
-// Computes a piece of a step, in any order and on any thread. One that goes on where the thread's last piece ended needs no faces
-// computed twice.
+// Computes a piece of a step, in any order and on any thread. A piece that starts at the end of the previous piece of the thread
+// recomputes no faces.
 static void step_piece(const Step& s, const Piece& piece, Worker& t) {
     t.carry_y = (value*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     const int64_t west = piece.first_block;

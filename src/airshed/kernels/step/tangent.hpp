@@ -1,18 +1,18 @@
-// tangent/value.hpp: values that carry a change; it stands in the place of value.hpp. Every operation of the step on values acts on
-// their changes, too, by the rule of its derivative, and no derivative is written anywhere else.
+// tangent/value.hpp: values with a tangent (forward-mode dual numbers), in place of value.hpp. Every operation of the step on values
+// also acts on their tangents, by its derivative rule, so that no other code contains derivatives.
 //
-// In memory the change of a pack lies behind it, [..][2][W]. A `scalar` is one lane, and as long as a lane with its change: so
-// places of values are counted as places of packs are.
+// In memory the tangent of a pack follows it, [..][2][W]. A `scalar` is one lane with its tangent, so that pointer arithmetic on
+// values is the same as on packs.
 //
-// Choices look at values. At a tie of two values the first is chosen, of a value and a pack the pack, which has no change: a limited
-// slope then has none at an extremum. Only what is below zero is cut off with its change, not zero itself.
+// Selections compare values. At a tie of two values the first is selected; at a tie of a value and a pack, the pack, whose tangent
+// is zero. So a limited slope has tangent zero at an extremum. Clipping removes the tangent of negative values, not that of zero.
 #define RULE friend inline __attribute__((always_inline))
 #define INLINE_MEMBER inline __attribute__((always_inline))
 
 template <class S> struct lane {
     S v, d;
     RULE bool operator>(lane a, S b) { return a.v > b; }
-    RULE bool operator!=(lane a, S b) { return a.v != b || a.d != 0; }   // what changes is not nothing
+    RULE bool operator!=(lane a, S b) { return a.v != b || a.d != 0; }   // a value with a tangent is not zero
     RULE lane operator*(S a, lane b) { return {a * b.v, a * b.d}; }
 };
 
@@ -39,7 +39,7 @@ template <class V, class S> struct dual {
     RULE auto operator==(dual a, dual b) { return a.v == b.v; }
     RULE auto operator!=(dual a, dual b) { return a.v != b.v; }
 
-    // With what has no change: packs P = V, and numbers P = S.
+    // Operations with constants: packs P = V, and numbers P = S.
 #define WITHOUT_CHANGE(P) \
     RULE dual operator+(dual a, P b) { return {a.v + b, a.d}; } \
     RULE dual operator+(P a, dual b) { return {a + b.v, b.d}; } \
@@ -76,7 +76,7 @@ typedef dual<dpack, double> dvalue;
 typedef lane<real> scalar;
 typedef lane<double> dscalar;
 
-// ---- what the step does with values beside arithmetic ---------------------------------------------------------------------------
+// ---- operations on values other than arithmetic -------------------------------------------------------------------------------
 INLINE value not_below_zero(value a) { return select(a.v < 0, value{}, a); }
 INLINE pack plain(value a) { return a.v; }
 INLINE value splat(scalar a) { return {splat(a.v), splat(a.d)}; }
@@ -98,7 +98,7 @@ INLINE value from_west_1(value west, value here) { return {from_west_1(west.v, h
 INLINE value from_east_1(value here, value east) { return {from_east_1(here.v, east.v), from_east_1(here.d, east.d)}; }
 INLINE value from_east_2(value here, value east) { return {from_east_2(here.v, east.v), from_east_2(here.d, east.d)}; }
 
-// The factor on the rate of a reaction is one, and may change; values stay as they are without it.
+// The factor on the rate of a reaction is one and may have a tangent; it does not change values.
 struct Factor {
     double one, change;
     operator value() const { return {splat(real(one)), splat(real(change))}; }
@@ -114,7 +114,7 @@ INLINE value to_real(dvalue a) { return {to_real(a.v), to_real(a.d)}; }
 INLINE dvalue to_double(value a) { return {to_double(a.v), to_double(a.d)}; }
 INLINE dvalue dsplat(dscalar a) { return {dsplat(a.v), dsplat(a.d)}; }
 
-// A change of none is none, also where the slope is infinite.
+// A zero tangent gives a zero tangent, also where the derivative is infinite.
 INLINE dvalue along(dpack result, dpack slope, dpack change) { return {result, change == 0.0 ? dpack{} : slope * change}; }
 
 INLINE dvalue vexp(dvalue a) {

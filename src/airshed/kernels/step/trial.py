@@ -1,4 +1,4 @@
-"""Random inputs of a step, and the compiled step and its reference implementation applied to them, for comparison."""
+"""Random inputs of a step, and their results from the compiled step and from its reference implementation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -19,13 +19,13 @@ from airshed.kernels.transport.reference import AirFluxes, BoundaryValues
 from airshed.program.weights import StageWeights
 
 _DECADES: Final = 3
-"""Over so many decades a field varies."""
+"""Decades over which a field varies."""
 
 _SCALES: Final = 10.0 ** np.arange(-40, 41)
 
 
 def random_numbers(random: np.random.Generator, operators: Sequence[Operator]) -> dict[str, Array]:
-    """Return other values for the numbers of operators, up to a half away from those that they are declared with."""
+    """Return values for the numbers of operators, within a half of the declared ones."""
     return {
         each.key: np.array(each.values) * random.uniform(0.5, 1.5, len(each.values))
         for each in members(operators)
@@ -37,9 +37,9 @@ def random_fields(
     random: np.random.Generator, operators: Sequence[Operator], reading: OperatorInputs, shape: tuple[int, int, int],
     greatest: Mapping[Kind, float],
 ) -> tuple[dict[str, Array], dict[str, Array]]:  # fmt: skip
-    """Return the fields of operators at two instants; each operator's greatest rate is about that of its kind.
+    """Return the fields of operators at two instants; the largest rate of an operator is about that of its kind.
 
-    reading  numbers and the air, of which the rates are made
+    reading  numbers and air, which the rates read
     """
     found = {each.key: each for each in members(operators) if each.shape is not None}
     start, end = ({name: _random_field(random, each, shape) for name, each in found.items()} for _ in range(2))
@@ -68,7 +68,7 @@ def _random_field(random: np.random.Generator, member: Member, shape: tuple[int,
 
 
 def _circulation(random: np.random.Generator, shape: tuple[int, int, int]) -> Array:
-    """Matrices that bring as much air to each level as they take from it: cycles of all lengths of way."""
+    """Return matrices with equal inflow and outflow of air in each level: cycles of all lengths."""
     levels, rows, columns = shape
     matrix = np.zeros((levels, levels, rows, columns))
     for away in range(1, levels):
@@ -80,7 +80,7 @@ def _circulation(random: np.random.Generator, shape: tuple[int, int, int]) -> Ar
 
 
 def _factor(operator: Operator, reading: OperatorInputs, names: set[str], greatest: float) -> float:
-    """The power of ten by which fields are to be multiplied so that the operator's greatest rate is about that."""
+    """Return the power of ten that scales the fields so that the largest rate of the operator has a given size."""
     if greatest == 0.0 or not names:
         return float(greatest != 0.0)
     apart = []
@@ -95,7 +95,7 @@ def _factor(operator: Operator, reading: OperatorInputs, names: set[str], greate
 
 
 CELL_AIR: Final = 1e10
-"""Air in a cell [mol], give or take a fifth: 100 m over 3 km x 3 km."""
+"""Air in a cell [mol], within a fifth: 100 m over 3 km x 3 km."""
 
 _LEAST, _MOST = 1e-15, 1e-7  # mixing ratios, eight decades
 _EMISSION_LEVELS = 3
@@ -104,17 +104,17 @@ _GREATEST: Final[Mapping[Kind, float]] = {
     "loss": 1.0, "source": 1e-8, "exchange": 30.0 * CELL_AIR, "settling": CELL_AIR, "face_exchange": 0.04 * CELL_AIR,
     "column_matrix": 0.04 * CELL_AIR, "face_flux": 0.0,
 }  # fmt: skip
-"""Greatest rates of operators, times the step; those that are explicit are small, so that it is stable."""
+"""Largest rates of operators, times the step; explicit ones are small, for stability."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """All inputs of one step: forcing at the two ends of its interval, and where the step lies between them.
+    """All inputs of one step: forcing at the two ends of its interval, and the weights of the end.
 
     weight, weight_z  of the horizontal and vertical air fluxes at n;  column_weight  of the columns at n + 1
-    explicit  fields of operators that act at n, at its ends
-    boundary  concentrations (species, level, face cell) at the ends of an interval of their own, and the weight of n in
-              it; None where the lateral profile of `setup` is there in all steps
+    explicit  fields of operators that act at n, at both ends
+    boundary  concentrations (species, level, face cell) at the ends of an interval, and the weight of its end at n;
+              None for the lateral profile of `setup`
     """
 
     setup: StepSetup
@@ -134,11 +134,11 @@ def random_trial(
     kernel: StepKernel, area: tuple[int, int], weights: StageWeights, *,
     seed: int = 0, sweeps: int = 1, wind: float = 0.04, sources: bool = True,
 ) -> Trial:  # fmt: skip
-    """Return inputs without any structure: neighbours differ by decades, some mixing ratios and air fluxes are zero.
+    """Return inputs without spatial structure: neighbours differ by decades, some values and air fluxes are zero.
 
     area     rows and columns
-    wind     greatest air flux over air content, times the step: the Courant number of a face
-    sources  whether every second species is emitted, and operators act; without them their fields are zero
+    wind     largest air flux over air content, times the step: the Courant number of a face
+    sources  whether every second species is emitted, and operators act; otherwise their fields are zero
     """
     random = np.random.default_rng(seed)
     species, levels = len(kernel.network.species), kernel.shape.levels
@@ -179,7 +179,7 @@ def random_trial(
 
 
 def with_boundary(trial: Trial, seed: int = 0) -> Trial:
-    """Return a trial with boundary concentrations that differ from face cell to face cell and in time."""
+    """Return a trial with boundary concentrations that vary along the faces and in time."""
     random, (species, levels, rows, columns) = np.random.default_rng([seed, 1]), trial.fields.q.shape
     faces = species, levels, FaceCells(rows, columns).count
     return replace(trial, boundary=(_mixing_ratios(random, faces), _mixing_ratios(random, faces)))
@@ -215,7 +215,7 @@ def _column(random: np.random.Generator, setup: StepSetup, shape: tuple[int, ...
 
 
 def between(start: Any, end: Any, weight: float) -> Any:
-    """Return arrays, or a mapping or dataclass of them, at a weight between two of their kind."""
+    """Interpolate arrays, or mappings or dataclasses of arrays, with a weight of the second one."""
     if isinstance(start, Mapping):
         return {name: between(start[name], end[name], weight) for name in start}
     if isinstance(start, np.ndarray):
@@ -236,7 +236,7 @@ def reference_step(trial: Trial) -> StepResult:
 
 
 def make_stepper(kernel: StepKernel, trial: Trial, threads: int = 1, **options: Any) -> Stepper:
-    """Return a stepper of the compiled kernel that holds the state of a trial; options as of :class:`Stepper`."""
+    """Return a stepper of the compiled kernel with the state of a trial; options: see :class:`Stepper`."""
     setup = trial.setup
     _, rows, columns = trial.fields.air.shape
     layout = kernel.layout(rows, columns)
@@ -282,7 +282,7 @@ def boundary_of(trial: Trial, layout: Layout) -> BoundaryForcing | None:
 
 
 def changed(trial: Trial, name: str, factor: float) -> Trial:
-    """Return a trial where a field of operators in a column, or the last value of a number, is times a factor."""
+    """Return a trial with a field of operators in a column, or the last value of a number, scaled by a factor."""
     if name in trial.setup.numbers:
         values = trial.setup.numbers[name].copy()
         values[-1] *= factor
@@ -300,7 +300,7 @@ def changed(trial: Trial, name: str, factor: float) -> Trial:
 
 
 def compiled_step(kernel: StepKernel, trial: Trial, threads: int = 1) -> StepResult:
-    """Return what the compiled kernel makes of a trial."""
+    """Return the result of the compiled kernel for a trial."""
     stepper = make_stepper(kernel, trial, threads)
     try:
         sums = stepper.step(trial.weights, *forcing(trial, stepper.layout))
@@ -314,9 +314,9 @@ def _arrays(state: State) -> Sequence[Any]:
 
 
 def difference(found: StepResult, expected: StepResult, g: float) -> float:
-    """Return the greatest difference of a step from the expected one, each figure relative to its scale.
+    """Return the largest difference of a step from the expected one, each quantity relative to its scale.
 
-    The scale of a mixing ratio or tendency is the greatest value of its species. That of chemistry is the turnover,
+    The scale of a mixing ratio or tendency is the largest value of its species. That of chemistry is the turnover,
     since production and loss nearly cancel. That of clipping, and of operators in a step g, is the amount of the
     species.
     """
@@ -333,6 +333,6 @@ def difference(found: StepResult, expected: StepResult, g: float) -> float:
 
 
 def _relative(error: Array, scale: Array) -> float:
-    """The greatest error over its scale; infinite where one is no number."""
+    """Return the largest error over its scale; infinite for NaN."""
     relative = np.abs(error) / np.maximum(scale, np.finfo(np.float64).tiny)
     return float(np.max(np.where(np.isnan(relative), np.inf, relative), initial=0.0))

@@ -1,27 +1,27 @@
-// reverse/faces.hpp: the transpose of limited transport. Every cell gathers what the faces around it give back to it, in one
-// order: the same bits for any cut of the area.
+// reverse/faces.hpp: the transpose of limited transport. Every cell gathers the contributions of the faces around it, in a fixed
+// order: the same bits for any division of the area.
 //
-// Beyond the edges of the area: where air flows in, a cell's share belongs to the boundary concentration, else to the cell inside.
+// At the edge of the area: with inflow, the contribution belongs to the boundary concentration, otherwise to the innermost cell.
 
 INLINE pack from_west_2(pack west, pack here) { return lanes_from<W - 2>(west, here, lanes{}); }
 INLINE pack from_west_3(pack west, pack here) { return lanes_from<W - 3>(west, here, lanes{}); }
 INLINE pack from_east_3(pack here, pack east) { return lanes_from<3>(here, east, lanes{}); }
 
-// ---- what a block sees: mixing ratios with those beyond the area, adjoints of tendencies, air fluxes -------------------------
-// Faces are counted ahead: x by the cell two to the west of the one that it lies west of, y by the row two to the south, so
-// that what is computed here is what the cells and rows that come need.
+// ---- inputs of a block: mixing ratios with those beyond the area, adjoints of tendencies, air fluxes -------------------------
+// Faces are computed ahead: in x the face two cells further east, in y the face two rows further north, so that its contributions
+// are available to the next cells and rows.
 
-struct Seen {                           // air that passes the faces ahead, and that is exchanged through them
+struct Seen {                           // air through the faces ahead, and exchanged through them
     pack flux_x[NZ], flux_y[NZ];
     pack across_x[FACE_EXCHANGE ? NZ : 1], across_y[FACE_EXCHANGE ? NZ : 1];
 };
 
-struct Edges {                          // air that passes the edges of the area, by level: all species ask which way it goes
-    pack south[NZ], north[NZ], inside;  // inside: the columns of a row's last block
+struct Edges {                          // air through the edges of the area, by level, for all species
+    pack south[NZ], north[NZ], inside;  // inside: the columns of the last block of a row
     real west[NZ], east[NZ];
 };
 
-// Two rows beyond are enough: faces that look at the third one give nothing to the rows held here, as the air flows from there.
+// Two rows beyond are sufficient: faces that read the third one contribute nothing here, since the air flows from there.
 INLINE const real* row_at(const Step& s, int64_t row, int64_t block) {
     if (row < 0) return s.south.data + block * s.south.block_stride + (row < -1 ? s.south.second : 0);
     if (row >= s.rows) return s.north.data + block * s.north.block_stride + (row > s.rows ? s.north.second : 0);
@@ -34,15 +34,15 @@ INLINE const real* block_at(const Step& s, int64_t row, int64_t block) {
     return s.q + (row * s.blocks + block) * BLOCK;
 }
 
-// Air through the south faces of a row, which may be one beyond the rows held here.
+// Air through the south faces of a row, possibly one beyond the rows of this rank.
 INLINE pack northward(const Step& s, const Beyond& beyond, int64_t row, int64_t block, int z, pack w) {
     if (row < 0) return beyond.south ? air_flux(beyond.south->flux_y, w, block * COLUMN + z * W) : pack{};
     if (row > s.rows) return beyond.north ? air_flux(beyond.north->flux_y, w, block * COLUMN + z * W) : pack{};
     return air_flux(s.flux_y, w, (row * s.blocks + block) * COLUMN + z * W);
 }
 
-// Air through the west faces of a block's cells, which may be beyond the blocks held here: there the first lane is the last one
-// of the area's own to the east, and the further ones those of the neighbour.
+// Air through the west faces of the cells of a block, possibly beyond the blocks of this rank: there the first lane is the last face
+// of this rank to the east, and the further lanes are faces of the neighbour.
 INLINE pack eastward(const Step& s, const Beyond& beyond, int64_t row, int64_t block, int z, pack w) {
     if (block < 0) return beyond.west ? air_flux(beyond.west->flux_x, w, row * COLUMN + z * W) : pack{};
     const pack own = air_flux(s.flux_x, w, (row * (s.blocks + 1) + block) * COLUMN + z * W);
@@ -70,7 +70,7 @@ static void load_edges_x(const Step& s, int64_t row, Edges& e) {
     }
 }
 
-// Mixing ratios of a row at one place of its blocks; beyond the edge of the area those of the air that flows through it.
+// Mixing ratios of a row at an offset in its blocks; beyond the edge of the area those of the air that flows through it.
 INLINE pack row_value(const Step& s, const Edges& e, int64_t row, int64_t block, int64_t k, int z) {
     const pack value = at(row_at(s, row, block), k);
     if (row < 0 && s.south.edge) return e.south[z] > 0 ? boundary_of_block(s, s.boundary_south, block, k) : at(row_at(s, 0, block), k);
@@ -90,8 +90,8 @@ INLINE pack block_value(const Step& s, const Edges& e, int64_t row, int64_t bloc
     return value;
 }
 
-// ---- shares of the faces ahead ---------------------------------------------------------------------------------------------
-// Where the adjoints of tendencies around a block lie, and what is kept of its branches and those beside it.
+// ---- contributions of the faces ahead --------------------------------------------------------------------------------------
+// Addresses of the adjoints of tendencies around a block, and of its stored branches and those of its neighbours.
 struct Lines {
     const real *tendency, *tendency_east, *tendency_rows[2];
     const uint16_t *branches, *branches_east, *branches_north;
@@ -103,7 +103,7 @@ static Lines lines_of(const Transposed& a, int64_t row, int64_t block) {
     return l;
 }
 
-// At an edge of the area psi is zero, as the cells beyond it are alike; no air passes further faces.
+// At an edge of the area psi is zero, since the cells beyond it are equal; there is no air flux through further faces.
 static const uint16_t* branches_of_block(const Transposed& a, int64_t row, int64_t block) {
     const bool inside = row >= 0 && row < a.s.rows && block >= 0 && block < a.s.blocks;
     return inside ? a.branches + (row * a.s.blocks + block) * BRANCHES : EXTREMA.faces;
@@ -115,13 +115,14 @@ static void point_to_branches(const Transposed& a, int64_t row, int64_t block, L
     l.branches_north = branches_of_block(a, row + 1, block);
 }
 
-// Whether all faces ahead of a block are of branches that are kept, or lie at an edge of the area or beyond it.
+// Whether all faces ahead of a block have stored branches, or are at an edge of the area or beyond it.
 static bool keeps_branches(const Transposed& a, int64_t row, int64_t block) {
     return a.branches && (row >= -1 || a.s.south.edge) && (row < a.s.rows - 1 || a.s.north.edge)
         && (block >= 0 || a.s.west.edge) && (block < a.s.blocks - 1 || a.s.east.edge);
 }
 
-// Shares of a face between equal cells, with what is exchanged through it. KEPT: by its branch, `see` gives its differences else.
+// Contributions of a face between equal cells, with the exchange through it. First template parameter: whether by its stored branch; otherwise `see` computes
+// its differences.
 template <bool KEPT, class See>
 INLINE Shares shares_through(pack flux, pack across, pack difference, unsigned branches, const See& see) {
     Shares p{};
@@ -134,7 +135,7 @@ INLINE Shares shares_through(pack flux, pack across, pack difference, unsigned b
     return p;
 }
 
-// Lane j: the face between the cells j + 1 and j + 2 of a block, which may be the one beside the first.
+// Lane j: the face between the cells j + 1 and j + 2 of a block, possibly the block west of the first one.
 template <bool KEPT>
 INLINE Shares shares_x(const Transposed& a, const Lines& l, const Edges& edges, int64_t row, int64_t block, int64_t k, int z, pack flux, pack across) {
     const pack t = at(l.tendency, k), te = at(l.tendency_east, k);
@@ -161,14 +162,14 @@ INLINE void add_lanes(double* target, pack lanes) {
     for (int lane = 0; lane < W; lane++) target[lane] += double(lanes[lane]);
 }
 
-// Adds what a face gives to the rows to come to what is kept for them; returns all that the row itself gets from y faces.
+// Adds the contributions of a face to later rows to their buffer; returns the sum of contributions of y faces to this row.
 INLINE pack keep(pack* kept, const Shares& n) {
     const pack total = n.added_to_before2(kept[0]);
     kept[0] = kept[1] + n.before, kept[1] = kept[2] + n.after, kept[2] = n.after2();
     return total;
 }
 
-// ---- where a piece starts ----------------------------------------------------------------------------------------------------
+// ---- start of a piece ----------------------------------------------------------------------------------------------------------
 INLINE void load_ahead_x(const Transposed& a, int64_t row, int64_t block, Seen& f) {
     const pack w = splat(real(a.s.flux_weight));
     for (int z = 0; z < NZ; z++)
@@ -186,7 +187,7 @@ INLINE void load_ahead_y(const Transposed& a, int64_t row, int64_t block, Seen& 
     if constexpr (FACE_EXCHANGE) south_rates(a, row + 2, block, f.across_y);
 }
 
-// What the three faces south of a row's block that it needs give to it and to the two rows north of it; at the edge two.
+// Contributions of the three faces south of a block to it and to the two rows north of it; two faces at the edge of the area.
 template <bool KEPT>
 static void start_row_transposed(const Transposed& a, int64_t first, int64_t block, pack* carry, double* south) {
     const pack mask = lane_mask(block == a.s.blocks - 1 ? a.s.last_lanes : W);
@@ -207,13 +208,13 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
                 if (!at_edge) continue;
                 const auto inflow = edges.south[z] > 0;
                 add_lanes(south + i * COLUMN + z * W, inflow ? beyond : pack{});
-                // the row itself, which is the next to be completed: one row further on at the first of the two
+                // the row itself is completed next: one row further on at the first of the two
                 kept[row == first - 1 ? 0 : 1] += inflow ? pack{} : beyond;
             }
     }
 }
 
-// What the faces west of a row's first block that it needs give to it.
+// Contributions of the faces west of the first block of a row.
 template <bool KEPT>
 static void start_block_transposed(const Transposed& a, int64_t row, int64_t block, pack* carry, double* west) {
     Seen f;
@@ -235,9 +236,9 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
 }
 
 // ---- one block ---------------------------------------------------------------------------------------------------------------
-// Returns in `bar` [species][level] the adjoint `x` of a block's mixing ratios, and what the tendencies of the block and those
-// around it give to them.
-// KEPT: branches are kept; EDGE: the block may be at an edge of the area. To the adjoints of boundary concentrations it adds.
+// Returns in `bar` [species][level] the adjoint `x` of the mixing ratios of a block, plus the contributions of the tendencies of
+// the block and its neighbours. Adds to the adjoints of boundary concentrations.
+// First template parameter: whether branches are stored; EDGE: the block may be at an edge of the area.
 template <bool KEPT, bool EDGE>
 static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t, pack* carry_x, pack* carry_y, const real* x, pack* bar, const BoundaryAdjoints& boundary, double* above) {
     const Step& s = a.s;

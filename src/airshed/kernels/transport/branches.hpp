@@ -1,11 +1,11 @@
-// reverse/branches.hpp: what the limiter of a face gives back, by the branch that it took.
+// reverse/branches.hpp: the adjoint of the limiter of a face, by its branch.
 //
-// A face with the air flux F from b to c, a upstream of b, carries F (b + psi). What that amount is worth, as the tendencies of
-// both cells have the adjoints B, is G = F (B_after - B_before). psi is piecewise linear in u = b - a and d = c - b:
+// A face with the air flux F from b to c, a upstream of b, has the flux F (b + psi). The adjoint of this flux, for adjoints B of the
+// tendencies of both cells, is G = F (B_after - B_before). psi is piecewise linear in u = b - a and d = c - b:
 //
 //     psi = u:  (gu, gd) = (G, 0)      psi = d:  (0, G)      psi = beta u + alpha d:  (beta G, alpha G)      extremum:  (0, 0)
 //
-// and so a receives -gu, b G + gu - gd, c gd. With FROZEN limiters psi = kappa (beta u + alpha d), kappa as it was.
+// and so a receives -gu, b G + gu - gd, c gd. With FROZEN limiters psi = kappa (beta u + alpha d) with a constant kappa.
 
 struct Shares {                         // of the cells around a face
     mask forward;
@@ -17,7 +17,7 @@ struct Shares {                         // of the cells around a face
     pack added_to_after2(pack other) const { return forward ? other : other + a; }
 };
 
-// What a face's g is worth to the cells around it, by what of it is worth something to u and to d.
+// Contributions of a face with adjoint g to the cells around it, from those of u and d.
 INLINE Shares shares_between(pack flux, pack g, pack gu, pack gd) {
     const auto forward = flux > 0;
     const pack own = g + (gu - gd);
@@ -54,7 +54,7 @@ INLINE Shares shares_of(const Differences& d, pack flux, pack g, pack alpha, pac
 #endif
 }
 
-// Where tendencies come anew, the branches of a block's faces are kept for the pass that transposes them, a bit in a lane:
+// When tendencies are recomputed, the branches of the faces of a block are stored for the pass that transposes them, one bit per lane:
 // from bit 0 on whether psi is u, from bit W on whether it is d.
 constexpr bool KEEPS_BRANCHES = FACE_FLUX && !FROZEN && 2 * W <= 16;
 constexpr int FACES = 3;
@@ -66,7 +66,7 @@ INLINE uint16_t branches_of(const Differences& d) {
     return uint16_t(lanes_of(none | (psi == d.up)) | lanes_of(none | (psi == d.down)) << W);
 }
 
-// Those of the next lanes.
+// Branches of the next lanes.
 INLINE unsigned from_east_1(unsigned here, unsigned east) {
     constexpr unsigned last = 1u << (W - 1) | 1u << (2 * W - 1);
     return (here >> 1 & ~last) | (east << (W - 1) & last);
@@ -81,7 +81,7 @@ INLINE Shares shares_by(unsigned branches, pack flux, pack g, pack alpha, pack b
 
 constexpr int64_t BRANCHES = NS * NZ * FACES;       // of a block
 
-struct Extrema {                        // a block of which all faces are at extrema
+struct Extrema {                        // a block whose faces are all at extrema
     uint16_t faces[BRANCHES];
     Extrema() { std::memset(faces, 0xff, sizeof faces); }
 };
@@ -93,7 +93,7 @@ struct Unkept : Unseen {
     static void store(uint16_t*) {}
 };
 
-struct Branches {                       // as `Unseen` of the forward code
+struct Branches {                       // observer of branches, as `Unseen` of the forward code
     uint16_t faces[FACES] = {};
 
     void store(uint16_t* cell) const {

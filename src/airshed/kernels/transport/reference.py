@@ -1,6 +1,6 @@
-"""Limited third-order upwind-biased transport in plain NumPy: fluxes through faces, and what they change.
+"""Reference implementation in NumPy of the limited third-order upwind-biased transport scheme.
 
-Mixing ratios may be complex: a small imaginary part is then a change of theirs, and that of the result its change, see
+Mixing ratios may be complex: a small imaginary part is a tangent, and that of the result its tangent, see
 :mod:`airshed.kernels.step.reference`.
 """
 
@@ -12,15 +12,15 @@ from airshed.core.arrays import Array
 from airshed.kernels.boundary import FaceCells
 
 ALPHA, BETA = 1.0 / 3.0, 1.0 / 6.0
-"""kappa = 1/3 on equal cells: weights of the difference behind the face and of the one before it."""
+"""kappa = 1/3 on equal cells: weights of the difference downstream of the face and of the one upstream."""
 
 
 @dataclass(frozen=True)
 class AirFluxes:
-    """Air through the faces of cells at one instant [mol/s], positive to the east, to the north and upward.
+    """Air fluxes through the faces of cells at an instant [mol/s], positive to the east, to the north and upward.
 
-    eastward (level, lat, lon + 1), northward (level, lat + 1, lon), upward (level, lat, lon): through upper faces;
-    nothing passes the ground.
+    eastward (level, lat, lon + 1), northward (level, lat + 1, lon), upward (level, lat, lon): through upper faces.
+    There is no flux through the ground.
     """
 
     eastward: Array
@@ -30,7 +30,7 @@ class AirFluxes:
 
 @dataclass(frozen=True)
 class BoundaryValues:
-    """Mixing ratios around the area [mol/mol]: at its lateral faces, above it (species,).
+    """Boundary mixing ratios [mol/mol]: at the lateral faces, and above the model (species,).
 
     sides  (species, level), or (species, level, face cell) in the order of :class:`airshed.kernels.boundary.FaceCells`
     """
@@ -47,7 +47,7 @@ class BoundaryValues:
 
 @dataclass(frozen=True)
 class TransportResult:
-    """What transport does at one instant [mol/s]: tendency (species, level, lat, lon), inflow, outflow (species,)."""
+    """Result of transport at an instant [mol/s]: tendency (species, level, lat, lon), inflow, outflow (species,)."""
 
     tendency: Array
     inflow: Array
@@ -55,7 +55,7 @@ class TransportResult:
 
 
 def face_value(before: Array, upstream: Array, downstream: Array, alpha: Array | float, beta: Array | float) -> Array:
-    """Return the mixing ratio that the air carries through a face between the cells `upstream` and `downstream`.
+    """Return the mixing ratio at a face between the cells `upstream` and `downstream`.
 
     With a `before`, b `upstream` and c `downstream` in the direction of the flow
 
@@ -84,7 +84,7 @@ def flux_along(cells: Array, air: Array) -> Array:
 
 
 def with_sides(q: Array, air: Array, before: Array, behind: Array) -> Array:
-    """Return q with two more cells at either end of the last axis: the boundary for inflow, else the cell inside.
+    """Pad q by two cells at either end of the last axis: the boundary at inflow, otherwise the innermost cell.
 
     q  (species, level, ..., n)                air  (level, ..., n + 1) through the faces
     before, behind  (species, level, ...)      boundary concentrations at either end
@@ -97,8 +97,8 @@ def with_sides(q: Array, air: Array, before: Array, behind: Array) -> Array:
 def upward_flux(q: Array, air: Array, top: Array, weights: Array) -> Array:
     """Return the upward fluxes of species [mol/s] through upper faces, (species, level, lat, lon).
 
-    Through the top, what flows out has the mixing ratio of the highest layer, what flows in that above the model. Where
-    the cell before the upstream one is missing it counts as equal to it, so that the face takes the upstream value.
+    At the top, outflow has the mixing ratio of the highest layer and inflow that above the model. A missing second
+    upstream cell is set equal to the first, so that the face has the upstream value.
 
     weights  (level, 4): (alpha, beta) of the parabola through three layers for upward, then for downward flow
     """
@@ -114,7 +114,7 @@ def upward_flux(q: Array, air: Array, top: Array, weights: Array) -> Array:
 
 
 def transport(q: Array, air: AirFluxes, boundary: BoundaryValues, weights: Array) -> TransportResult:
-    """Return what the air fluxes do to mixing ratios q (species, level, lat, lon) at one instant."""
+    """Return the tendency of mixing ratios q (species, level, lat, lon) by air fluxes at an instant."""
     turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(air.northward, -1, -2)
     west, east, south, north = boundary.along(*q.shape[-2:])
     x = flux_along(with_sides(q, air.eastward, west, east), air.eastward)

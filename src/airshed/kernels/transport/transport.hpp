@@ -3,10 +3,10 @@
 // A face between cells b | c with flow from b to c, a upstream of b: q_face = b + psi, |psi| = min(|c-b|, |b-a|,
 // alpha |c-b| + beta |b-a|), psi = 0 at an extremum (Hundsdorfer, Koren, van Loon & Verwer 1995, kappa = 1/3:
 // alpha = 1/3, beta = 1/6; on layers of unequal thickness the weights of the parabola through three cell means).
-// Beyond the area: inflow brings the boundary concentration; for outflow the cell beyond equals that inside, so that it is free.
+// Beyond the area: inflow has the boundary concentration; for outflow the cell beyond equals the innermost cell.
 //
-// Compiled without VERTICAL this is transport along whole planes, each level by itself, with nothing implicit; without
-// HORIZONTAL that of columns, each by itself.
+// Without VERTICAL this is transport in horizontal planes, with independent levels and nothing implicit; without HORIZONTAL it is
+// transport in columns, each independent.
 
 constexpr int64_t COLUMN = NZ * W;                  // reals of one species in a block
 constexpr int64_t BLOCK = NS * COLUMN;              // reals of a block
@@ -17,8 +17,8 @@ INLINE value limited(value up, value down, value smooth) {
     return maximum(low, pack{}) + minimum(high, pack{});
 }
 
-// On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, written without a product that a compiler could fuse into a sum in one
-// place and not in another: a face that two threads compute then has the same bits in both.
+// On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, without a product that a compiler could fuse into a sum in one place and not in
+// another: a face that two threads compute then has the same bits in both.
 INLINE value face(pack flux, value before2, value before, value after, value after2) {
     if constexpr (!FACE_FLUX) return pack{};
     const auto forward = flux > 0;
@@ -40,7 +40,7 @@ struct BlockFlux {                     // fluxes of one block, the same for all 
     // weights of the two-step formula, divided by the new air content
     pack c0[NZ], c1[NZ], t0[NZ], t1[NZ];
     pack air[NZ], weight[NZ];          // new air content; the same with padding lanes at zero, for sums
-    // air that operators exchange through east and north faces, in and out alike
+    // air exchanged by operators through east and north faces, the same in both directions
     value across_east[FACE_EXCHANGE ? NZ : 1], across_north[FACE_EXCHANGE ? NZ : 1];
 };
 
@@ -48,20 +48,20 @@ struct CellAir {                       // of one level at the end of the step, f
     dpack temperature, density, water, content, secant, light;   // [K], [molecules cm-3], [mol/mol], [mol], [1], [1]
 };
 
-struct Worker {                        // what one thread carries from block to block; all of it fits the second-level cache
+struct Worker {                        // working memory of one thread, from block to block; it fits into the second-level cache
     Spent spent;
     value rhs[NS * NZ];
     value carry_x[NS * NZ];            // flux through the east faces of the block to the west
     value* carry_y;                    // [block][species][level]: flux through the north faces of the row to the south
-    int64_t step, row, first_block, last_block;   // whose carry_y that is: blocks of a row to come, in a step
+    int64_t step, row, first_block, last_block;   // of carry_y: the step, and the blocks of a row to come
     pack air_carry_x[NZ];
     pack rate[RATES * NZ + 1];         // rate functions of the mechanism, [function][level]
     pack light[PHOTOLYSES + 1];        // photolysis functions
     pack density[NZ];                  // air density / reference density
     value above[NZ], below[NZ + 1];    // exchange with the neighbours, times g / air content
-    pack upper_share[SETTLING ? NZ : 1];         // air content of the level above / that of this one
-    value matrix[COLUMN_MATRIX ? NZ * NZ : 1];  // air that a level (first) gets from another one (second) [mol/s]
-    bool mixes;                        // whether there is any of that
+    pack upper_share[SETTLING ? NZ : 1];        // air content of the level above / that of this one
+    value matrix[COLUMN_MATRIX ? NZ * NZ : 1];  // air to a level (first) from another one (second) [mol/s]
+    bool mixes;                        // whether the matrix is not zero
     OPERATOR_RATES
     pack g;
     pack result[TERMS][NS];            // sums of this block: of its transport, and of its newest sweep
@@ -86,7 +86,7 @@ static void west_exchange(const Step& s, int64_t row, int64_t block, value* rate
 static void south_exchange(const Step& s, int64_t row, int64_t block, value* rate);
 static bool column_matrices(const Step& s, int64_t row, int64_t block, value* rate);
 
-// The air that goes through faces [mol/s], where it goes at all.
+// Air flux through faces [mol/s], if there is one.
 INLINE pack air_flux(const Ends& flux, pack weight, int64_t at) {
     if constexpr (FACE_FLUX) return between(flux.start, flux.end, weight, at);
     return (void)flux, (void)weight, (void)at, pack{};
@@ -118,7 +118,7 @@ static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f)
     }
 }
 
-// The air of one block by the same two-step formula: a uniform mixing ratio then stays uniform to round-off.
+// The air of one block by the same two-step formula: a uniform mixing ratio remains uniform to round-off.
 static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f) {
     const int64_t here = (row * s.blocks + block) * COLUMN;
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
@@ -154,7 +154,7 @@ INLINE value boundary_of_block(const Step& s, const Boundary& side, int64_t bloc
     return between(side.start, side.end, splat(real(s.boundary_weight)), block * side.stride + k);
 }
 
-// Where the mixing ratios around a block lie; beyond the edge of the area there are none that count.
+// Addresses of the mixing ratios around a block; null beyond the edge of the area.
 struct Around {
     const scalar *here, *west, *east, *south, *north, *north2;
     bool west_edge, east_edge, south_edge, north_edge;
@@ -179,7 +179,7 @@ static Around around(const Step& s, int64_t row, int64_t block) {
 
 INLINE pack at(const real* base, int64_t offset) { return *(const pack*)(base + offset); }
 
-// Flux of every species through the south faces of a row's block: where a piece starts, and at the southern edge.
+// Flux of every species through the south faces of a block: at the start of a piece, and at the southern edge.
 static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
     const pack w = splat(real(s.flux_weight));
     const Around a = around(s, row, block);
@@ -207,11 +207,11 @@ static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
         }
 }
 
-// Whether the block to the east is the last one and holds one column: then the edge is within reach of this block's faces.
+// Whether the block to the east is the last one and has one column: then the edge is within the stencil of this block.
 INLINE bool before_one_column(const Step& s, int64_t block) { return s.east.edge && block == s.blocks - 2 && s.last_lanes == 1; }
 
-// Flux of every species through the west faces of a row's block, as the block to the west would hand it on: where a piece
-// starts that does not begin at the edge of the area. Only the last lane counts.
+// Flux of every species through the west faces of a block, as the block to the west would pass it on: for a piece that does not start
+// at the edge of the area. Only the last lane is used.
 static void start_block(const Step& s, int64_t row, int64_t block, value* carry) {
     const Around a = around(s, row, block);
     const pack w = splat(real(s.flux_weight));
@@ -233,7 +233,7 @@ static void start_block(const Step& s, int64_t row, int64_t block, value* carry)
         }
 }
 
-// What the air of other levels brings to one: nothing where all hold the same.
+// Tendency by air from other levels: zero where all have the same mixing ratio.
 INLINE value brought(const value* rate, const value* q, int z) {
     value sum = value{};
     for (int from = 0; from < NZ; from++)
@@ -241,16 +241,16 @@ INLINE value brought(const value* rate, const value* q, int z) {
     return sum;
 }
 
-struct Unseen {                        // nobody asks what the faces of a cell saw; who does has functions of these names
+struct Unseen {                        // no-op observer; a specialisation records the limiter branch of each face
     static void east(pack, value, value, value, value) {}
     static void north(pack, value, value, value, value) {}
     static void upper(pack, value, value, value, value, pack, pack) {}
 };
 
-// What transport does to one species of a block: `each(level, offset, change)` is given its tendency [mol/s] level by level,
-// from the ground up, after `seen` was given what the cell's faces saw; `edge`: what passes the edges of the area.
-// EDGE: the block touches the area's edge or holds padding; interior blocks are compiled without those questions.
-struct Passed {                        // what comes in through the edges of the area, and what goes out [mol/s]
+// Transport of one species of a block: `each(level, offset, change)` receives its tendency [mol/s] level by level, from the ground
+// up, after `seen` has received the differences at the faces of the cell; `edge`: fluxes through the edges of the area.
+// EDGE: the block touches the edge of the area or has padding; interior blocks are compiled without these checks.
+struct Passed {                        // inflow and outflow through the edges of the area [mol/s]
     pack come{}, gone{};
 };
 
@@ -321,8 +321,8 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
     }
 }
 
-// The explicit part of the step for one block: fluxes through all faces, the new tendency, the right-hand side of the
-// implicit part (in mixing ratio) and the start of its iteration (written over level n-1).
+// The explicit part of the step for one block: fluxes through all faces, the new tendency, the right-hand side of the implicit part
+// (in mixing ratio) and the start of its iteration (written over level n-1).
 template <bool EDGE>
 static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
     const Around a = around(s, row, block);
@@ -333,7 +333,7 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
         Passed edge;
         Unseen seen;
         transport_species<EDGE>(s, row, block, t, a, mask, i, edge, seen, [&](int z, int64_t k, value change) __attribute__((always_inline)) {
-            // the next species of what comes from memory: the two-step formula streams through it once
+            // prefetch the next species: the two-step formula streams through it once
             __builtin_prefetch(s.q_other + offset + k + COLUMN, 1);
             __builtin_prefetch(s.tendency + offset + k + COLUMN, 1);
             if constexpr (HORIZONTAL) __builtin_prefetch(a.north2 + k + COLUMN, 0);
@@ -344,7 +344,7 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
             if constexpr (VERTICAL) {
                 t.rhs[i * NZ + z] = rhs;
                 other = not_below_zero(fused(s1, other, s0 * now));
-            } else {   // nothing is implicit; and no sum is over levels, which may be on different ranks
+            } else {   // nothing is implicit; no sums over levels, which may be on different ranks
                 other = not_below_zero(rhs);
                 double* sums = s.sums + (row * s.blocks + block) * SUMS + i * NZ + z;
                 if (EDGE) {
