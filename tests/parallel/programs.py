@@ -171,7 +171,8 @@ def asked_at_the_target(ranks: Communicator) -> None:
     """One rank is asked to stop in the very step that ends where the run was to end anyway."""
     from airshed.io.run_state import read_state
     from airshed.models.air.case import Case
-    from airshed.runtime.simulation import Simulation, StepInfo
+    from airshed.runtime.clock import StepInfo
+    from airshed.runtime.simulation import Simulation
 
     place = Path(ranks.broadcast(tempfile.mkdtemp()))
     with Simulation(Case.from_dict(TRACERS), output=place / "run", ranks=ranks) as simulation:
@@ -193,7 +194,8 @@ def asked_at_the_target(ranks: Communicator) -> None:
 def one_looks(ranks: Communicator) -> None:
     """The first rank alone looks after every three steps, and asks to stop; the others would make batches of eight."""
     from airshed.models.air.case import Case
-    from airshed.runtime.simulation import Simulation, StepInfo
+    from airshed.runtime.clock import StepInfo
+    from airshed.runtime.simulation import Simulation
 
     case = Case.from_dict(TRACERS | {"time": TRACERS["time"] | {"step": "60 s"}})
     with Simulation(case, ranks=ranks) as simulation:
@@ -215,7 +217,8 @@ def not_finite(ranks: Communicator) -> None:
     """The state of one rank is lost a step before a record is due, which is due with the batch."""
     from airshed.io.strategies.store import count_records
     from airshed.models.air.case import Case
-    from airshed.runtime.simulation import Simulation, StepInfo
+    from airshed.runtime.clock import StepInfo
+    from airshed.runtime.simulation import Simulation
 
     Simulation(Case.from_dict(TRACERS), ranks=ranks).run(1800.0)
     gc.collect()  # it is gone without having been closed, of which MPI need not complain

@@ -10,7 +10,7 @@ import xarray as xr
 import airshed
 from airshed.core.errors import AirshedError, CaseError, NumericalError, OutputError
 from airshed.models.air.programs import air_check
-from airshed.runtime.simulation import StepInfo
+from airshed.runtime.clock import StepInfo
 
 DOCS = (Path(__file__).parents[2] / "docs" / "how-to" / "library.md").read_text(encoding="utf-8")
 CENTRES = np.arange(20) * 0.5 - 4.75

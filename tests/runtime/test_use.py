@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from tests.runtime.test_run_folder import CASE
 
 import airshed
@@ -80,6 +81,37 @@ def test_a_field_is_set_to_a_quantity_or_an_array() -> None:
         assert np.allclose(simulation.values("TRACER"), 1e-8)
         simulation["TRACER"] = np.full(simulation.values("TRACER").shape, 2e-8)
         assert np.allclose(simulation.values("TRACER"), 2e-8)
+
+
+def test_a_field_is_set_to_a_data_array_in_its_unit() -> None:
+    with make() as simulation:
+        field = simulation["TRACER"]
+        simulation["TRACER"] = xr.full_like(field, 5.0).assign_attrs(units="ppb")
+        assert np.allclose(simulation.values("TRACER"), 5e-9)
+        row = xr.DataArray(np.arange(4.0), dims="lon", attrs={"units": "ppt"})
+        simulation["TRACER"] = row  # constant along the other dimensions
+        assert np.allclose(simulation.values("TRACER"), 1e-12 * np.arange(4.0))
+        simulation["TRACER"] = simulation["TRACER"].transpose("lon", "lat", "level") * 2.0
+        assert np.allclose(simulation.values("TRACER"), 2e-12 * np.arange(4.0))
+        simulation["TRACER"] = xr.DataArray(3e-9)  # without a unit it is in that of the field
+        assert np.allclose(simulation.values("TRACER"), 3e-9)
+
+
+WRONG_ARRAYS = {
+    "another unit": (xr.DataArray(1.0, attrs={"units": "K"}), "cannot be converted to mol mol-1"),
+    "another dimension": (xr.DataArray([1.0], dims="time", attrs={"units": "ppb"}), "the array differs in time"),
+    "another size": (xr.DataArray([1.0, 2.0], dims="lat", attrs={"units": "ppb"}), "the array differs in lat"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_ARRAYS.values(), ids=WRONG_ARRAYS)
+def test_a_data_array_that_does_not_fit_is_refused(wrong: tuple[xr.DataArray, str]) -> None:
+    array, message = wrong
+    with make() as simulation:
+        before = simulation.values("TRACER")
+        with pytest.raises(CaseError, match=message):
+            simulation["TRACER"] = array
+        assert np.array_equal(simulation.values("TRACER"), before)
 
 
 USES: dict[str, Callable[[airshed.Simulation], object]] = {

@@ -14,7 +14,7 @@ from airshed.core.text import printable
 
 if TYPE_CHECKING:
     from airshed.inverse.fourdvar.minimise import Record
-    from airshed.runtime.simulation import StepInfo
+    from airshed.runtime.clock import StepInfo
     from airshed.sweep.runner import Progress as SweepProgress
 
 

@@ -1,5 +1,6 @@
 """Changes of a model between two steps: values of fields, whether ranks set them alike, whether two states agree."""
 
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
@@ -33,6 +34,27 @@ def is_number(value: object) -> bool:
     """Whether a value is one finite number."""
     number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
     return isinstance(number, Real) and not isinstance(number, bool | np.bool_) and isfinite(number)
+
+
+def array_value(model: Model, name: str, value: object) -> object:
+    """Return the values of a DataArray in the unit and on the dimensions of a field; another value as it is.
+
+    An array without the attribute ``units`` is in the unit of the field. Along a dimension that it lacks, the field is
+    constant. Raises CaseError for other dimensions or sizes, and for a unit that cannot be converted.
+    """
+    xarray = sys.modules.get("xarray")
+    if xarray is None or not isinstance(value, xarray.DataArray):
+        return value
+    from airshed.io.accessor import AirshedAccessor
+
+    spec, sizes = model.fields[name], model.domain.axes.sizes
+    array: Any = AirshedAccessor(value).to(spec.unit) if "units" in value.attrs else value
+    if wrong := [str(dim) for dim in array.dims if dim not in spec.dims or array.sizes[dim] != sizes[dim]]:
+        expected = ", ".join(f"{dim} {sizes[dim]}" for dim in spec.dims)
+        raise CaseError(f"{name} has the dimensions ({expected}); the array differs in {', '.join(wrong)}")
+    aligned = array.transpose(*(dim for dim in spec.dims if dim in array.dims)).to_numpy()
+    missing = tuple(axis for axis, dim in enumerate(spec.dims) if dim not in array.dims)
+    return np.broadcast_to(np.expand_dims(aligned, missing), spec.shape(sizes)).copy()
 
 
 def settable_field(model: Model, path: str) -> str | None:

@@ -7,7 +7,8 @@ was stopped or looked at.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from math import ceil, inf, isfinite
@@ -24,6 +25,32 @@ from airshed.runtime.model import Model, Snapshot
 
 Until = str | float | timedelta | datetime | np.timedelta64 | np.datetime64 | None
 """None stands for the end of the case."""
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """Information for an observer after a batch of steps, which may be a single one.
+
+    Attributes
+    ----------
+    time
+        Time since the start of the case [s], negative in the spin-up.
+    step, dt
+        Number and length [s] of the last step.
+    cells_per_second
+        Cells advanced by a step, per second of wall time of the whole batch.
+    fraction
+        Completed part of the whole simulation, 0 to 1.
+    """
+
+    time: float
+    step: int
+    dt: float
+    cells_per_second: float
+    fraction: float
+
+
+Observer = Callable[[StepInfo], object]
 
 MOST_STEPS: Final = 2_000_000
 """Steps from one due time to the next: a month of steps of a second."""

@@ -1,18 +1,14 @@
 """A run: a model, a clock, and what happens between batches of steps (output, restarts, observers, stops)."""
 
-import logging
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from math import inf
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from airshed.case.case import RunCase
 from airshed.core.alarm import INSTANT
@@ -20,72 +16,64 @@ from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.files import noting_inputs
 from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.parallel.failure import raising_together
+from airshed.runtime.branching import BranchableSimulation
 from airshed.runtime.changes import (
-    Effect,
+    array_value,
     check_alike,
-    check_same_state,
     check_settable,
     is_number,
     numbers_of,
     settable_field,
     undone_on_error,
 )
-from airshed.runtime.clock import Clock, ProvisionalStep, Until, due_in, outputs_due, seconds_until
-from airshed.runtime.model import CASE_HASH, Model, Saved, Snapshot
+from airshed.runtime.clock import Clock, Observer, ProvisionalStep, StepInfo, Until, due_in, outputs_due, seconds_until
+from airshed.runtime.model import Model
 from airshed.runtime.progress import ProgressBar
-from airshed.runtime.records import PLANNED, FolderUse, RunRecords, check_folder
+from airshed.runtime.records import FolderUse, RunRecords, check_folder
 from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced, one_thread, quick_turns
-from airshed.runtime.view import SimulationView
-
-_LOGGER: Final = logging.getLogger("airshed")
-_SILENT: Final = ContextVar("silent", default=False)
-"""Whether a new simulation leaves its notices out of the log."""
+from airshed.runtime.using import by_one_thread, closed_on_error, one_thread, quick_turns
 
 
-@dataclass(frozen=True)
-class StepInfo:
-    """What an observer gets after a batch of steps, which may be a single one.
+class Simulation(BranchableSimulation):
+    """A simulation of a case, which runs as a whole, in parts, or step by step.
 
-    time              [s] since the start of the case, negative in the spin-up
-    step, dt          number and length [s] of the last step
-    cells_per_second  cells advanced by a step, per second of wall time of the whole batch
-    fraction          part of the whole simulation that is done, 0 to 1
-    """
+    One thread at a time may use it, except :meth:`request_stop`; a second thread gets a CaseError. With several ranks
+    (``mpiexec -n 4``) each rank makes the same calls, and fields are complete on all ranks. An error of only some ranks
+    ends all of them with its message.
 
-    time: float
-    step: int
-    dt: float
-    cells_per_second: float
-    fraction: float
+    Parameters
+    ----------
+    case
+        A case of any model, or the path or name of one.
+    *given
+        Further arguments of the model by position; those of the air are better given by name.
+    output
+        Folder for results and restarts; None keeps all results in memory.
+    resume
+        Whether to continue from the newest restart in that folder. ``notices`` states where the run continues.
+    accept_changed_inputs
+        Whether to resume although input files have changed; the results then record it.
+    overwrite
+        Whether to replace a run in that folder that gives other results.
+    allow_code
+        Whether Python functions of the mechanism or the processes of the case may run, with the rights of the user.
+    ranks
+        Communicator of the run, by default of all ranks that were started together.
+    **named
+        Further arguments of the model by name. Air takes ``meteorology``, an xarray.Dataset with CF names on time,
+        level, lat, lon, or a function of the seconds that returns one; ``initial``, a Dataset of species on level, lat,
+        lon; and ``boundary``, a Dataset of species on time, level, face, or a function of the seconds.
 
+    Raises
+    ------
+    AirshedError
+        If the case or its data are wrong, before anything is computed.
 
-Observer = Callable[[StepInfo], object]
-
-
-class Simulation(SimulationView):
-    """A simulation of a case, to be run as a whole, piece by piece, or step by step.
-
-        sim = airshed.Simulation("cases/west-europe")
-        sim.run(until="6 h")
-        sim["O3"].sel(level=10, method="nearest").plot()
-
-    case         a case of any model, or the path or name of one
-    given        further arguments of its model. Air takes `meteorology` in place of the case's: an xarray.Dataset
-                 with CF names (eastward_wind, northward_wind, air_temperature, air_pressure ... on time, level, lat,
-                 lon), or a function seconds -> Dataset; `initial`: a Dataset of species on level, lat, lon; and
-                 `boundary`: a Dataset of species on time, level, face, or a function seconds -> Dataset
-    output       folder for results and restarts; None keeps everything in memory
-    resume       continue from the newest restart in that folder, or begin where no run is; `notices` says which,
-                 and which settings of the case have no effect, or a bad one
-    accept_changed_inputs   resume although files that the run has read have changed; its results then say so
-    overwrite    replace a run in that folder that gives other results, which is refused else
-    allow_code   whether functions in Python that the case brings may run, with your rights
-    ranks        those of the run; None for all that were started together (`mpiexec -n 4`), which is one without
-                 mpiexec. Each makes the same calls; fields are whole on all of them
-    Raises AirshedError for everything that is wrong with the case and its data, before anything is computed. An error
-    of only some ranks, here or in a step, ends all of them with its message, as the others could only wait.
-    One thread at a time may use it, except :meth:`request_stop`; a second one gets a CaseError.
+    Examples
+    --------
+    >>> sim = airshed.Simulation("west-europe")
+    >>> sim.run(until="6 h")
+    >>> sim.plot("O3")
     """
 
     def __init__(
@@ -114,9 +102,7 @@ class Simulation(SimulationView):
             self._given = given, named
             self._prepare(given, named, use)
             self._wall["preparation"] = time.perf_counter() - began
-            if self._model.domain.is_root and not _SILENT.get():
-                for notice in self.notices:
-                    _LOGGER.warning(notice)
+            self._log_notices()
             if self._records is not None and self._model.steps == 0:
                 self._keep_records()
 
@@ -146,12 +132,6 @@ class Simulation(SimulationView):
         self._stop = False
         self._attach_finalizer()
 
-    def _attach_finalizer(self) -> None:
-        self._finalizer = weakref.finalize(
-            self, free_unreferenced, self._everybody, self._stack, self._records, self._model
-        )
-        self._finalizer.atexit = False  # the system frees all then
-
     def _open_records(self, built: Built, use: FolderUse) -> list[float]:
         """Prepare the folder, or resume its run; return the ends of the steps that were planned there."""
         with closed_on_error(self._model):
@@ -167,9 +147,30 @@ class Simulation(SimulationView):
 
     @by_one_thread
     def step(self, most: int = 1) -> StepInfo:
-        """Advance by one step, as long as the case and the wind allow. Raises CaseError at the end of the case.
+        """Advance by one step, or by a batch of steps.
 
-        most  steps that may be made in one batch, with the same ends and bits; all ranks give the same number
+        The step is the longest that the settings of ``time`` and the wind allow.
+
+        Parameters
+        ----------
+        most
+            Most steps in the batch; their ends and bits are those of single steps. All ranks give the same number.
+
+        Returns
+        -------
+        StepInfo
+            Time, number and length of the last step.
+
+        Raises
+        ------
+        CaseError
+            If the simulation is at the end of its case.
+
+        Examples
+        --------
+        >>> info = sim.step()
+        >>> info.dt
+        300.0
         """
         with raising_together(self._everybody):
             info = None
@@ -179,12 +180,29 @@ class Simulation(SimulationView):
 
     @by_one_thread
     def run(self, until: Until = None, observer: Observer | None = None, *, stride: int = 1) -> None:
-        """Advance to a time since the start ("6 h", seconds, a timedelta) or a date, by default to the end of the case.
+        """Advance to a time. At the end of the case the output files are written.
 
-        If that lies within a step, a provisional step shows the state there; later bits are those without a stop.
-        `observer` is called with a StepInfo after each step, or less often: after `stride` steps at the latest, since
-        a batch of several steps takes less time than single steps. Their ends and bits are the same. At the end of the
-        case the output file is written.
+        Parameters
+        ----------
+        until
+            Time since the start (``"6 h"``, seconds, a timedelta) or a date in UTC (``"2022-08-31T06:00"``, a datetime,
+            a numpy.datetime64); by default the end of the case. Within a step a provisional step gives the state there,
+            and the later results have the bits of a run without a stop.
+        observer
+            Function that is called with a StepInfo after each step. Without one IPython shows a progress bar.
+        stride
+            Most steps between two calls of the observer. A batch of several steps takes less time than single steps,
+            with the same ends and bits.
+
+        Raises
+        ------
+        CaseError
+            If the time is past or after the end of the case.
+
+        Examples
+        --------
+        >>> sim.run(until="2022-08-31T06:00")
+        >>> sim.run(observer=lambda info: print(info.time))
         """
         target = seconds_until(until, self.case.start, self.seconds, self.end)
         most = self._batch(observer, stride)
@@ -214,7 +232,14 @@ class Simulation(SimulationView):
         return f"{clock} UTC{' (spin-up)' if self.seconds < 0.0 else ''}"
 
     def request_stop(self) -> None:
-        """Let :meth:`run` end after the present batch of steps, with valid files; callable from a signal handler."""
+        """Stop :meth:`run` after the present batch of steps, with valid files.
+
+        Any thread and any signal handler may call this.
+
+        Examples
+        --------
+        >>> sim.run(observer=lambda info: sim.request_stop() if info.step == 100 else None)
+        """
         self._stop = True
 
     def _stops(self) -> bool:
@@ -241,12 +266,12 @@ class Simulation(SimulationView):
             return end - self.seconds
 
     def __setitem__(self, name: str, value: object) -> None:
-        """Change a settable field, such as a number of a process, from the next step on; all ranks set it alike.
+        """Set a field, such as a species or a number of a process, from the next step on.
 
-        value  a text with a unit, such as "10 ppb", or an array of the whole domain in the unit of the field; a
-               number where the field has no dimensions, or no unit
-        Raises CaseError for a field that is not settable, and for a value that cannot be. A restart keeps it. Where the
-        state is shown within a step, time goes back to the beginning of that step, which is made anew.
+        A value is a text with a unit, such as "10 ppb", an array of the whole domain in the unit of the field, or a
+        DataArray with units. A number is accepted for a field without dimensions or without a unit. All ranks set the
+        same value, and a restart stores it. Within a step the state returns to the start of that step, which is
+        repeated. Raises CaseError for a field that cannot be set, and for a wrong value.
         """
         spec = self._model.fields.get(name)
         if spec is not None and spec.settable and spec.dims and spec.unit != "1" and is_number(value):
@@ -257,17 +282,35 @@ class Simulation(SimulationView):
         self.set({name: value})
 
     def set(self, changes: Mapping[str, Any]) -> None:
-        """Change settable fields and settings of the case, all or none, from the next step on; on all ranks alike.
+        """Change fields and settings of the case from the next step on, all of them or none.
 
-        changes  values by the name of a field or the path of a setting: ``{"emissions.scale.NOx": 0.5}``; dots in the
-                 name of a field stand for underscores, and a number is in its unit
-        A field is set in place. For settings the model is built once more, under the changed case, and takes over the
-        state. Raises CaseError for what cannot be, also for settings where output is written, as they change its case.
+        A field is set in place. For settings the model is rebuilt with the changed case, and takes over the state.
+
+        Parameters
+        ----------
+        changes
+            Values by the name of a field or the dotted key of a setting. A number is in the unit of the field. With
+            several ranks all of them set the same values.
+
+        Raises
+        ------
+        CaseError
+            If a value is wrong, if a setting is fixed while the model runs, or if a setting changes while output is
+            written.
+
+        Examples
+        --------
+        >>> sim.set({"emissions.scale.NOx": 0.5})
+        >>> sim.set({"time.step": "120 s", "O3": "40 ppb"})
         """
         with one_thread(self._use), raising_together(self._everybody):
             self._check_open()
             check_alike(self._everybody, changes)
-            fields = {name: value for path, value in changes.items() if (name := settable_field(self._model, path))}
+            fields = {
+                name: array_value(self._model, name, value)
+                for path, value in changes.items()
+                if (name := settable_field(self._model, path))
+            }
             settings = {path: value for path, value in changes.items() if not settable_field(self._model, path)}
             self._check_changes(settings)
             changed = self.branch(case=self.case.patched(settings)) if settings else self
@@ -282,87 +325,16 @@ class Simulation(SimulationView):
             if changed is not self:
                 self._continue_as(changed)
 
-    def effect(self, path: str) -> Effect:
-        """Return what a change of a field or a setting does: set in place, rebuild the model; or that it is fixed."""
-        if settable_field(self._model, path):
-            return "in place"
-        return "fixed" if self._records is not None or self.case.is_fixed(path) else "rebuild"
-
-    def _check_changes(self, settings: Mapping[str, Any]) -> None:
-        """Raise CaseError for settings that cannot change while the model runs."""
-        for path, value in settings.items():
-            is_field = path in self._model.fields and not isinstance(value, Mapping)
-            if is_field or path.partition(".")[0] not in type(self.case).model_fields:
-                check_settable(self._model, path)
-            if self.case.is_fixed(path):
-                raise CaseError(f"{path} cannot change while the model runs; begin a run of a case with another {path}")
-            if self._records is not None:
-                raise CaseError(f"{path} cannot change while output is written; make a branch, or a run without output")
-
-    def _continue_as(self, other: "Simulation") -> None:
-        """Go on with the model, the case and the time of another simulation, which exists no more."""
-        self._free()
-        other._finalizer.detach()
-        vars(self).update({name: each for name, each in vars(other).items() if name != "_use"})
-        self._attach_finalizer()
-
-    @by_one_thread
-    def snapshot(self) -> Snapshot:
-        """Return the state in memory, from which :meth:`restore` and :meth:`branch` go on with the same bits.
-
-        With several ranks each has its part. What was set is in it, and so is the plan of the next steps.
-        """
-        with raising_together(self._everybody):
-            self._check_open()
-            left = self._provisional.left
-            saved = (self._model.save() if left is None else left).copied()
-            of_run = {PLANNED: self._clock.planned, CASE_HASH: self.case.hash}
-            return replace(saved, metadata={**saved.metadata, **of_run})
-
-    @by_one_thread
-    def restore(self, saved: Saved, case: RunCase | None = None) -> None:
-        """Go back, or forward, to a snapshot of this case, or of another whose state consists of the same arrays.
-
-        Also after an error in a step. Raises CaseError where output is written, which stays as it is.
-        """
-        with raising_together(self._everybody):
-            if self._records is not None:
-                raise CaseError("a simulation that writes into a folder cannot go back; make a branch, or one without")
-            if self._closed:
-                self._check_open()
-            if case is not None and case != self.case:
-                self._continue_as(self.branch(saved, case))
-                return
-            self._provisional.left = None
-            self._model.restore(saved)
-            same = saved.metadata.get(CASE_HASH, self.case.hash) == self.case.hash
-            planned = saved.metadata.get(PLANNED, []) if same else []
-            self._clock = Clock(self._model, due_in(self.case), self.end, planned)
-            self._in_step = False
-
-    def branch(self, saved: Saved | None = None, case: RunCase | None = None) -> "Simulation":
-        """Return another simulation, in memory, that goes on from a snapshot, by default from now.
-
-        case  another case, whose state consists of the same: other emissions, another scheme of deposition; by default
-              this one
-        """
-        given, named = self._given
-        silent = _SILENT.set(True)  # the notices of this simulation hold for its branches
-        try:
-            other = Simulation(self.case if case is None else case, *given, ranks=self._everybody, **named)
-        finally:
-            _SILENT.reset(silent)
-        with closed_on_error(other):
-            if other.case != self.case:
-                check_same_state(self._model, other._model)
-            other.restore(self.snapshot() if saved is None else saved)
-        return other
-
     @by_one_thread
     def close(self) -> None:
-        """End threads and close files; an unfinished run can be resumed from here. All ranks call this, once.
+        """Release threads and files. An unfinished run with an output folder can be resumed from here.
 
-        It ends the other group; ranks in groups cannot ask for fields and sums afterwards.
+        With several ranks all of them call this; it ends both groups of ranks (parallel.groups).
+
+        Examples
+        --------
+        >>> with airshed.Simulation("west-europe") as sim:  # closes at the end of the block
+        ...     sim.run(until="6 h")
         """
         try:
             with raising_together(self._everybody):
@@ -370,14 +342,6 @@ class Simulation(SimulationView):
                     self._timed_records(lambda each: each.stop(self._clock.planned, self._provisional.left))
         finally:
             self._free()
-
-    def _free(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
-        self._finalizer.detach()
-        self._stack.close()
-        self._model.close()
 
     def __enter__(self) -> Self:
         return self

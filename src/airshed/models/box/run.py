@@ -21,7 +21,8 @@ from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.model import BoxModel
 from airshed.models.box.states import CellStates, load_states, states_of
 from airshed.parallel.communicator import SingleRank
-from airshed.runtime.simulation import Simulation, StepInfo
+from airshed.runtime.clock import StepInfo
+from airshed.runtime.simulation import Simulation
 
 MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
 """Species that are shown where a mechanism has them, unless others are requested."""
