@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from airshed import __version__
 from airshed.cli import progress
+from airshed.cli.commands import adjoint as adjoint_command
 from airshed.cli.errors import Guarded
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
@@ -335,3 +336,52 @@ def test_no_name_is_broken_in_80_columns(capsys: pytest.CaptureFixture[str], mon
     assert all(any(cell_text(cell) in line for line in lines) for row in rows for cell in row)
     assert all(any(word in line for line in lines) for name in columns for word in name.split())
     assert max(map(len, lines)) <= 80
+
+
+def shown_on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv(TERMINALS, raising=False)
+
+
+def test_a_run_shows_from_the_beginning_what_it_does_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown_on_terminal(monkeypatch)
+    with progress.progress_for(None, quiet=False, verbose=False) as live:
+        before = capsys.readouterr().err
+        live.prepare(Case.load("west-europe"))
+        preparing = capsys.readouterr().err
+        live(Info(time=7200.0, fraction=1.0))
+    assert "reading the case" in before
+    assert re.search(r"preparing.* about 0:\d\d:\d\d left", preparing)
+    assert "2022-08-31 02:00 UTC" in capsys.readouterr().err
+
+
+def test_other_work_shows_its_parts_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.Work("reading", quiet=False) as work:
+        work.show("drawing", 0.5)
+    assert capsys.readouterr().err == ""
+    shown_on_terminal(monkeypatch)
+    with progress.Work("reading", quiet=True) as work:
+        work.show("drawing", 0.5)
+    assert capsys.readouterr().err == ""
+    with progress.Work("reading", quiet=False, estimate=100.0) as work:
+        first = capsys.readouterr().err
+        work.show("drawing", 0.5)
+    assert re.search("reading.* about 0:01:.* left", first)
+    assert re.search(r"drawing.* 50%.* left", capsys.readouterr().err)
+
+
+def test_forward_and_backward_are_parts_of_one_whole() -> None:
+    seen: list[tuple[str, float]] = []
+
+    class Noted(progress.Work):
+        def show(self, now: str, done: float) -> None:
+            seen.append((now, done))
+
+    for part, done in (("forward", 0.0), ("forward", 1.0), ("backward", 0.0), ("backward", 1.0)):
+        adjoint_command._show(Noted("", quiet=True), part, done)
+    assert seen == [("forward    0%", 0.0), ("forward  100%", 0.2), ("backward   0%", 0.2), ("backward 100%", 1.0)]

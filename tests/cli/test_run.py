@@ -154,7 +154,7 @@ def test_ctrl_c_stops_at_a_step_boundary(counting: type[Counting], tmp_path: Pat
     assert result.exit_code == 130
     assert (counting.last.steps, counting.last.closed) == (7, True)
     assert "airshed: stopped at 2022-06-01 01:10 UTC" in result.stderr
-    assert "--resume goes on" in result.stderr
+    assert "--resume continues" in result.stderr
 
 
 def test_ctrl_c_in_the_last_step_is_a_finished_run(counting: type[Counting], tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_ranks_that_are_stopped_leave_valid_files_and_one_goes_on(tmp_path: Path
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert errors == f"airshed: stopped at 2022-08-31 00:10 UTC; {folder} holds valid files, and --resume goes on\n"
+    assert errors == f"airshed: stopped at 2022-08-31 00:10 UTC; {folder} holds valid files, and --resume continues\n"
     for name in NAMES:
         with open_run(folder, name) as found, open_run(alone, "first") as expected:
             assert found.attrs["airshed_run"] == "interrupted"

@@ -272,3 +272,13 @@ def test_nothing_half_written_stays(small_run: Path, tmp_path: Path, monkeypatch
     with pytest.raises(OutputError, match="disk is full"):
         plot_run(small_run, tmp_path / "full", ["O3"], (12,), animation=False)
     assert list((tmp_path / "full").iterdir()) == []
+
+
+def test_progress_is_reported_before_each_picture(small_run: Path, tmp_path: Path) -> None:
+    seen: list[tuple[str, float]] = []
+    files = plot_run(small_run, tmp_path, on_progress=lambda now, done: seen.append((now, done)))
+    assert [now for now, _ in seen] == [f"drawing {path.name}" for path in files]
+    done = [done for _, done in seen]
+    assert done[0] == 0.0
+    assert done == sorted(set(done))
+    assert done[-1] < 1.0

@@ -1,6 +1,7 @@
 """Progress on standard error: of a run, of an assimilation, of a sweep, of other work."""
 
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,9 @@ from airshed.cli.render import on_terminal, say
 from airshed.core.text import printable
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from airshed.case.case import RunCase
     from airshed.inverse.fourdvar.minimise import Record
     from airshed.runtime.clock import StepInfo
     from airshed.sweep.runner import Progress as SweepProgress
@@ -21,13 +25,27 @@ if TYPE_CHECKING:
 _WIDTH: Final = 78
 
 
-def progress_for(start: datetime, *, quiet: bool, verbose: bool) -> "Silent | Live":
+def progress_for(start: datetime | None, *, quiet: bool, verbose: bool) -> "Silent | Live":
     """Return the progress display that fits standard error: elsewhere than on a terminal none, unless `verbose`."""
     if quiet:
         return Silent()
     if on_terminal("stderr"):
         return Live(start)
     return Lines(start) if verbose else Silent()
+
+
+def estimated_seconds(case: "RunCase") -> float | None:
+    """Return the estimate of the wall time of a run [s], None for a model without one."""
+    from airshed.runtime.registry import model_kind
+
+    found = re.match(r"about (\d+) s", str(model_kind(case.model).describe(case).facts.get("time", "")))
+    return float(found[1]) if found else None
+
+
+def start_of(case: "RunCase") -> datetime:
+    """Return the start of a case, UTC."""
+    start: datetime = case.start.astype("datetime64[us]").item()
+    return start
 
 
 def instant(start: datetime, seconds: float) -> str:
@@ -54,21 +72,34 @@ class Silent:
     ) -> None:
         return None
 
+    def prepare(self, case: "RunCase") -> None:
+        """Show that a case is read, and its run prepared."""
+
     def __call__(self, info: "StepInfo") -> None:
-        """Take note of finished steps."""
+        """Show finished steps."""
 
 
 class Lines(Silent):
     """Writes at most one line for each simulated hour."""
 
     def __init__(
-        self, start: datetime, write: Callable[[str], object] | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        start: datetime | None,
+        write: Callable[[str], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``write`` takes a line, by default to standard error."""
+        """Show lines by a function, by default on standard error.
+
+        start  of the case; None before the case is read
+        """
         self._start, self._clock = start, clock
         self._first: tuple[float, float] | None = None
         self._write = write or (lambda line: print(line, file=sys.stderr, flush=True))
         self._hour = -math.inf
+
+    def prepare(self, case: "RunCase") -> None:
+        """Set the start of the case."""
+        self._start = start_of(case)
 
     def __call__(self, info: "StepInfo") -> None:
         """Write a line when another simulated hour has passed."""
@@ -79,8 +110,9 @@ class Lines(Silent):
         self._first = self._first or (self._clock(), info.fraction)
         left = remaining(self._clock() - self._first[0], info.fraction - self._first[1], 1.0 - info.fraction)
         spinup = "spin-up  " if info.time < 0.0 else ""
+        now = "" if self._start is None else instant(self._start, info.time)
         self._write(
-            f"{instant(self._start, info.time)}  {spinup}step {info.step} ({info.dt:.4g} s)  {info.fraction:4.0%}  "
+            f"{now}  {spinup}step {info.step} ({info.dt:.4g} s)  {info.fraction:4.0%}  "
             f"{speed(info.cells_per_second)}  {left} left"
         )
 
@@ -88,22 +120,16 @@ class Lines(Silent):
 class Live:
     """A bar with simulated time, step, speed and time left."""
 
-    def __init__(self, start: datetime) -> None:
-        from rich import progress
-        from rich.console import Console
-
+    def __init__(self, start: datetime | None) -> None:
         self._start = start
-        self._bar = progress.Progress(
-            progress.TextColumn("{task.fields[now]}"),
-            progress.BarColumn(),
-            progress.TaskProgressColumn(),
-            progress.TextColumn("{task.fields[pace]}"),
-            progress.TimeRemainingColumn(),
-            progress.TextColumn("left"),
-            console=Console(stderr=True, highlight=False, force_terminal=True),
-        )
-        self._task = self._bar.add_task("", total=1.0, now="preparing", pace="")
+        self._bar = _bar()
+        self._task = self._bar.add_task("", total=1.0, now="reading the case", pace="", estimate=None)
         self._phase: str | None = None
+
+    def prepare(self, case: "RunCase") -> None:
+        """Show that the run is prepared, and an estimate of the time that it takes."""
+        self._start = start_of(case)
+        self._bar.update(self._task, now="preparing", estimate=estimated_seconds(case), refresh=True)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -112,15 +138,78 @@ class Live:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._bar.live.transient = self._phase is None  # without a step nothing is left of it
         self._bar.stop()
 
     def __call__(self, info: "StepInfo") -> None:
         """Move the bar."""
         spinup = " (spin-up)" if info.time < 0.0 else ""
         pace = f"step {info.step} ({info.dt:.4g} s)  {speed(info.cells_per_second)}"
-        now = f"{instant(self._start, info.time)}{spinup}"
+        now = f"{instant(self._start, info.time)}{spinup}" if self._start is not None else ""
         new, self._phase = spinup != self._phase, spinup  # drawn at once, however short the phase is
         self._bar.update(self._task, completed=info.fraction, now=now, pace=pace, refresh=new)
+
+
+class Work(Silent):
+    """A bar for other work: the present part, the fraction done and the time left; nothing outside of a terminal."""
+
+    def __init__(self, now: str, *, quiet: bool, estimate: float | None = None) -> None:
+        """Show `now` until the first call; `estimate` is the time that all takes [s], if known."""
+        self.is_shown = not quiet and on_terminal("stderr")
+        if self.is_shown:
+            self._bar = _bar()
+            self._task = self._bar.add_task("", total=1.0, now=now, pace="", estimate=estimate)
+
+    def __enter__(self) -> Self:
+        if self.is_shown:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.is_shown:
+            self._bar.live.transient = True
+            self._bar.stop()
+
+    def show(self, now: str, done: float) -> None:
+        """Show the present part of the work, and the fraction of the whole that is done."""
+        if self.is_shown:
+            self._bar.update(self._task, now=now, completed=done)
+
+
+def _bar() -> "Progress":
+    """Return a bar on standard error: the present part, the fraction done, the speed and the time left."""
+    from rich import progress
+    from rich.console import Console
+    from rich.table import Column
+    from rich.text import Text
+
+    class TimeLeft(progress.ProgressColumn):
+        """Time left: by the speed so far, before the first step by an estimate, otherwise the time elapsed."""
+
+        def render(self, task: progress.Task) -> Text:
+            elapsed, estimate = task.elapsed or 0.0, task.fields["estimate"]
+            if task.completed:
+                left = task.time_remaining
+                return Text("-:--:-- left" if left is None else f"{_clock(left)} left")
+            return Text(
+                f"about {_clock(max(estimate - elapsed, 1.0))} left" if estimate else f"{_clock(elapsed)} elapsed"
+            )
+
+    return progress.Progress(
+        progress.TextColumn("{task.fields[now]}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TextColumn("{task.fields[pace]}"),
+        TimeLeft(Column(no_wrap=True)),
+        console=Console(stderr=True, highlight=False, force_terminal=True),
+    )
+
+
+def _clock(seconds: float) -> str:
+    """Return a duration such as 0:01:20."""
+    return str(timedelta(seconds=round(seconds)))
 
 
 def remaining(elapsed: float, done: float, left: float) -> str:

@@ -1,6 +1,8 @@
 """`airshed plot RUN`: all pictures of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain, row_of
+from airshed.plot.limits import Scale
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
 from airshed.plot.series import MOST_CURVES, draw_series
@@ -24,6 +27,7 @@ HOURS = (3, 9, 15, 21)
 """Hours of the day [UTC] that are mapped when none are asked for."""
 
 _FLAT = 0.03
+_FILM = 6.0
 
 
 def plot_run(
@@ -35,6 +39,7 @@ def plot_run(
     animation: bool = True,
     singles: bool = False,
     latitude: float | None = None,
+    on_progress: Callable[[str, float], object] = lambda now, done: None,
 ) -> list[Path]:
     """Draw a run's maps, time series, curtains and an animation of the first field; return the files.
 
@@ -43,6 +48,7 @@ def plot_run(
             hours      of the day [UTC] to map, on the last day of the run that has them, each the nearest there is;
                        without them 3, 9, 15, 21, or of a run that was written once a day four days evenly spread
             singles    also one picture per field and hour
+            on_progress  is called before each picture with what is drawn, and the fraction that is done
             latitude   of the curtains [degrees north]; without it the one with most people near it
     writes  PNG and GIF files into the folder `output`, by default RUN/maps, each whole or not at all
 
@@ -60,21 +66,51 @@ def plot_run(
         else:
             times = times_of(results.times, HOURS if hours is None else hours)
         row_of(results, latitude)  # refuses a latitude outside the area before anything is written
-        series = results.times.size > 1
-        files = _Files(folder)
-        for field in chosen:
-            scale = map_scale(results, field, times)
-            files.save(f"{field}.png", draw_maps(results, field, times, scale))
-            for time in times if singles else ():
-                moment = str(results.times[time].astype("datetime64[m]")).replace(":", "")
-                files.save(f"{field}_{moment}.png", draw_maps(results, field, [time], scale))
-            if results.has_levels(field):
-                files.save(f"{field}_curtain.png", draw_curtain(results, field, times, latitude))
-        for group in _on_one_axis(results, chosen) if series else ():
-            files.save(f"{'_'.join(group)}_cities.png", draw_series(results, group))
-        if animation and series:
-            files.write(f"{chosen[0]}.gif", draw_animation(results, chosen[0]))
+        jobs = list(_jobs(results, chosen, times, latitude, singles=singles, animation=animation))
+        files, whole, done = _Files(folder), sum(job.cost for job in jobs), 0.0
+        for job in jobs:
+            on_progress(f"drawing {job.name}", done / whole)
+            job.draw(files)
+            done += job.cost
     return files.written
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A picture to draw: its file name, the time that it takes relative to others, and the function that draws it."""
+
+    name: str
+    cost: float
+    draw: Callable[["_Files"], None]
+
+
+def _jobs(
+    results: Results, fields: Sequence[str], times: Sequence[int], latitude: float | None, *, singles: bool,
+    animation: bool,
+) -> Iterator[_Job]:  # fmt: skip
+    """Yield the pictures of a run in their order."""
+
+    def figure(name: str, draw: Callable[[], Figure], cost: float = 1.0) -> _Job:
+        return _Job(name, cost, lambda files: files.save(name, draw()))
+
+    for field in fields:
+        scale = cache(partial(map_scale, results, field, times))
+        yield figure(f"{field}.png", partial(_maps, results, field, times, scale))
+        for time in times if singles else ():
+            moment = str(results.times[time].astype("datetime64[m]")).replace(":", "")
+            yield figure(f"{field}_{moment}.png", partial(_maps, results, field, [time], scale), 0.5)
+        if results.has_levels(field):
+            yield figure(f"{field}_curtain.png", partial(draw_curtain, results, field, times, latitude))
+    series = results.times.size > 1
+    for group in _on_one_axis(results, fields) if series else ():
+        yield figure(f"{'_'.join(group)}_cities.png", partial(draw_series, results, group))
+    if animation and series:
+        name, first = f"{fields[0]}.gif", fields[0]
+        yield _Job(name, _FILM, lambda files: files.write(name, draw_animation(results, first)))
+
+
+def _maps(results: Results, field: str, times: Sequence[int], scale: Callable[[], Scale]) -> Figure:
+    return draw_maps(results, field, times, scale())
 
 
 def times_of(times: NDArray[np.datetime64], hours: Sequence[float]) -> list[int]:

@@ -15,8 +15,12 @@ from airshed.cli.options import AllowCode, AsJson, CasePath, Overrides, Ranks, T
 if TYPE_CHECKING:
     from xarray import Dataset
 
+    from airshed.cli.progress import Work
     from airshed.core.report import Report
     from airshed.inverse.gradient import Watcher
+
+_FORWARD: Final = 0.2
+"""Part of the time that the forward run takes."""
 
 _PLACE: Final = ("place", "lon", "lat", "cells")
 
@@ -105,6 +109,7 @@ def _list(names: str) -> str:
 def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as_json: bool) -> None:
     from airshed.cli.first_rank import made_folder
     from airshed.cli.interrupt import stop_on_interrupt
+    from airshed.cli.progress import Work, estimated_seconds
     from airshed.cli.render import say, show
     from airshed.inverse.checkpoints.commits import remove_commits
     from airshed.inverse.gradient import Options
@@ -116,14 +121,19 @@ def _adjoint(wanted: _Wanted, output: Path | None, *, maps: bool, told: bool, as
     gradients = gradients_of(loaded.model)
     folder = output or RUNS / f"{loaded.name}-adjoint"
     told, stop, commits = told and is_first(), _Stop(), folder / COMMITS
+    work = Work("preparing the forward run", quiet=not told)
+    if work.is_shown and (forward := estimated_seconds(loaded)):
+        work = Work("preparing the forward run", quiet=False, estimate=forward / _FORWARD)
     on_first(partial(_prepare, folder, resume=wanted.resume, told=told))
     with made_folder(folder), _telling_to_resume(commits):
-        with stop_on_interrupt(stop.ask), _progress(told=told) as shown:
+        with stop_on_interrupt(stop.ask), work:
             options = Options(frozen=wanted.frozen, watcher=_teller(told=told), resume=commits, keep=True)
+            shown = partial(_show, work)
             found = gradients.sensitivity(
                 loaded, asked, allow_code=wanted.allow_code, options=options, progress=stop.before(shown)
             )
-        report, drawn = on_first(partial(_leave, found, folder, gradients.write_sensitivity, maps=maps))
+            work.show("writing and drawing", 1.0)
+            report, drawn = on_first(partial(_leave, found, folder, gradients.write_sensitivity, maps=maps))
         on_first(partial(remove_commits, commits))  # now that all is there, and every rank has closed its own
     if told:
         show(report, as_json=as_json)
@@ -193,6 +203,12 @@ class _Stop:
         return progress
 
 
+def _show(work: "Work", part: str, done: float) -> None:
+    """Show the progress of the forward run, or of the backward pass, as a part of the whole."""
+    whole = _FORWARD * done if part == "forward" else _FORWARD + (1.0 - _FORWARD) * done
+    work.show(f"{part:8} {done:4.0%}", whole)
+
+
 def _teller(*, told: bool) -> "Watcher":
     from airshed.cli.render import say
     from airshed.inverse.gradient import Watcher
@@ -207,28 +223,3 @@ def _teller(*, told: bool) -> "Watcher":
                 say(f"airshed: {line}", err=True)
 
     return Teller()
-
-
-@contextmanager
-def _progress(*, told: bool) -> Iterator[Callable[[str, float], None]]:
-    """Show on a terminal how far the run is, forward and back, and the time that is left of each."""
-    from airshed.cli.render import on_terminal
-
-    if not told or not on_terminal("stderr"):
-        yield lambda part, done: None
-        return
-    from rich import progress
-    from rich.console import Console
-
-    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn(),
-               progress.TimeRemainingColumn(), progress.TextColumn("left"))  # fmt: skip
-    console = Console(stderr=True, highlight=False, force_terminal=True)
-    with progress.Progress(*columns, console=console) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(part: str, done: float) -> None:
-            if part not in tasks:
-                tasks[part] = bar.add_task(f"{part:8}", total=1.0)
-            bar.update(tasks[part], completed=done)
-
-        yield show

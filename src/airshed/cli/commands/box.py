@@ -1,9 +1,7 @@
 """`airshed box`: chemistry alone."""
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,13 +42,16 @@ def box(
 ) -> None:
     """Integrate a mechanism in a box of air, or in many at once; cases/emep-box has a set of conditions."""
     from airshed.cli.interrupt import stop_on_interrupt
+    from airshed.cli.progress import Work
     from airshed.cli.render import show
     from airshed.models.box.run import run_box
 
     if plot is not None:
         _check_picture(plot)
     found = None
-    with _progress(quiet=quiet) as observer, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
+    work = Work("reading and compiling the mechanism", quiet=quiet)
+    observer = partial(work.show, "chemistry") if work.is_shown else None
+    with work, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
         cores = threads or os.cpu_count() or 1
         if gradient is not None:
             from airshed.inverse import box_sensitivity
@@ -122,18 +123,3 @@ def _check_picture(path: Path) -> None:
         raise OutputError(f"{path}: pictures are PNG; end the name in .png")
     if not path.parent.is_dir():
         raise OutputError(f"cannot write {path}: there is no folder {path.parent}; make it, or choose another")
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """Show on a terminal how far it is, if it takes longer than a moment."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, TimeElapsedColumn
-
-    console = Console(stderr=True, highlight=False)
-    with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("reading and compiling the mechanism", total=None)
-        yield lambda done: bar.update(task, description="chemistry", total=1.0, completed=done)

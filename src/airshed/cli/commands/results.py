@@ -28,11 +28,17 @@ def plot(
     ] = None,
     animation: Annotated[bool, typer.Option(help="Also animate the first field.")] = True,
     singles: Annotated[bool, typer.Option("--singles", help="Also draw each hour in a picture of its own.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and the names of pictures.")] = False,
 ) -> None:
     """Draw maps, an animation, time series at cities and a curtain into RUN/maps."""
-    from airshed.plot import plot_run
+    from airshed.cli.progress import Work
 
-    pictures = plot_run(run, output, field, hour, animation=animation, singles=singles, latitude=latitude)
+    with Work("reading the run", quiet=quiet) as work:
+        from airshed.plot import plot_run
+
+        pictures = plot_run(
+            run, output, field, hour, animation=animation, singles=singles, latitude=latitude, on_progress=work.show
+        )
     for picture in pictures:
         typer.echo(picture)
 

@@ -23,6 +23,8 @@ from airshed.cli.options import (
 
 if TYPE_CHECKING:
     from airshed.case.case import RunCase
+    from airshed.cli.progress import Live, Silent
+    from airshed.core.report import Report
 
 _ALWAYS: Final = ("emission:", "inputs differ", "the run in")
 """Beginnings of notices that a quiet run prints too."""
@@ -75,24 +77,30 @@ def run(
         loaded = load_case(case, settings(overrides, threads))
         model_kind(loaded.model).check_ranks(loaded, ranks)  # before any is started
     hand_to_ranks(ranks)
-    from airshed.cli.first_rank import made_folder, on_first
-    from airshed.cli.render import say
+    from airshed.cli.first_rank import is_first, made_folder, on_first
+    from airshed.cli.progress import progress_for
+    from airshed.cli.render import say, show
     from airshed.io.run_state import FinishedRunError
-    from airshed.parallel.communicator import world
 
-    loaded = load_case(case, settings(overrides, threads))
-    if strategy is not None:
-        chosen = [f"output.{number}.strategy={strategy}" for number in range(len(loaded.output))]
-        loaded = load_case(case, [*settings(overrides, threads), *chosen])
-    loaded = loaded.allowing_code() if allow_code else loaded
-    try:
-        folder = on_first(partial(_folder_for, loaded, output, resume=resume, force=force, quiet=quiet))
-        with made_folder(folder):
-            use = {"resume": resume, "accept_changed_inputs": accept_changed_inputs, "overwrite": force}
-            _simulate(loaded, folder, use, quiet=quiet, verbose=verbose)
-    except FinishedRunError as finished:
-        if not quiet and world().rank == 0:
-            say(f"airshed: {finished}", err=True)
+    finished, silent = None, quiet or not is_first()
+    with progress_for(None, quiet=silent, verbose=verbose) as progress:
+        loaded = load_case(case, settings(overrides, threads))
+        if strategy is not None:
+            chosen = [f"output.{number}.strategy={strategy}" for number in range(len(loaded.output))]
+            loaded = load_case(case, [*settings(overrides, threads), *chosen])
+        loaded = loaded.allowing_code() if allow_code else loaded
+        progress.prepare(loaded)
+        try:
+            folder = on_first(partial(_folder_for, loaded, output, resume=resume, force=force, quiet=quiet))
+            with made_folder(folder):
+                use = {"resume": resume, "accept_changed_inputs": accept_changed_inputs, "overwrite": force}
+                summary = _simulate(loaded, folder, use, progress, quiet=silent, brief=not verbose)
+        except FinishedRunError as error:
+            finished = error
+    if finished is not None and not silent:
+        say(f"airshed: {finished}", err=True)
+    elif finished is None and summary is not None and not silent:
+        show(summary)
 
 
 def _folder_for(case: "RunCase", output: Path | None, *, resume: bool, force: bool, quiet: bool) -> Path:
@@ -108,48 +116,46 @@ def _folder_for(case: "RunCase", output: Path | None, *, resume: bool, force: bo
     return folder
 
 
-def _simulate(case: "RunCase", folder: Path, use: dict[str, Any], *, quiet: bool, verbose: bool) -> None:
+def _simulate(
+    case: "RunCase", folder: Path, use: dict[str, Any], progress: "Silent | Live", *, quiet: bool, brief: bool
+) -> "Report | None":
+    """Run a case and return its summary, None on ranks of a group that only computes chemistry.
+
+    Raises typer.Exit for a run that was stopped before its end.
+    """
     from airshed import Simulation
+    from airshed.cli.first_rank import is_first
     from airshed.cli.interrupt import stop_on_interrupt
-    from airshed.cli.progress import instant, progress_for
-    from airshed.cli.render import say, show
+    from airshed.cli.progress import instant, start_of
+    from airshed.cli.render import say
     from airshed.parallel.communicator import world
     from airshed.runtime.registry import model_kind
 
     kind = model_kind(case.model)
     if kind.helps(case, world()):
-        with stop_on_interrupt(lambda: None):  # the others stop after their step, and tell
+        with stop_on_interrupt(lambda: None):  # the transport group stops after its step, and notifies this one
             kind.help(case, world())
-        return
-    speaks = world().rank == 0
-    quiet = quiet or not speaks
-    start = case.start.astype("datetime64[us]").item()
+        return None
     frozen = ExitStack()
     frozen.callback(gc.unfreeze)
-    gc.freeze()  # imported objects live until exit: no collection has to look at them
-    with (
-        frozen,
-        progress_for(start, quiet=quiet, verbose=verbose) as progress,
-        Simulation(case, output=folder, **use) as simulation,
-    ):
-        for notice in simulation.notices if speaks else ():
+    gc.freeze()  # imported objects live until exit: no collection has to visit them
+    with frozen, Simulation(case, output=folder, **use) as simulation:
+        for notice in simulation.notices if is_first() else ():
             if not quiet or notice.startswith(_ALWAYS) or "damaged" in notice:
                 say(f"airshed: {notice}", err=True)
         with stop_on_interrupt(simulation.request_stop):
             simulation.run(observer=progress, stride=_SELDOM)
-        summary = simulation.summary(brief=not verbose)
+        summary: Report = simulation.summary(brief=brief)
         has_map = simulation.has_map
     if simulation.seconds < simulation.end:
-        at = instant(start, simulation.seconds)
-        if not speaks:
-            raise typer.Exit(INTERRUPTED)
-        say(f"airshed: stopped at {at}; {folder} holds valid files, and --resume goes on", err=True)
+        at = instant(start_of(case), simulation.seconds)
+        if is_first():
+            say(f"airshed: stopped at {at}; {folder} holds valid files, and --resume continues", err=True)
         raise typer.Exit(INTERRUPTED)
-    for fact in summary.warnings if speaks else ():
+    for fact in summary.warnings if is_first() else ():
         say(f"airshed: {fact}: {summary.facts[fact]}", err=True)
-    if not quiet:
-        last = _maximum(folder) if has_map and not verbose else {}
-        show(replace(summary, facts={**summary.facts, **last, **_results(folder, has_map=has_map)}))
+    last = _maximum(folder) if has_map and brief and not quiet else {}
+    return replace(summary, facts={**summary.facts, **last, **_results(folder, has_map=has_map)})
 
 
 def _maximum(folder: Path) -> dict[str, str]:
