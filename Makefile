@@ -109,6 +109,7 @@ lock: ## update the versions in requirements.lock
 		$(LOCK) - --no-deps --upgrade --output-file .ci/bmi-tester.lock
 	@printf '%s\n' distributed dask cloudpickle fsspec locket msgpack partd psutil tblib toolz tornado zict importlib-metadata zipp | \
 		$(LOCK) - --no-deps --upgrade --output-file .ci/dask.lock
+	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --extra docs --constraints requirements-dev.lock --output-file .ci/docs.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove all generated files, including the environment and the runs
