@@ -27,9 +27,9 @@ def _of_group(group: typer.core.TyperCommand, name: str) -> Iterator[str]:
     yield from (f"## {name}", "", _plain(group.help), "")
     arguments = [each for each in group.params if each.param_type_name == "argument"]
     options = [each for each in group.params if each.param_type_name == "option" and not getattr(each, "hidden", False)]
-    words = [each.human_readable_name if each.required else f"[{each.human_readable_name}]" for each in arguments]
+    words = [each.name if each.required else f"[{each.name}]" for each in arguments]
     yield from ("```text", " ".join([name, *words, "[OPTIONS]"]), "```", "")
-    rows = [(f"`{each.human_readable_name}`", each.help) for each in arguments]
+    rows = [(f"`{each.name}`", each.help) for each in arguments]
     rows += [(", ".join(f"`{form}`" for form in (*each.opts, *each.secondary_opts)), each.help) for each in options]
     yield from ("| argument or option | meaning |", "|---|---|")
     yield from (f"| {form} | {_plain(text).replace(chr(10), ' ').replace('|', chr(92) + '|')} |" for form, text in rows)
