@@ -20,7 +20,9 @@ LOCK := $(VENV)-lock/bin/uv --quiet pip compile --universal --python-version 3.1
 
 PAGES := src/airshed/serve/web
 
-.PHONY: help setup demo web live check test tests quick test-all test-web format lock clean
+SITE := docs/_build/html
+
+.PHONY: help setup demo web live docs dist check test tests quick test-all test-web format lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -69,6 +71,22 @@ $(PAGES)/index.html: web/generated/openapi.ts web/index.html web/vite.config.ts 
 	@rm -rf $(PAGES)/assets
 	@web/npm run --silent build
 
+$(VENV)-docs/.complete: .ci/docs.lock pyproject.toml
+	@echo "Installing what the documentation needs into $(VENV)-docs (a minute, once) ..."
+	@$(PYTHON) -m venv $(VENV)-docs
+	@$(VENV)-docs/bin/python -m pip --disable-pip-version-check --quiet install --no-compile --require-hashes --only-binary :all: -r .ci/docs.lock
+	@$(VENV)-docs/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Tutorials run in the build; results of unchanged ones are taken from docs/_build/.jupyter_cache.
+docs: $(VENV)-docs/.complete ## build the documentation site in docs/_build/html
+	@rm -rf $(SITE) docs/reference/generated
+	@PATH="$(abspath $(VENV)-docs/bin):$$PATH" python -m sphinx -b html -j 2 -q -W --keep-going docs $(SITE)
+	@$(VENV)-docs/bin/python -m tests.site $(SITE)
+
+dist: $(VENV)/.installed web ## build the wheel and the source archive, with the pages of the live server, in dist/
+	@$(BIN)/python -m hatchling build --directory dist
+
 check: setup ## check style, types and import layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -113,5 +131,5 @@ lock: ## update the versions in requirements.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove all generated files, including the environment and the runs
-	@rm -rf $(VENV) $(VENV)-lock $(VENV)-node web/node_modules web/generated $(PAGES)/assets $(PAGES)/index.html runs dist build .kernel_cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(VENV)-docs $(VENV)-lock $(VENV)-node docs/_build docs/reference/generated web/node_modules web/generated $(PAGES)/assets $(PAGES)/index.html runs dist build .kernel_cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,11 +20,13 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_design",
     "commands",
+    "docstrings",
     "links",
     "mathematics",
     "servertypes",
 ]
-exclude_patterns = ["_build", "extensions"]
+exclude_patterns = ["_build", "extensions", "templates"]
+templates_path = ["templates"]
 default_role = "literal"  # docstrings write code in single backquotes
 
 # Pages are Markdown; their links to headings use the anchors that code hosts use.

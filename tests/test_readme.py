@@ -13,7 +13,10 @@ from typer.core import TyperGroup
 from airshed.cli.program import app
 
 ROOT = Path(__file__).parents[1]
-SKIPPED = {"node_modules", ".venv", ".venv-node", ".venv-lock", ".pytest_cache", ".hypothesis", "runs"}
+SKIPPED = {
+    "node_modules", ".venv", ".venv-docs", ".venv-node", ".venv-lock", ".pytest_cache", ".hypothesis", "_build",
+    "generated", "runs",
+}  # fmt: skip
 DOCUMENTS = sorted(
     path.relative_to(ROOT) for path in ROOT.rglob("*.md") if SKIPPED.isdisjoint(path.relative_to(ROOT).parts)
 )

@@ -1,4 +1,4 @@
-"""The directive ``commands``: each command of ``airshed`` with its arguments and options, from the Typer application."""
+"""The directive ``commands``: the commands of ``airshed`` with arguments and options, from the Typer application."""
 
 from collections.abc import Iterator
 from inspect import cleandoc

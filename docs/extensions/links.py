@@ -1,4 +1,4 @@
-"""Links of pages to the repository outside of ``docs/``: the site gives their paths, because it does not hold these files.
+"""Links of pages to files outside of ``docs/``: the site gives their paths, because it does not hold these files.
 
 A page whose first line is ``<!-- file: NAME -->`` shows a file of the repository's root.
 """
@@ -6,8 +6,10 @@ A page whose first line is ``<!-- file: NAME -->`` shows a file of the repositor
 import re
 from os.path import dirname, normpath, relpath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(((?![a-z]+:|#)[^)\s]+)\)")
 ROOT_FILE = re.compile(r"<!-- file: (\S+) -->\n")
@@ -39,7 +41,7 @@ def with_inner_links(text: str, folder: str, page: str) -> str:
     return "".join(part if number % 2 else LINK.sub(path_or_link, part) for number, part in enumerate(parts))
 
 
-def _on_source_read(app: Sphinx, name: str, source: list[str]) -> None:
+def _on_source_read(app: "Sphinx", name: str, source: list[str]) -> None:
     path = Path(app.env.doc2path(name))
     if path.suffix != ".md":
         return
@@ -52,7 +54,7 @@ def _on_source_read(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = with_inner_links(text, folder, page)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Rewrite each page as it is read."""
     app.connect("source-read", _on_source_read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
