@@ -1,4 +1,4 @@
-"""Check the documentation site: ``python -m tests.site FOLDER`` lists what its pages would request from other machines.
+"""Check the documentation site: ``python -m tests.site FOLDER`` lists requests of its pages to other machines.
 
 Links that a reader may follow are allowed: scripts, styles, fonts and pictures must be files of the site.
 """

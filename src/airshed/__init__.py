@@ -1,7 +1,7 @@
 """Airshed: a parallel, differentiable and steerable model of air quality.
 
-The public names are in ``airshed.__all__``; docs/how-to/library.md describes them. They are imported on first use, so that
-``import airshed`` takes a few hundredths of a second.
+The public names are in ``airshed.__all__``; docs/how-to/library.md describes them. They are imported on first use,
+so that ``import airshed`` takes a few hundredths of a second.
 """
 
 import gc as _gc
