@@ -18,7 +18,7 @@ from pathlib import Path
 
 import grimp
 
-from airshed import _LAZY
+from airshed import _MODULES
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
@@ -132,7 +132,7 @@ def imports(path: Path) -> frozenset[str]:
             module = ".".join([*base, *filter(None, [node.module])])
             result |= {module, *(f"{module}.{each.name}" for each in node.names)}
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "airshed":
-            result.add(_LAZY.get(node.attr, f"airshed.{node.attr}"))
+            result.add(f"airshed.{_MODULES.get(node.attr, node.attr)}")
     return frozenset(result | ({_PROGRAM} if _STARTS.search(text) and TESTS in path.parents else set()))
 
 
