@@ -168,25 +168,25 @@ def test_a_lost_rank_of_transport_ends_the_run(tmp_path):
     assert answer.returncode == 3
 
 
-@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("split_levels", [False, True])
 @pytest.mark.parametrize(("transport", "chemistry"), [(1, 1), (1, 2), (3, 2), (2, 6), (7, 2)])
-def test_tiles_become_planes_and_come_back(transport, chemistry, apart):
+def test_tiles_become_planes_and_come_back(transport, chemistry, split_levels):
     both, layout = groups(transport, chemistry), Layout(9, 21, 8, np.float64)
     decomposition = Decomposition.of(9, 21, 8, chemistry)
     rest = 7, 3, 8
     columns = both.columns(decomposition, layout.blocks, rest, np.float64)
-    planes = both.planes(layout.rows, layout.blocks, rest, np.float64, apart=apart)
+    planes = both.planes(layout.rows, layout.blocks, rest, np.float64, split_levels=split_levels)
     whole = np.arange(float(9 * 3 * 7 * 3 * 8)).reshape(9, 3, *rest)
     plan = make_plan(columns, planes)
     moved = simulate(plan, {rank: columns.take(whole, rank) for rank in columns.ranks})
-    own = [groups(transport, chemistry, rank).own_planes(7, 3, apart=apart) for rank in both.transport]
+    own = [groups(transport, chemistry, rank).own_planes(7, 3, split_levels=split_levels) for rank in both.transport]
     for rank, each in zip(both.transport, own, strict=True):
         np.testing.assert_array_equal(moved[rank], whole[:, :, each.species, each.levels])
     back = simulate(plan.inverse(), moved)
     assert all(np.array_equal(back[rank], columns.take(whole, rank)) for rank in both.chemistry)
     air, tiles = whole[:, :, 0], both.columns(decomposition, layout.blocks, rest[1:], np.float64)
     for held in both.air(
-        layout.rows, layout.blocks, rest, np.float64, apart=apart
+        layout.rows, layout.blocks, rest, np.float64, split_levels=split_levels
     ):  # every rank has that of its levels
         brought = simulate(make_plan(tiles, held), {rank: tiles.take(air, rank) for rank in tiles.ranks})
         for rank in held.ranks:
@@ -225,14 +225,16 @@ def test_numbers_that_do_not_fit_are_refused():
         make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
     refused = "4 ranks cannot share the transport of 3 species, each of which stays on one rank; "
     with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 3, and give the other"):
-        groups(4, 1).planes(2, 1, (3, 1, 8), np.float64, apart=False)
+        groups(4, 1).planes(2, 1, (3, 1, 8), np.float64, split_levels=False)
     everybody = tuple(range(4))
     with pytest.raises(CaseError, match=f"{refused}start at most 3, or leave out parallel.groups; levels are shared"):
-        Groups(Pretended(0, 4), everybody, everybody, SingleRank()).planes(2, 1, (3, 1, 8), np.float64, apart=False)
-    groups(6, 1).check_species(3, 2, apart=True)
+        Groups(Pretended(0, 4), everybody, everybody, SingleRank()).planes(
+            2, 1, (3, 1, 8), np.float64, split_levels=False
+        )
+    groups(6, 1).check_species(3, 2, split_levels=True)
     refused = "7 ranks cannot share the transport of 3 species in 2 levels, each level of each on one rank; "
     with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 6, and give the other"):
-        groups(7, 1).check_species(3, 2, apart=True)
+        groups(7, 1).check_species(3, 2, split_levels=True)
     with pytest.raises(CaseError, match="needs two ranks in both groups; there are 1 and 1"):
         Exchange(
             Groups.of(SingleRank(), "same", 0), Decomposition.of(4, 8, 8, 1), Layout(4, 8, 8, np.float64), 3, 2,

@@ -1,10 +1,10 @@
-"""Load balance: for one call, ranks with more work than the mean send columns to ranks with less.
+"""Load balancing: within one call, overloaded ranks send columns to underloaded ranks.
 
-Columns are independent, so no result depends on the rank that computes it. A rank sends the columns at the end of its
-arrays, without a copy. The cost of a column is that of the last call. Every rank makes the same plan from the same
-gathered numbers: ranks with more work than the mean send their surplus to those with less, the largest surplus to the
-largest deficit first, in fewer moves than ranks. Moving work w costs both ends alpha + beta w. A plan is used if the
-busiest rank, with that cost, ends earlier than without.
+Columns are independent, so no result depends on the rank that computes a column. A rank sends the last columns of its
+arrays, without a copy. The cost of a column is its cost in the previous call of the same kind. All ranks derive the
+same plan from the same gathered numbers: ranks with more work than the mean send their surplus to ranks with less. The
+largest surplus goes to the largest deficit first, so that there are fewer moves than ranks. Moving work w costs both
+ends alpha + beta w. A plan is used only if it reduces the time of the busiest rank, including this cost.
 """
 
 import time
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 _LEAST_GAIN: Final = 0.01
-"""The least part of the busiest rank's time that a plan must save; predictions are no more accurate."""
+"""Minimum fraction of the busiest rank's time that a plan must save; predictions are no more accurate."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """Work of one rank that another rank does, in the unit of work."""
+    """Transfer of work from one rank to another, in the unit of work."""
 
     giver: int
     taker: int
@@ -38,7 +38,7 @@ class Move:
 
 
 def level(work: Sequence[float]) -> list[Move]:
-    """Return the moves by which all ranks have the mean of the work, the same from the same numbers."""
+    """Return the moves that give all ranks the mean work; the same numbers give the same moves."""
     surplus = np.asarray(work, np.float64) - np.mean(work)
     order = [int(rank) for rank in np.argsort(-surplus, kind="stable")]
     first, last, moves = 0, len(order) - 1, []
@@ -57,9 +57,10 @@ def level(work: Sequence[float]) -> list[Move]:
 
 
 def profitable_moves(moves: Sequence[Move], work: Sequence[float], seconds: float, price: LinearCost) -> list[Move]:
-    """Return the moves that save time, if all of them together let the busiest rank end earlier; else none.
+    """Return the moves that save time, if together they reduce the time of the busiest rank; else none.
 
-    seconds  [s] that a unit of work takes;  price  [s] of moving so many units, at either end
+    seconds  [s] per unit of work
+    price    cost of moving so many units, at either end
     """
     paying = [move for move in moves if seconds * move.work > price.seconds(move.work)]
     before = seconds * np.asarray(work, np.float64)
@@ -71,9 +72,9 @@ def profitable_moves(moves: Sequence[Move], work: Sequence[float], seconds: floa
 
 
 def cuts(work: Array, amounts: Sequence[float]) -> list[int]:
-    """Return where to cut pieces of about these amounts from the end of a list: n0 <= n1 <= ... <= its length.
+    """Return the cuts that divide pieces of about these amounts from the end of a list: n0 <= n1 <= ... <= its length.
 
-    work  of each item. Between n0 and n1 lies the first amount; what lies before n0 stays. Each cut is the nearest.
+    work  of each item. The first amount is between n0 and n1; items before n0 remain. Each cut is the nearest possible.
     """
     after = np.concatenate([np.cumsum(work[::-1])[::-1], [0.0]])  # from each item to the end
     wanted = np.cumsum(np.asarray(amounts, np.float64)[::-1])[::-1]
@@ -83,17 +84,19 @@ def cuts(work: Array, amounts: Sequence[float]) -> list[int]:
 
 _WORK: Final = "work"
 _RUNS: Final = 2
-"""The most pieces of a move: up to the end of a row, and from the beginning of a row."""
+"""Maximum number of pieces of a move: up to the end of a row, and from the beginning of a row."""
 _TAG: Final = 100
-"""The tag of all messages here; halos use others."""
+"""Tag of all messages of this module; halos use other tags."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of packs, row by row: their input and their result, (column, ...) each; an array may be both.
+    """Columns of packs, row by row, with input and result arrays (column, ...); one array may be both.
 
     blocks      columns in a row
-    width       lanes of a pack;  last_lanes  those in use in the last column of a row
+    width       lanes of a pack
+    last_lanes  lanes in use in the last column of a row
+
     One result is `work` (column,): the cost of each column, in the same unit on all ranks.
     """
 
@@ -108,11 +111,11 @@ class Columns:
 
     @property
     def column_bytes(self) -> int:
-        """The size of the messages for a column, both ways [B]."""
+        """Size of the messages for a column, in both directions [B]."""
         return sum(array[:1].nbytes for array in (*self.given.values(), *self.made.values()))
 
     def part(self, first: int, last: int) -> "Columns":
-        """Return columns first <= n < last, as a view; they begin with a row, or lie in one."""
+        """Return columns first <= n < last as a view; they begin with a row, or are within one."""
         begin = first % self.blocks
         blocks = last - first if begin else self.blocks
         given, made = ({n: a[first:last] for n, a in arrays.items()} for arrays in (self.given, self.made))
@@ -121,12 +124,12 @@ class Columns:
         )
 
     def runs(self, first: int, last: int) -> "list[Columns]":
-        """Return columns first <= n < last in pieces that each begin with a row, or lie in one."""
+        """Return columns first <= n < last in pieces that begin with a row, or are within one."""
         row = min(last, -(-first // self.blocks) * self.blocks)
         return [self.part(begin, end) for begin, end in ((first, row), (row, last)) if begin < end]
 
     def like(self, count: int, blocks: int, last_lanes: int) -> "Columns":
-        """Return so many other columns of the same kind, zero."""
+        """Return zero arrays for the given number of columns of the same kind."""
         arrays: dict[str, AnyArray] = {
             name: aligned_zeros((count, *array.shape[1:]), array.dtype)
             for name, array in {**self.given, **self.made}.items()
@@ -137,12 +140,14 @@ class Columns:
 
 @dataclass
 class BalanceRecord:
-    """What balancing did so far.
+    """Totals of load balancing.
 
-    work    of all calls whose work is known, the mean of the ranks
-    before  of them, the work of the rank that has most in each call;  after  of that which did most
+    work    mean over ranks, summed over all calls with known work
+    before  work of the busiest rank in each of these calls before balancing
+    after   work of the busiest rank in each of these calls after balancing
     own     work that this rank did, for any rank
-    moved   columns of this rank that others worked on;  bytes  sent and received for them
+    moved   columns of this rank computed by other ranks
+    bytes   sent and received for them
     """
 
     work: float = 0.0
@@ -153,26 +158,27 @@ class BalanceRecord:
     bytes: int = 0
 
     def imbalance(self) -> tuple[float, float]:
-        """The imbalance before and after balancing: the busiest rank over the mean, less one."""
+        """Imbalance before and after balancing: the busiest rank over the mean, minus one."""
         return (self.before / self.work - 1.0, self.after / self.work - 1.0) if self.work > 0.0 else (0.0, 0.0)
 
 
 class LoadBalancer:
-    """Balances calls of some kinds, such as the halves of a step, among ranks, which all make the same calls.
+    """Load balancer for calls of several kinds, such as the halves of a step; all ranks make the same calls.
 
-    line    [s] of a message of so many bytes; None to move work at any cost
-    wait    [s] in messages, with waiting for other ranks
-    record  what was done so far
+    line    [s] cost of a message by its size; None to move work at any cost
+    wait    [s] in messages, including waits for other ranks
+    record  totals
     """
 
     def __init__(self, ranks: MpiRanks, line: LinearCost | None) -> None:
         self._ranks, self._line = ranks, line
-        self._work: dict[int, tuple[Array, float]] = {}  # of each kind's last call: of the columns, and done here
-        self._seconds = 0.0  # of a unit of work here
+        # of the previous call of each kind: work of the columns, and work done here
+        self._work: dict[int, tuple[Array, float]] = {}
+        self._seconds = 0.0  # per unit of work on this rank
         self.record, self.wait = BalanceRecord(), 0.0
 
     def advance(self, columns: Columns, kind: int, do: Callable[[Columns], object]) -> None:
-        """Let `do` compute all columns, here or on other ranks; costs are those of the last call of this kind."""
+        """Compute all columns with `do`, on this rank or others; costs are from the previous call of this kind."""
         began = time.perf_counter()
         moves = self._plan(columns, kind)
         gives = [move for move in moves if move.giver == self._ranks.rank]
@@ -202,7 +208,7 @@ class LoadBalancer:
         self.record.bytes += moved * columns.column_bytes
 
     def _plan(self, columns: Columns, kind: int) -> list[Move]:
-        """Return all moves of a call, the same on all ranks; record the last call of its kind."""
+        """Return all moves of a call, the same on all ranks; record the previous call of its kind."""
         work, done = self._work.get(kind, (np.zeros(1), 0.0))
         mine = np.array([work.sum(), done, len(columns), self._seconds])
         table = np.empty((self._ranks.size, len(mine)))
@@ -225,7 +231,7 @@ class LoadBalancer:
     def _send_out(
         self, columns: Columns, given: Mapping[int, list[Columns]], takes: list[int]
     ) -> dict[int, list[Columns]]:
-        """Send columns to other ranks; return the columns that were received, by their rank."""
+        """Send columns to other ranks; return the received columns by their rank."""
         leaving, arriving, taken = [], [], {}
         for taker, runs in given.items():
             shapes = np.zeros((_RUNS, 3), np.int64)
@@ -247,7 +253,7 @@ class LoadBalancer:
         return [self._ranks.handle.Irecv(_bytes(array), giver, _TAG) for array in arrays.values()]
 
     def summary(self) -> str:
-        """Describe what balancing did so far; all ranks call this together."""
+        """Return a summary of balancing; collective."""
         before, after = self.record.imbalance()
         moved, sent = self._ranks.total(np.array([self.record.moved, self.record.bytes]))
         return (
@@ -257,7 +263,7 @@ class LoadBalancer:
 
 
 def message_costs(ranks: MpiRanks) -> LinearCost:
-    """Return what messages between two of the ranks cost, measured; all of them call this."""
+    """Return the measured cost of messages between two of the ranks; collective."""
     transport = MpiMessages(ranks.handle)
     try:
         return ping_pong(transport, 0, 1)

@@ -1,4 +1,4 @@
-"""Binds each rank of a machine to its own cores."""
+"""Binding of each rank of a machine to its own cores."""
 
 import os
 import socket
@@ -13,10 +13,10 @@ _CORES: Final = Path("/sys/devices/system/cpu")
 
 
 def bind(ranks: Communicator) -> frozenset[int]:
-    """Bind this rank to its part of the cores that the ranks of this machine have; return its cores.
+    """Bind this rank to its share of the cores that the ranks of this machine may use; return its cores.
 
-    Nothing is changed if a launcher has bound them already (their cores differ), if ranks outnumber cores, and
-    on systems that bind no processes. Every rank must call it, before it starts threads.
+    Nothing changes if the launcher has already bound the ranks (their cores differ), if ranks outnumber cores, or if
+    the system does not support binding. Collective; call it before starting threads.
     """
     if not hasattr(os, "sched_setaffinity"):
         return frozenset()
@@ -32,9 +32,9 @@ def bind(ranks: Communicator) -> frozenset[int]:
 
 
 def cores_each(ranks: Communicator) -> int:
-    """Return the number of cores for each rank of this machine, at least one, whether they are bound or not.
+    """Return the number of cores for each rank of this machine, at least one, whether bound or not.
 
-    Every rank must call it.
+    Collective.
     """
     mine = (
         frozenset(os.sched_getaffinity(0))
@@ -47,13 +47,13 @@ def cores_each(ranks: Communicator) -> int:
 
 
 def shares(cores: list[int], ranks: int) -> list[frozenset[int]]:
-    """Divide cores evenly among so many ranks; each gets neighbours in the list."""
+    """Divide cores evenly among ranks; each gets consecutive cores of the list."""
     cuts = even_cuts(len(cores), ranks)
     return [frozenset(cores[cuts[rank] : cuts[rank + 1]]) for rank in range(ranks)]
 
 
 def in_order(cores: Iterable[int], folder: Path = _CORES) -> list[int]:
-    """Return cores by socket, then by physical core: two threads of one core come together, not half a list apart."""
+    """Return cores ordered by socket, then by physical core, so that two threads of one core are adjacent."""
     return sorted(cores, key=lambda core: (*(_topology(folder, core, of) for of in _PLACES), core))
 
 

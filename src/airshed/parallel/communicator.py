@@ -1,10 +1,11 @@
-"""The collective calls that the model makes, over MPI or for one rank alone; and waiting for MPI.
+"""Collective calls of the model, over MPI or for a single rank, and waiting for MPI.
 
-Every rank makes the same calls in the same order, from one thread. Arrays keep their type and shape. No
-result depends on the order in which ranks answer: maxima and sums of integers are the same in any order.
+All ranks make the same calls in the same order, from one thread. Arrays keep their type and shape. Results do not
+depend on the order of arrival: maxima, and sums of integers, are the same in any order.
 
-MPI waits by polling. Here a wait polls for a moment and then sleeps between polls, the longer the longer it has waited,
-for runs with more ranks than cores: with six ranks on two cores a barrier takes 0.8 ms, and 12 ms in MPI's own.
+MPI waits by busy polling. Here a wait polls briefly and then sleeps between polls, with pauses that grow with the time
+waited. This helps runs with more ranks than cores: with six ranks on two cores a barrier takes 0.8 ms, compared with 12
+ms in MPI.
 """
 
 import sys
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
 _EAGER: Final = 200
 """Polls without a pause, about 0.1 ms."""
 _PAUSE: Final = 2e-5
-"""The first pause [s]."""
+"""First pause [s]."""
 _LONGER: Final = 1.02
-"""How much longer each pause is than the one before: a fiftieth of the time waited, at most, comes on top of it."""
+"""Ratio of successive pauses: a wait is prolonged by at most a fiftieth."""
 _LONGEST: Final = 1e-3
-"""No pause [s] is longer."""
+"""Longest pause [s]."""
 
 
 def barrier(handle: "MPI.Intracomm") -> None:
-    """Return when all ranks have called this."""
+    """Wait until all ranks have called this function."""
     request = handle.Ibarrier()
     asked = 0
     while not request.Test():
@@ -44,7 +45,7 @@ def barrier(handle: "MPI.Intracomm") -> None:
 
 
 def any_of(requests: "list[MPI.Request]") -> int:
-    """Return the number of a request that is done and was not before."""
+    """Return the index of a newly completed request."""
     from mpi4py import MPI
 
     asked = 0
@@ -56,7 +57,7 @@ def any_of(requests: "list[MPI.Request]") -> int:
 
 
 def all_of(requests: "list[MPI.Request]") -> None:
-    """Return when all requests are done."""
+    """Wait until all requests are complete."""
     from mpi4py import MPI
 
     asked = 0
@@ -75,11 +76,11 @@ _ABANDONED: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
 
 
 class Communicator:
-    """A group of ranks, of which this is one. This base is one rank by itself: every call is the identity."""
+    """Group of ranks that includes this one. The base class is a single rank: every call is the identity."""
 
     rank, size = 0, 1
     handle: "MPI.Intracomm | None" = None
-    """The MPI communicator itself, for code that calls MPI; None for one rank alone."""
+    """The MPI communicator, for code that calls MPI; None for a single rank."""
 
     def largest(self, values: AnyArray) -> AnyArray:
         """Return the maximum over all ranks, element by element; NaN counts as infinite."""
@@ -90,7 +91,7 @@ class Communicator:
         return counts
 
     def gather(self, value: Any) -> list[Any] | None:
-        """Gather: return the values of all ranks, by rank, on the first; None on the others."""
+        """Gather: return the values of all ranks, by rank, on the first rank; None on the others."""
         return [value]
 
     def gather_all(self, value: Any) -> list[Any]:
@@ -102,23 +103,23 @@ class Communicator:
         return value
 
     def scatter(self, values: Sequence[Any] | None) -> Any:
-        """Scatter: return this rank's one of the values, by rank, of the first rank."""
+        """Scatter: return this rank's element of the first rank's values, ordered by rank."""
         assert values is not None
         return values[0]
 
     def barrier(self) -> None:
-        """Return when all ranks have called this."""
+        """Wait until all ranks have called this method."""
 
 
 class SingleRank(Communicator):
-    """One rank by itself."""
+    """A single rank."""
 
 
 class MpiRanks(Communicator):
-    """The ranks of an MPI communicator; see :class:`Communicator` for its calls.
+    """Ranks of an MPI communicator; see :class:`Communicator` for its calls.
 
-    wait            [s] spent so far in maxima and sums, with waiting for the last rank
-    fails_together  whether an error of some ranks already ends all, see ``failure``
+    wait            [s] spent in maxima and sums, including waits for the last rank
+    fails_together  whether an error of some ranks already ends all ranks, see ``failure``
     """
 
     handle: "MPI.Intracomm"
@@ -129,40 +130,40 @@ class MpiRanks(Communicator):
 
     @cached_property
     def line(self) -> "MPI.Intracomm":
-        """A communicator for error messages alone; all ranks ask for it together."""
+        """Communicator for error messages alone; all ranks request it together."""
         barrier(self.handle)  # ranks sleep in it; in Dup they poll
         return self.handle.Dup()
 
     def largest(self, values: AnyArray) -> AnyArray:
-        """See the base."""
+        """Return the maximum, see the base class."""
         return self._combined(super().largest(values), np.maximum)
 
     def total(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """See the base."""
+        """Return the sums, see the base class."""
         return self._combined(counts, np.add)
 
     def gather(self, value: Any) -> list[Any] | None:
-        """See the base."""
+        """Gather, see the base class."""
         return self.handle.gather(value)
 
     def gather_all(self, value: Any) -> list[Any]:
-        """See the base."""
+        """All-gather, see the base class."""
         return self.handle.allgather(value)
 
     def broadcast(self, value: Any) -> Any:
-        """See the base."""
+        """Broadcast, see the base class."""
         return self.handle.bcast(value)
 
     def scatter(self, values: Sequence[Any] | None) -> Any:
-        """See the base."""
+        """Scatter, see the base class."""
         return self.handle.scatter(values)
 
     def barrier(self) -> None:
-        """See the base."""
+        """Wait for all ranks, see the base class."""
         self.handle.Barrier()
 
     def _combined(self, given: AnyArray, combine: np.ufunc) -> AnyArray:
-        """Maxima, np.maximum, or sums, np.add, over all ranks; signals are handled meanwhile."""
+        """Return maxima (np.maximum) or sums (np.add) over all ranks; signals are handled during the wait."""
         from mpi4py import MPI
 
         began, given = time.perf_counter(), np.ascontiguousarray(given)
@@ -178,7 +179,7 @@ class MpiRanks(Communicator):
 
 
 def split(ranks: Communicator, part: int) -> Communicator:
-    """Return the ranks that give the same number of a part; all ranks call this, and :func:`free` in the end."""
+    """Return the communicator of the ranks with the same part number; collective, as is :func:`free` at the end."""
     assert ranks.handle is not None
     handle = cast("MPI.Intracomm", ranks.handle.Split(part, ranks.rank))
     if handle.size > 1:
@@ -188,16 +189,19 @@ def split(ranks: Communicator, part: int) -> Communicator:
 
 
 def free(part: Communicator, whole: Communicator) -> None:
-    """Free the communicator of a part of other ranks; all its ranks do, and communicate no more."""
-    if part is not whole and part.handle:  # a communicator that was freed is false
+    """Free the communicator of a part of other ranks; collective within the part, which may not communicate
+    afterwards.
+    """
+    if part is not whole and part.handle:  # a freed communicator is false
         part.handle.Free()
 
 
 @lru_cache(maxsize=1)
 def world() -> Communicator:
-    """Return all ranks that were started together; a process that no launcher started is alone, and loads no MPI.
+    """Return all ranks of this launch; a process without a launcher is a single rank, and does not load MPI.
 
-    Raises AirshedError if the launcher belongs to another MPI than the library, as each process is then alone.
+    Raises AirshedError if the launcher belongs to a different MPI than the library, since each process is then
+    isolated.
     """
     if not launched():
         return SingleRank()
@@ -206,7 +210,7 @@ def world() -> Communicator:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise AirshedError(
-            f"no MPI can be loaded ({str(error).splitlines()[0]}); `airshed doctor` tells more"
+            f"no MPI can be loaded ({str(error).splitlines()[0]}); run `airshed doctor` for details"
         ) from error
     ranks = MpiRanks(MPI.COMM_WORLD)
     asked = requested_ranks()
@@ -214,14 +218,16 @@ def world() -> Communicator:
         library = MPI.Get_library_version().splitlines()[0].strip("\0 ")
         raise AirshedError(
             f"{asked} ranks were started, but each sees a world of {ranks.size}: mpiexec belongs to another MPI "
-            f"than the library in use ({library}); `airshed doctor` tells which are there"
+            f"than the library in use ({library}); `airshed doctor` lists the installed ones"
         )
     if ranks.size == 1:
         return SingleRank()
     report = sys.excepthook
 
     def end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """End all ranks after an uncaught exception: the others would wait for this one for ever."""
+        """Abort all ranks after an uncaught exception; otherwise the other ranks would wait for this one
+        indefinitely.
+        """
         report(kind, error, trace)
         sys.stderr.flush()
         ranks.handle.Abort(1)

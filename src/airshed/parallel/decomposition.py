@@ -1,4 +1,4 @@
-"""Domain decomposition: one rectangle of columns (tile) for each rank, along longitude of whole SIMD packs.
+"""Domain decomposition: a rectangular tile of columns for each rank, in whole SIMD packs along longitude.
 
 A tile is at least as wide as the halo of the transport scheme, see ``kernels.backends.cpu.work_sharing``.
 """
@@ -20,7 +20,7 @@ OPPOSITE: Final[dict[Side, Side]] = {"west": "east", "east": "west", "south": "n
 
 @dataclass(frozen=True)
 class Tile:
-    """The tile of a rank: rows and blocks (packs of columns) first <= n < last, numbered in the whole grid."""
+    """Tile of a rank: rows and blocks (packs of columns) first <= n < last, numbered in the whole grid."""
 
     rank: int
     rows: tuple[int, int]
@@ -30,7 +30,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A grid of rows x columns divided into tiles; ranks are numbered from the south-west, eastward first.
+    """Division of a grid of rows x columns into tiles; ranks are numbered from the south-west, eastward first.
 
     width       columns in a pack
     row_cuts    0 = r0 < r1 < ... = rows
@@ -45,10 +45,10 @@ class Decomposition:
 
     @classmethod
     def of(cls, rows: int, columns: int, width: int, ranks: int, tiles: tuple[int, int] | None = None) -> Self:
-        """Return the decomposition into so many tiles with the least work and traffic of the busiest rank.
+        """Return the decomposition with the least work and communication of the busiest rank.
 
-        tiles  ranks from south to north and from west to east, where they are given
-        Raises CaseError if the grid is too small for so many ranks, or if the given tiles are not as many.
+        tiles  number of ranks from south to north and from west to east, if prescribed
+        raises  CaseError if the grid is too small for the ranks, or if the prescribed tiles do not match them
         """
         blocks = _blocks(columns, width)
         if tiles is not None and min(tiles) < 1:
@@ -73,7 +73,7 @@ class Decomposition:
 
     @property
     def ranks(self) -> int:
-        """The number of tiles."""
+        """Number of tiles."""
         return self._down * self._across
 
     @property
@@ -93,7 +93,7 @@ class Decomposition:
         return Tile(rank, (south, north), (west, east), window)
 
     def tiles(self) -> list[Tile]:
-        """Return the tiles of all ranks, by rank."""
+        """Tiles of all ranks, by rank."""
         return [self.tile(rank) for rank in range(self.ranks)]
 
     def neighbour(self, rank: int, side: Side) -> int | None:
@@ -111,12 +111,12 @@ class Decomposition:
 
 
 def fits(rows: int, columns: int, width: int, ranks: int) -> bool:
-    """Return whether a grid can be divided into so many tiles."""
+    """Return whether a grid can be divided into the given number of tiles."""
     return bool(_fitting(rows, _blocks(columns, width), _cuts(ranks)))
 
 
 def even_cuts(count: int, parts: int) -> tuple[int, ...]:
-    """Return 0 = c0 < c1 < ... = count, in parts that differ by one at most, the larger ones first."""
+    """Return 0 = c0 < c1 < ... = count, in parts that differ by at most one, larger parts first."""
     size, more = divmod(count, parts)
     return tuple(number * size + min(number, more) for number in range(parts + 1))
 
@@ -127,23 +127,25 @@ def largest_part(cuts: Sequence[int]) -> int:
 
 
 def _cuts(ranks: int) -> list[tuple[int, int]]:
-    """All factorings of a number of tiles into south to north and west to east."""
+    """Return all factorisations of a number of tiles into south-north times west-east."""
     return [(down, ranks // down) for down in range(1, ranks + 1) if ranks % down == 0]
 
 
 def _fitting(rows: int, blocks: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The factorings in which each tile is large enough."""
+    """Return the factorisations in which each tile is large enough."""
     return [(down, across) for down, across in cuts if down <= max(rows // REACH, 1) and across <= blocks]
 
 
 def _blocks(columns: int, width: int) -> int:
-    """Packs in a row that tiles may divide: a last pack of one column stays with its neighbour, see REACH."""
+    """Return the packs in a row that tiles may divide: a last pack of one column stays with its neighbour, see
+    REACH.
+    """
     blocks = -(-columns // width)
     return blocks - 1 if blocks > 1 and columns - (blocks - 1) * width < REACH else blocks
 
 
 def _cost(rows: int, blocks: int, width: int, cut: tuple[int, int]) -> float:
-    """The cost of the largest tile: its cells, and a twentieth of that for each cell of its halo.
+    """Return the cost of the largest tile: its cells, and a twentieth of that for each cell of its halo.
 
     A halo to the west or east costs twice as much, as its cells are not contiguous in memory.
     """
@@ -154,6 +156,6 @@ def _cost(rows: int, blocks: int, width: int, cut: tuple[int, int]) -> float:
 
 
 def _most_ranks(rows: int, blocks: int, ranks: int) -> int:
-    """Return the largest number of ranks, below the one asked for, that can divide the grid."""
+    """Return the largest number of ranks below the requested number that can divide the grid."""
     possible = (down * across for down in range(1, rows // REACH + 1) for across in range(1, blocks + 1))
     return max((count for count in possible if count < ranks), default=1)

@@ -1,4 +1,4 @@
-"""The domain of a model and the subdomain of a grid: the ranks, the part of this one, sums over all."""
+"""Domain of a model and subdomain of a grid: the ranks, the part of this rank, and global sums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,30 +23,30 @@ from airshed.parallel.decomposition import Decomposition, Tile, even_cuts
 
 
 def total(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
-    """Exact shared reduction: return the sums over the first axis and all ranks: (summand, ...) -> (...)."""
+    """Return exact sums over the first axis and all ranks: (summand, ...) -> (...)."""
     flat = np.ascontiguousarray(values, np.float64).reshape(len(values), -1)
     return totals(flat, ranks, sums).reshape(values.shape[1:])
 
 
 def totals(values: Array, ranks: Communicator, sums: Sums = exact_sum) -> Array:
-    """Return the sums over an axis and all ranks: (..., summand, column) -> (..., column)."""
+    """Return exact sums over an axis and all ranks: (..., summand, column) -> (..., column)."""
     greatest = ranks.largest(sums.magnitudes(values))
     return sums.value(ranks.total(sums.parts(values, greatest)), greatest)
 
 
 class RankPartition:
-    """What has a part on each of some ranks."""
+    """Base of objects with one part on each rank."""
 
     ranks: Communicator
 
     @property
     def alone(self) -> bool:
-        """Whether there is no other rank."""
+        """True with a single rank."""
         return self.ranks.size == 1
 
     @property
     def is_root(self) -> bool:
-        """Whether this is rank 0, which writes messages for all."""
+        """True on rank 0, which writes messages for all ranks."""
         return self.ranks.rank == 0
 
     def greatest(self, value: float) -> float:
@@ -56,7 +56,7 @@ class RankPartition:
 
 @dataclass(frozen=True)
 class Subdomain(RankPartition):
-    """The ranks of a run and the tile of this one; what it computes over the whole grid is the same on every rank."""
+    """Ranks of a run and the tile of this rank; global results are the same on all ranks."""
 
     ranks: Communicator
     decomposition: Decomposition
@@ -66,7 +66,9 @@ class Subdomain(RankPartition):
         cls, rows: int, columns: int, width: int, ranks: Communicator | None = None,
         tiles: tuple[int, int] | None = None,
     ) -> Self:  # fmt: skip
-        """Return this rank's subdomain of a grid; raises CaseError for a grid that cannot be divided so, or summed."""
+        """Return this rank's subdomain of a grid; raise CaseError for a grid that cannot be divided or summed
+        exactly.
+        """
         if rows * columns > exact_sum.MOST:
             raise CaseError(f"{rows} x {columns} columns are more than the {exact_sum.MOST} that sums are exact for")
         ranks = ranks or SingleRank()
@@ -74,16 +76,16 @@ class Subdomain(RankPartition):
 
     @cached_property
     def tile(self) -> Tile:
-        """The tile of this rank."""
+        """Tile of this rank."""
         return self.decomposition.tile(self.ranks.rank)
 
     @property
     def window(self) -> Window:
-        """The columns of this rank."""
+        """Columns of this rank."""
         return self.tile.window
 
     def total(self, values: Array, sums: Sums = exact_sum) -> Array:
-        """Return the sums over the first axis and all ranks, the same bits for any number of them."""
+        """Return the sums over the first axis and all ranks, with the same bits for any number of ranks."""
         return total(values, self.ranks, sums)
 
     def totals(self, values: Array, sums: Sums = exact_sum) -> Array:
@@ -110,9 +112,9 @@ class Subdomain(RankPartition):
         return result
 
     def whole_faces(self, field: Array) -> Array:
-        """Return what lies along the lateral faces (..., face cell) of the whole grid on every rank.
+        """Return the values along the lateral faces (..., face cell) of the whole grid on every rank.
 
-        field  around this rank's columns, where sides on which a neighbour goes on do not count
+        field  around this rank's columns; sides with a neighbour are ignored
         """
         if self.alone:
             return field
@@ -129,7 +131,7 @@ class Subdomain(RankPartition):
 
 
 class TileLayout(Protocol):
-    """The order of the cells of a rank in the tiled arrays of a snapshot, where it is a model's own."""
+    """Model-specific order of the cells of a rank in the tiled arrays of a snapshot."""
 
     def pack(self, field: Array) -> npt.NDArray[Any]:
         """Return a field (..., divided dimensions) as a tiled array."""
@@ -142,12 +144,12 @@ class TileLayout(Protocol):
 
 @dataclass(frozen=True)
 class Domain(RankPartition):
-    """The coordinates of the whole, the ranks that divide it, and the part of this one.
+    """Coordinates of the whole domain, the ranks that divide it, and the part of this rank.
 
-    box         the cells of this rank along the divided dimensions, as its fields have them
-    held        the same along the first axes of the tiled arrays that a snapshot has; another order is the model's own
-    attributes  what results must say of the input, such as the licences of data
-    tiling      that order, in double precision; None where the divided dimensions are just moved to the front
+    box         cells of this rank along the divided dimensions, as in its fields
+    held        cells along the first axes of the tiled arrays of a snapshot, whose order may be specific to the model
+    attributes  statements about the input for the results, such as licences of data
+    tiling      that order, in double precision; None if the divided dimensions are only moved to the front
     """
 
     axes: Axes
@@ -161,7 +163,7 @@ class Domain(RankPartition):
     def even(cls, axes: Axes, ranks: Communicator | None = None) -> Self:
         """Return a domain without neighbours: the first divided dimension is cut into even parts.
 
-        Raises CaseError for more ranks than cells there, and for several ranks where nothing can be divided.
+        Raises CaseError for more ranks than cells, and for several ranks if the domain cannot be divided.
         """
         ranks = ranks or SingleRank()
         if not axes.divided and ranks.size > 1:
@@ -171,18 +173,18 @@ class Domain(RankPartition):
         (_, size), *others = axes.whole.ends
         if size < ranks.size:
             there = counted(size, "cell")
-            raise CaseError(f"{ranks.size} ranks cannot share {there} along {axes.divided[0]}; take at most {size}")
+            raise CaseError(f"{ranks.size} ranks cannot share {there} along {axes.divided[0]}; use at most {size}")
         first, last = even_cuts(size, ranks.size)[ranks.rank : ranks.rank + 2]
         box = Box(((first, last), *others))
         return cls(axes, ranks, box, box)
 
     @cached_property
     def cells(self) -> int:
-        """The number of cells of the whole."""
+        """Number of cells of the whole domain."""
         return prod(self.axes.sizes.values())
 
     def tiled(self, field: Array) -> npt.NDArray[Any]:
-        """Return a field of this rank as a tiled array of a snapshot, on :attr:`held` first."""
+        """Return a field of this rank as a tiled array of a snapshot, with :attr:`held` first."""
         if self.tiling is not None:
             return self.tiling.pack(field)
         count = len(self.held.ends)
@@ -196,11 +198,11 @@ class Domain(RankPartition):
         return np.moveaxis(tiled, range(count), range(-count, 0))
 
     def total(self, values: Array) -> Array:
-        """Return the sums over the first axis and all ranks, the same bits for any number of them."""
+        """Return the sums over the first axis and all ranks, with the same bits for any number of ranks."""
         return total(values, self.ranks)
 
     def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the whole field, from the parts of all ranks, on every rank."""
+        """Return the whole field, assembled from all ranks, on every rank."""
         if self.alone:
             return field
         result = np.empty((*self.box.undivided(field.shape), *self.axes.whole.shape), field.dtype)

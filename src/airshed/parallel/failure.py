@@ -1,4 +1,4 @@
-"""RankMonitor all ranks when one raises: none waits for it for ever, and its message is printed once."""
+"""Collective failure: an error on one rank ends all ranks, without deadlock, and is printed once."""
 
 import sys
 import time
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 Last = tuple[str, int]
-"""What a rank has to say when it ends, empty for nothing, and its exit code."""
+"""Final message of a rank, or "", and its exit code."""
 
 GRACE: Final = 2.0
-"""Seconds for the other ranks to come with an error of their own, before all are stopped."""
+"""Seconds for other ranks to report their own error before all are aborted."""
 
 _PAUSE: Final = 0.002
-_WRONG, _DEFECT = 2, 1  # exit codes, those of the program
+_WRONG, _DEFECT = 2, 1  # exit codes, as of the program
 
 
 @contextmanager
 def failing_together(ranks: Communicator, explain: Callable[[BaseException], Last]) -> Iterator[None]:
-    """Let an error of any rank in the block end all of them, each message printed once on standard error.
+    """End all ranks if any rank raises in the block, and print each message once on standard error.
 
-    If every rank raises, all end by SystemExit with the largest exit code. If only some do, the others may be waiting
-    for them anywhere: the lowest rank that raised prints the messages that it has, and aborts all. An exception with
-    exit code 0 ends its own rank alone. Every rank must enter the block.
+    If every rank raises, all end by SystemExit with the largest exit code. If only some raise, the others may be
+    blocked anywhere: the lowest failing rank prints the messages received so far, and aborts all ranks. An exception
+    with exit code 0 ends its own rank alone. Collective.
     """
     if not isinstance(ranks, MpiRanks):
         yield
@@ -47,10 +47,10 @@ def failing_together(ranks: Communicator, explain: Callable[[BaseException], Las
 
 @contextmanager
 def raising_together(ranks: Communicator) -> Iterator[None]:
-    """Let an error in the block propagate if every rank raises one; else print its message and end all ranks.
+    """Propagate an error in the block if every rank raises one; otherwise print its message and abort all ranks.
 
-    So it is caught on all ranks or on none: one that continued alone would let the others wait for ever. In a block
-    of :func:`failing_together` that is so. Every rank must enter the block.
+    The error is then caught on all ranks or on none; a single rank that continued would leave the others waiting.
+    Within a block of :func:`failing_together` this is always so. Collective.
     """
     if not isinstance(ranks, MpiRanks) or ranks.fails_together:
         yield
@@ -67,9 +67,9 @@ def raising_together(ranks: Communicator) -> Iterator[None]:
 
 @contextmanager
 def catching_together(ranks: Communicator) -> Iterator[None]:
-    """Let errors that all ranks raise alike be caught in the block, also inside :func:`failing_together`.
+    """Allow errors that all ranks raise to be caught in the block, also inside :func:`failing_together`.
 
-    There they would end all ranks only when they leave its block; one that some ranks alone raise ends all at once.
+    Errors in that block would otherwise end all ranks. An error of only some ranks still aborts all ranks immediately.
     """
     if not isinstance(ranks, MpiRanks):
         yield
@@ -82,14 +82,16 @@ def catching_together(ranks: Communicator) -> Iterator[None]:
 
 
 def _words(error: BaseException) -> Last:
-    """Return the message of an error that a user can mend, else its traceback."""
+    """Return the message of a user error, else the traceback."""
     if isinstance(error, AirshedError):
         return f"airshed: error: {error}", _WRONG
     return "".join(traceback.format_exception(error)), _DEFECT
 
 
 def _end(line: "MPI.Intracomm", last: Last) -> int:
-    """Return the exit code if all ranks came here, or if this one has not failed; else end them all."""
+    """Return the exit code if all ranks have arrived here, or if this rank has not failed; otherwise abort all
+    ranks.
+    """
     errors = _exchange(line, last)
     first = min(rank for rank in errors if errors[rank][0] == last[0])
     if len(errors) == line.size:
@@ -103,16 +105,16 @@ def _end(line: "MPI.Intracomm", last: Last) -> int:
 
 
 def _stop_all(line: "MPI.Intracomm", errors: Mapping[int, Last]) -> None:
-    """Print the messages of some ranks, each once, and end all ranks, as the others can only wait."""
+    """Print the messages of failing ranks, each once, and abort all ranks, since the others are blocked."""
     if line.rank != min(errors):
-        time.sleep(GRACE)  # the lowest rank ends all; if it has gone meanwhile, this one does
+        time.sleep(GRACE)  # the lowest rank aborts all; if it has ended in the meantime, this rank does
     for text in dict.fromkeys(text for text, _ in errors.values()):
         _print(text, errors, line.size)
     line.Abort(max(code for _, code in errors.values()))
 
 
 def _exchange(line: "MPI.Intracomm", last: Last) -> dict[int, Last]:
-    """Exchange last messages with the other ranks; wait for silent ones no longer than GRACE."""
+    """Exchange final messages with the other ranks; wait at most GRACE for silent ranks."""
     errors = {line.rank: last}
     sent = [line.isend(last, rank) for rank in range(line.size) if rank != line.rank]
     deadline = time.monotonic() + GRACE
@@ -128,7 +130,7 @@ def _exchange(line: "MPI.Intracomm", last: Last) -> dict[int, Last]:
 
 
 def _print(text: str, errors: Mapping[int, Last], size: int) -> None:
-    """Write a message, with its ranks unless it is that of all."""
+    """Print a message, with its ranks unless all ranks share it."""
     if not text:
         return
     ranks = [str(rank) for rank in sorted(errors) if errors[rank][0] == text]

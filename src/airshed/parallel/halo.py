@@ -1,9 +1,9 @@
-"""The halo of a tile, two cells wide: the messages that carry edges between neighbours.
+"""Halo of a tile, two cells wide, and the messages that exchange edges between neighbours.
 
-Along latitude the halo is two rows of packs, which are contiguous in memory; along longitude two columns, which are two
-lanes of a pack. Corners are not needed, as the stencil of a face lies along its own direction.
+Along latitude the halo is two rows of packs, which are contiguous in memory; along longitude it is two columns, which
+are two lanes of a pack. Corners are not needed, as the stencil of a face extends along its own direction only.
 
-:class:`Halo` exchanges during the computation of a forward step; :class:`EdgeExchange` waits, for adjoint steps.
+:class:`Halo` exchanges during the computation of a forward step; :class:`EdgeExchange` blocks, for adjoint steps.
 """
 
 import weakref
@@ -33,11 +33,11 @@ def neighbours(decomposition: Decomposition, rank: int) -> dict[Side, int]:
 
 
 class Halo:
-    """The halo beyond the open sides of one rank's tile; satisfies ``kernels.step.arguments.Neighbours``.
+    """Halo beyond the open sides of one rank's tile; satisfies ``kernels.step.data.Neighbours``.
 
-    Persistent requests send rows from the state itself, and columns from buffers in which they are gathered.
+    Persistent requests send rows directly from the state, and columns from gather buffers.
 
-    sides  where there is a neighbour
+    sides  sides with a neighbour
     bytes  received so far
     """
 
@@ -58,10 +58,10 @@ class Halo:
                 self._lanes[side] = np.empty(lanes, layout.dtype), np.empty(lanes, layout.dtype)
         self._requests: dict[int, tuple[AnyArray, list[MPI.Prequest]]] = {}
         self._started: list[MPI.Prequest] = []
-        weakref.finalize(self, _free, self._requests)  # at the latest when Python ends, before MPI does
+        weakref.finalize(self, _free, self._requests)  # at the latest at the end of Python, before that of MPI
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """Begin to send the edges of the mixing ratios; return the arrays for those of the neighbours."""
+        """Start sending the edges of the mixing ratios; return the arrays for those of the neighbours."""
         from mpi4py import MPI
 
         for side, (outgoing, _) in self._lanes.items():
@@ -72,7 +72,7 @@ class Halo:
         return self._received
 
     def arrived(self) -> bool:
-        """Let MPI progress; return whether all edges have arrived, and the own ones are sent."""
+        """Advance MPI's progress; return whether all edges have arrived and the own edges are sent."""
         from mpi4py import MPI
 
         if not MPI.Request.Testall(self._started):
@@ -87,7 +87,7 @@ class Halo:
         _free(self._requests)
 
     def _requests_of(self, q: AnyArray) -> "list[MPI.Prequest]":
-        """The requests for one of the two arrays that alternate as the state; made once for each."""
+        """Return the requests for one of the two arrays that alternate as the state; created once for each."""
         if id(q) not in self._requests:
             requests = []
             for side, rank in self._to.items():
@@ -95,7 +95,7 @@ class Halo:
                 outgoing = self._lanes[side][0] if side in self._lanes else rows
                 requests.append(self._handle.Recv_init(self._incoming(side), rank, _TAGS[OPPOSITE[side]]))
                 requests.append(self._handle.Send_init(outgoing, rank, _TAGS[side]))
-            self._requests[id(q)] = q, requests  # with the array, so that no other one gets its number
+            self._requests[id(q)] = q, requests  # with the array, so that its id is not reused
         return self._requests[id(q)][1]
 
     def _incoming(self, side: Side) -> AnyArray:
@@ -103,7 +103,7 @@ class Halo:
 
 
 def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:
-    """Free requests, as MPI complains of those that are left at its end."""
+    """Free requests, since MPI reports requests that remain at its end."""
     for _, requests in plans.values():
         for request in requests:
             request.Free()
@@ -111,14 +111,14 @@ def _free(plans: "dict[int, tuple[AnyArray, list[MPI.Prequest]]]") -> None:
 
 
 class EdgeExchange:
-    """Blocking exchange of edges with the neighbours of a tile; satisfies ``kernels.step.arguments.HaloExchange``."""
+    """Blocking exchange of edges with the neighbours of a tile."""
 
     def __init__(self, handle: "MPI.Intracomm", to: Mapping[Side, int]) -> None:
         self._handle, self._to, self.sides = handle, to, tuple(to)
         self._under_way: list[tuple[MPI.Request, AnyArray]] = []
 
     def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
-        """Send arrays to neighbours, and fill others with what these send; return when both are done."""
+        """Send arrays to neighbours, fill others with theirs, and return when both are complete."""
         handle, to = self._handle, self._to
         pending = [(handle.Irecv(each, to[side], _SWAP_TAGS[OPPOSITE[side]]), each) for side, each in taken.items()]
         for side, each in given.items():
@@ -130,7 +130,7 @@ class EdgeExchange:
 
 
 def edge_exchange(subdomain: Subdomain) -> EdgeExchange | None:
-    """Return the exchange with the ranks beside this one; None for one rank alone."""
+    """Return the exchange with neighbouring ranks; None for a single rank."""
     ranks = subdomain.ranks
     if not isinstance(ranks, MpiRanks):
         return None

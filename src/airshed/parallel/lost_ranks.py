@@ -1,4 +1,4 @@
-"""Which rank was lost: by sockets that close with it, and by the messages of MPI launchers, which are filtered."""
+"""Identification of a lost rank by sockets that close with it, and by filtered messages of MPI launchers."""
 
 import fcntl
 import os
@@ -13,24 +13,24 @@ from threading import Thread
 from typing import Final
 
 _ABOVE_OTHERS: Final = 200
-"""Linux closes the files of a process that ends from the greatest number down; an MPI speaks to its mpiexec below."""
+"""First descriptor of a monitor socket: Linux closes files from the greatest number down, and MPI's are below."""
 
 LOST: Final = 137
-"""Exit code of a rank whose launcher was killed, as if that signal had come here."""
+"""Exit code of a rank whose launcher was killed, as if that signal had reached the rank."""
 
 _OWNER: Final = struct.Struct("=iII")
 """Process, user and group at the other end of a socket."""
 
 
 class RankMonitor:
-    """Watches ranks by sockets, which the system closes when a rank ends, in order.
+    """Monitor of ranks by sockets, which the system closes in order when ranks end.
 
-    Hydra names whichever process it finds ended, and where one is killed it kills the others at once: only the order of
-    their ends tells which was lost. Hydra too misses a rank by a socket, long before the process has quite ended, and
-    those that it kills may be gone first; but the socket to here is closed before Hydra's. Where the system has no
-    epoll (other than Linux) nothing is known.
+    Hydra names any process that it finds ended, and kills the others as soon as one is killed: only the order of their
+    ends identifies the lost rank. Hydra also notices a lost rank by a socket, long before the process has fully ended,
+    and the ranks that it kills may end first. The monitor's socket, however, is closed before that of Hydra. Without
+    epoll (on systems other than Linux) nothing is known.
 
-    address  the argument of `join_monitor` in the ranks; empty where they cannot be watched
+    address  argument of `join_monitor` in the ranks; empty if they cannot be monitored
     """
 
     def __init__(self) -> None:
@@ -40,20 +40,20 @@ class RankMonitor:
             self.address = f"airshed-{secrets.token_hex(8)}"
             self._queue = select.epoll()
             self._door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self._door.bind(f"\0{self.address}")  # a name that is in no folder, and goes when this process goes
+            self._door.bind(f"\0{self.address}")  # an abstract name, without a file, that ends with this process
             self._door.listen()
             self._doorkeeper = Thread(target=self._answer, daemon=True)
             self._doorkeeper.start()
 
     def first(self) -> int | None:
-        """Return the rank that ended first; None where none has, or it is not known."""
+        """Return the rank that ended first; None if none has, or if it is unknown."""
         ended = self._queue.poll(0, len(self._ranks)) if self._ranks else []
         return self._ranks[ended[0][0]][0] if ended else None
 
     def close(self) -> None:
-        """End watching."""
+        """Stop monitoring."""
         if self.address:
-            with suppress(OSError):  # closed already
+            with suppress(OSError):  # already closed
                 self._door.shutdown(socket.SHUT_RDWR)
             self._doorkeeper.join()
             self._queue.close()
@@ -62,28 +62,28 @@ class RankMonitor:
         self._ranks = {}
 
     def _answer(self) -> None:
-        """Let ranks come until the door is shut; should it fail before, it closes, and those before it go on."""
+        """Accept ranks until the socket is closed; after a failure the socket closes, and registered ranks remain."""
         with self._door, suppress(OSError):
             while True:
                 self._watch(self._door.accept()[0])
 
     def _watch(self, line: socket.socket) -> None:
-        """Watch a rank from now on, and confirm it."""
+        """Monitor a rank from now on, and confirm it."""
         _, user, _ = _OWNER.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _OWNER.size))
-        rank = line.recv(16) if user == os.getuid() else b""  # any user may come
+        rank = line.recv(16) if user == os.getuid() else b""  # any user can connect
         if not rank:
             line.close()
             return
         self._ranks[line.fileno()] = int(rank), line
         self._queue.register(line, select.EPOLLHUP)
-        with suppress(BrokenPipeError):  # it has ended
+        with suppress(BrokenPipeError):  # the rank has ended
             line.send(b".")
 
 
 def join_monitor(address: str, rank: int) -> None:
-    """Let the launcher's `RankMonitor` watch this process as long as it lasts, and end it with the launcher.
+    """Register this process with the launcher's `RankMonitor`, and end it with the launcher.
 
-    Returns when it is watched. Does nothing where the launcher has gone, or is on another machine.
+    Returns when the launcher has confirmed. No effect if the launcher has ended, or is on another machine.
     """
     if not address:
         return
@@ -96,9 +96,9 @@ def join_monitor(address: str, rank: int) -> None:
 
 
 def _end_with_launcher(line: int) -> None:
-    """End this process when the system closes the launcher's end: a rank without its launcher is of no use.
+    """End this process when the launcher's socket closes, since a rank without its launcher is useless.
 
-    It is no child of the launcher, so the system sends it no signal. MPI ends the ranks of other machines with it.
+    It is not a child of the launcher, so the system sends no signal. MPI ends the ranks of other machines with it.
     """
     queue = select.poll()
     queue.register(line, 0)  # reports the end alone
@@ -108,13 +108,13 @@ def _end_with_launcher(line: int) -> None:
 
 
 ANNOUNCEMENT: Final = "airshed-rank"
-"""Begins the line in which a rank sends its launcher its number, process and host."""
+"""Start of the line in which a rank sends its number, process and host to the launcher."""
 
 _RULES: Final = (b"=" * 83, b"-" * 74)
-"""Lines of this kind begin and end long messages of Hydra and OpenMPI."""
+"""Lines that delimit long messages of Hydra and OpenMPI."""
 
 _LONGEST: Final = 30
-"""Lines between two rules; more of them are other text."""
+"""Maximum number of lines between two delimiters; longer blocks are other text."""
 
 _LINES: Final = tuple(
     re.compile(text)
@@ -126,7 +126,7 @@ _LINES: Final = tuple(
         rb"\[\S+\] \[\[\d+,\d+\],\d+\] ORTE_ERROR_LOG: .*show_help\.c",
         rb"\[mpiexec@[^]]*\] (Sending |Press )Ctrl-C",
         rb"(mpirun|mpiexec)\S*: (Forwarding signal|abort is already in progress)",
-        rb"MPICH: Builtin communicator [0-9a-f]+ has pending \d+ references",  # after an error, of sums under way
+        rb"MPICH: Builtin communicator [0-9a-f]+ has pending \d+ references",  # after an error, of pending sums
         rb"airshed-rank \d+ \d+ ",
     )
 )
@@ -134,7 +134,7 @@ _STARTS: Final = (
     *(b"Abort(", b"YOUR APPL", b"This typi", b"Please see", b"[", b"mpirun", b"mpiexec", b"MPICH: ", b"airshed-rank "),
     *(rule[:20] for rule in _RULES),
 )
-"""Beginnings of lines that are held back until they are complete; all others are passed on as they come."""
+"""Beginnings of lines that are held back until they are complete; all others are forwarded as they arrive."""
 
 _BLOCKS: Final = re.compile(
     rb"BAD TERMINATION|MPI_ABORT was invoked|Primary job  terminated|Primary job terminated"
@@ -145,11 +145,11 @@ _BLOCKS: Final = re.compile(
 
 @dataclass
 class LaunchReport:
-    """LaunchReport from the messages of the launcher and the ranks.
+    """Facts from the messages of the launcher and the ranks.
 
     processes     rank -> (process, host)
-    lost_process  the process that was lost (Hydra), or lost_rank the rank (OpenMPI), by a signal
-    aborted       the exit code of a rank that ended all; it may be killed with the others before it has ended itself
+    lost_process  process that a signal killed (Hydra), or lost_rank its rank (OpenMPI)
+    aborted       exit code of a rank that aborted all ranks; it may be killed with them before its own end
     """
 
     processes: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -158,8 +158,8 @@ class LaunchReport:
     signal: str | None = None
     aborted: int | None = None
 
-    def learn(self, text: str) -> None:
-        """Take the facts from text that was filtered out."""
+    def parse(self, text: str) -> None:
+        """Extract facts from text that was filtered out."""
         for rank, process, host in re.findall(rf"^{ANNOUNCEMENT} (\d+) (\d+) (\S+)$", text, re.MULTILINE):
             self.processes[int(rank)] = (int(process), host)
         if found := re.search(r"PID (\d+) RUNNING AT (\S+)", text):
@@ -174,7 +174,7 @@ class LaunchReport:
     def lost(self, first: int | None = None) -> int | None:
         """Return the rank that was lost, as far as it is known.
 
-        first  the rank of this machine that ended first, where it is known: Hydra may name any that has ended
+        first  rank of this machine that ended first, if known: Hydra may name any rank that has ended
         """
         if self.lost_rank is None and self.lost_process is not None:
             if self.lost_process[1] == socket.gethostname() and first is not None:
@@ -184,20 +184,21 @@ class LaunchReport:
 
 
 class Filter:
-    """Passes a stream on as it comes, without the launcher's own lines.
+    """Filter that forwards a stream immediately, without the launcher's own lines.
 
-    Only lines that begin like one of those, and text between two of the launchers' rules, are held back to their end.
+    Only lines that begin like such a line, and text between two delimiters of the launchers, are held back until
+    complete.
     """
 
     def __init__(self, facts: LaunchReport) -> None:
         self._facts = facts
         self._line = b""  # the beginning of a line that may be the launcher's
-        self._passing = False  # the beginning of this line has been passed on
+        self._passing = False  # the beginning of this line has been forwarded
         self._empty = b""  # an empty line, which may belong to the block after it
-        self._block: list[bytes] = []  # lines from a rule on
+        self._block: list[bytes] = []  # lines from a delimiter on
 
     def feed(self, data: bytes) -> bytes:
-        """Return the part of the data, and of earlier data, that can be passed on now."""
+        """Return the part of the new and earlier data that can be forwarded now."""
         return b"".join(self._piece(piece) for piece in re.findall(rb"[^\n]*\n|[^\n]+", data))
 
     def end(self) -> bytes:
@@ -205,7 +206,7 @@ class Filter:
         return self._released([*self._block, self._line])
 
     def _piece(self, piece: bytes) -> bytes:
-        """Take a line, or the next part of one."""
+        """Process a line, or the next part of one."""
         whole = piece.endswith(b"\n")
         if self._passing:
             self._passing = not whole
@@ -218,14 +219,14 @@ class Filter:
         return self._whole(line) if whole else self._waiting() + line
 
     def _whole(self, line: bytes) -> bytes:
-        """Return the text to pass on after a whole line."""
+        """Return the text to forward after a complete line."""
         is_rule = line.rstrip() in _RULES
         if self._block or is_rule:
             self._block.append(line)
             closed = len(self._block) > 1 and (is_rule or len(self._block) > _LONGEST)
             return self._released(self._block) if closed else b""
         if any(known.match(line) for known in _LINES):
-            self._facts.learn(line.decode(errors="replace"))
+            self._facts.parse(line.decode(errors="replace"))
             return b""
         if line == b"\n":
             before, self._empty = self._empty, line
@@ -237,10 +238,10 @@ class Filter:
         return empty
 
     def _released(self, lines: list[bytes]) -> bytes:
-        """Return a block of lines with the empty one before it; nothing if it is the launcher's."""
+        """Return a block of lines with the empty line before it; nothing if it is the launcher's."""
         text, self._block, self._line = b"".join(lines), [], b""
         before = self._waiting()
         if not _BLOCKS.search(text):
             return before + text
-        self._facts.learn(text.decode(errors="replace"))
+        self._facts.parse(text.decode(errors="replace"))
         return b""

@@ -1,4 +1,4 @@
-"""Finds the mpiexec of the MPI in use, and the environment that it needs."""
+"""Location of the mpiexec of the MPI in use, and its environment."""
 
 import os
 import shutil
@@ -22,21 +22,23 @@ _YIELDING: Final[dict[Family, str]] = {
     "mpich": "MPIR_CVAR_ENABLE_HEAVY_YIELD",
     "openmpi": "OMPI_MCA_mpi_yield_when_idle",
 }
-"""Lets waiting ranks yield their core: a sum over six MPICH ranks on two cores takes 1 ms rather than 20 ms."""
+"""Settings that let waiting ranks yield their core: a sum over six MPICH ranks on two cores then takes 1 ms, not 20
+ms.
+"""
 
 _OPENMPI_NAMES: Final = ("mpiexec.openmpi", "mpirun.openmpi", "mpiexec", "mpirun")
 
 
 @dataclass(frozen=True)
 class Mpiexec:
-    """A program that starts ranks, and its MPI."""
+    """Program that starts ranks, and its MPI."""
 
     path: str
     family: Family
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Return the one at a path; raises AirshedError if it does not run."""
+        """Return the mpiexec at a path; raise AirshedError if it does not run."""
         return cls(path, _family(path))
 
     def command(self, ranks: int) -> list[str]:
@@ -45,10 +47,11 @@ class Mpiexec:
         return [self.path, *binding, "-n", str(ranks)]
 
     def environment(self, *, crowded: bool = False) -> dict[str, str]:
-        """Return the variables that it needs: the MPI of its ranks, and OpenMPI's permission to run as root or crowded.
+        """Return the required variables: the MPI of the ranks, and OpenMPI's permission to run as root or
+        oversubscribed.
 
-        crowded  ranks outnumber cores: those that wait yield their core instead of polling
-        MPICH's ranks find their library by themselves; a library that the environment names is used.
+        crowded  ranks outnumber cores: waiting ranks yield their core instead of polling
+        MPICH's ranks find their library by themselves; a library named in the environment is used.
         """
         yielding = {name: os.environ.get(name, "1") for name in (_YIELDING[self.family],) if crowded}
         if self.family == "mpich":
@@ -65,7 +68,7 @@ class Mpiexec:
 
 
 def find_mpiexec() -> Mpiexec:
-    """Return the mpiexec of AIRSHED_MPIEXEC, else of the MPI that MPI4PY_MPIABI names, else the one beside Python.
+    """Return the mpiexec of AIRSHED_MPIEXEC, else of the MPI in MPI4PY_MPIABI, else the one next to Python.
 
     Raises AirshedError if there is none, or if the named one does not run.
     """
@@ -73,7 +76,7 @@ def find_mpiexec() -> Mpiexec:
     if named:
         found = shutil.which(named)
         if found is None:
-            raise AirshedError(f"{PROGRAM}={named} is no program; set it to the mpiexec to take, or unset it")
+            raise AirshedError(f"{PROGRAM}={named} is not a program; set it to the mpiexec to use, or unset it")
         return Mpiexec.at(found)
     wanted: Family = "openmpi" if os.environ.get(LIBRARY, "").lower().startswith("openmpi") else "mpich"
     of_openmpi = [path for path in map(shutil.which, _OPENMPI_NAMES) if path]
@@ -85,7 +88,7 @@ def find_mpiexec() -> Mpiexec:
 
 
 def _mpich_places() -> list[str]:
-    """The scripts of this Python come first, as the PATH may have another MPI's."""
+    """Return the candidate paths; the scripts of this Python come first, as the PATH may have another MPI's."""
     beside = [Path(sys.executable).parent / "mpiexec", Path(sysconfig.get_path("scripts")) / "mpiexec"]
     places = [str(path) for path in beside if path.is_file()]
     on_path = shutil.which("mpiexec")
@@ -94,13 +97,13 @@ def _mpich_places() -> list[str]:
 
 @lru_cache
 def _family(path: str) -> Family:
-    """Return the MPI of an mpiexec, by the text of its version; raises AirshedError if it does not run."""
+    """Return the MPI of an mpiexec, by its version text; raise AirshedError if it does not run."""
     return "openmpi" if any(word in version(path) for word in ("Open MPI", "OpenRTE", "PRRTE", "prte")) else "mpich"
 
 
 @lru_cache
 def version(path: str) -> str:
-    """Return the text of an mpiexec's version."""
+    """Return the version text of an mpiexec."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

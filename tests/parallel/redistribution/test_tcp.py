@@ -109,7 +109,7 @@ def test_another_token_is_refused():
     port = free_port()
     jobs = [TwoJobs(job, (1, 1), str(job) * 40, line=JobLink(port=port, timeout=1.0)) for job in (0, 1)]
     first, second = in_threads(*((job, lambda link: Redistribution(link, PLAN)) for job in jobs))
-    assert "somebody without its token was refused" in first
+    assert "a caller without its token was refused" in first
     assert "refused this one: give both the same token" in second
 
 
@@ -136,7 +136,7 @@ def test_a_job_that_stops_is_noticed_by_the_one_that_waits():
 
 
 @pytest.mark.parametrize(
-    ("job", "complaint"), [(0, r"ranks \[1\] of the other job did not come"), (1, "nobody listens")]
+    ("job", "complaint"), [(0, r"ranks \[1\] of the other job did not come"), (1, "no job listens")]
 )
 def test_a_missing_job_is_told(job, complaint):
     link = TwoJobs(job, (1, 1), new_token(), line=JobLink(port=free_port(), timeout=0.3))
@@ -195,7 +195,7 @@ def listening(port, seconds=10.0):
             socket.create_connection(address).close()
             return address
         time.sleep(0.01)
-    raise AssertionError("nobody listens")
+    raise AssertionError("no job listens")
 
 
 @pytest.mark.parametrize("kind", STRANGERS)

@@ -53,7 +53,7 @@ def test_a_killed_run_goes_on_with_other_ranks(run, undisturbed, tmp_path: Path,
 
 def test_what_cannot_be_is_told_in_a_line(run) -> None:
     for arguments, message in (
-        (("run", "row.toml", "-n", "2", "--set", "ponds=1"), "2 ranks cannot share 1 cell along pond; take at most 1"),
+        (("run", "row.toml", "-n", "2", "--set", "ponds=1"), "2 ranks cannot share 1 cell along pond; use at most 1"),
     ):
         refused = run(*arguments, "--output", "a")
         assert refused.returncode == 2

@@ -72,7 +72,7 @@ class AirModel:
         self.subdomain = self.parts.subdomain
         self.network, self.grid = self.parts.network, self.parts.grid
         if groups is not None:
-            groups.check_species(len(self.network.species), self.whole.shape[0], apart=case.moves_planes)
+            groups.check_species(len(self.network.species), self.whole.shape[0], split_levels=case.moves_planes)
         self.settable = Settable(self.parts.processes)
         self.fields = self.parts.fields(self.settable.values())
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)

@@ -1,6 +1,7 @@
 """Communication of two groups: values between chemistry and transport ranks, and all-gathers within a group.
 
-Any number of ranks can gather: they form as few sets as allow a decomposition with one tile for each rank of a set.
+Any number of ranks can gather: they form as few sets as possible, with one tile of a decomposition for each rank of a
+set.
 """
 
 import time
@@ -29,10 +30,10 @@ from airshed.parallel.redistribution.redistribution import messages_of
 
 @dataclass
 class ExchangeTimes:
-    """Times of all redistributions so far [s], and how often a value went to the transport ranks.
+    """Times of all redistributions so far [s], and the number of transfers to the transport ranks.
 
-    out, back  from the last rank's arrival to the end, without waiting
-    moving     of the slowest transport rank between them
+    out, back  from the arrival of the last rank to the end, without waiting
+    moving     transport in between, of the slowest rank
     """
 
     count: int = 0
@@ -42,30 +43,30 @@ class ExchangeTimes:
 
 
 class Exchange:
-    """All communication of this rank between the two groups; every rank makes one, at the same time.
+    """All communication of this rank between the two groups; collective construction.
 
-    A value is mixing ratios, air, and the numbers of its budget, which are the same on all ranks of a group.
+    A value consists of mixing ratios, air, and the numbers of its budget, which are the same on all ranks of a group.
 
-    layout    of the packed state of the whole area
-    apart     whether transport ranks hold single levels
-    strategy  of the redistribution: "auto" for the one with the shortest predicted time
-    line      cost of a message between two ranks
-    predicted [s] of redistributions to the transport ranks and back
-    wall      [s] spent here so far, with waiting for the other group
-    moving    [s] of transport on this rank since the last redistribution
-    Raises CaseError if there are not enough ranks for a strategy.
+    layout     of the packed state of the whole area
+    split_levels      whether transport ranks hold single levels
+    strategy   of the redistribution: "auto" selects the shortest predicted time
+    line       cost of a message between two ranks
+    predicted  [s] of redistributions to the transport ranks and back
+    wall       [s] in this object so far, including waits for the other group
+    moving     [s] of transport on this rank since the last redistribution
+    raises     CaseError if there are too few ranks for a strategy
     """
 
     def __init__(
         self, groups: Groups, decomposition: Decomposition, layout: Layout, species: int, levels: int,
-        strategy: str = "auto", *, apart: bool = False,
+        strategy: str = "auto", *, split_levels: bool = False,
     ) -> None:  # fmt: skip
         self.groups, self.times, self.wall, self.moving = groups, ExchangeTimes(), 0.0, 0.0
         self._messages = messages_of(groups.world)
         rows, blocks, dtype = layout.rows, layout.blocks, layout.dtype
         rest = species, levels, layout.width
         columns = groups.columns(decomposition, blocks, rest, dtype)
-        planes = groups.planes(rows, blocks, rest, dtype, apart=apart)
+        planes = groups.planes(rows, blocks, rest, dtype, split_levels=split_levels)
         costs = measure(self._messages, columns, planes)
         there = _chosen(columns, planes, predictions(columns, planes, costs), strategy)
         back = there.plan.inverse()
@@ -74,16 +75,16 @@ class Exchange:
         self.line = costs.within
         self._there, self._back = (Redistribution(self._messages, plan) for plan in (there.plan, back))
         tiles = groups.columns(decomposition, blocks, rest[1:], dtype)
-        plans = [make_plan(tiles, held) for held in groups.air(rows, blocks, rest, dtype, apart=apart)]
+        plans = [make_plan(tiles, held) for held in groups.air(rows, blocks, rest, dtype, split_levels=split_levels)]
         self._air_there = [Redistribution(self._messages, plan) for plan in plans]
         self._air_back = Redistribution(self._messages, plans[0].inverse())
 
     def close(self) -> None:
-        """Free the communicator of the messages; all ranks do."""
+        """Free the communicator of the messages; collective."""
         self._messages.close()
 
     def send_step(self, begin: float = np.nan, end: float = np.nan) -> None:
-        """Let the transport ranks run their stages of a step [s], or end without one; the first rank sends this."""
+        """Start a step [s] on the transport ranks, or end their loop without arguments; the first rank sends this."""
         handle = self.groups.world.handle
         if handle is None or self.groups.same or self.groups.world.rank != 0:
             return
@@ -91,7 +92,7 @@ class Exchange:
             handle.Send(np.array([begin, end]), rank)
 
     def receive_step(self) -> tuple[float, float] | None:
-        """Return the begin and end [s] of the next step, None at the end; sleeps while waiting for it."""
+        """Return the begin and end [s] of the next step, None at the end; sleeps while waiting."""
         handle, order = self.groups.world.handle, np.empty(2)
         assert handle is not None
         all_of([handle.Irecv(order, 0)])
@@ -99,9 +100,9 @@ class Exchange:
         return None if np.isnan(begin) else (begin, end)
 
     def to_transport(self, columns: State | None, planes: State | None, numbers: Array) -> Array:
-        """Redistribute a value from tiles to planes, None for what is not here; return its numbers.
+        """Redistribute a value from tiles to planes, None for parts not held here; return its numbers.
 
-        numbers  of the budget, which those of the first chemistry rank replace
+        numbers  of the budget, replaced by those of the first chemistry rank
         """
         began = time.perf_counter()
         self._there(None if columns is None else columns.q, None if planes is None else planes.q)
@@ -113,9 +114,9 @@ class Exchange:
         return numbers
 
     def to_chemistry(self, planes: State | None, columns: State | None, numbers: Array) -> Array:
-        """Redistribute a value from planes to tiles, None for what is not here; return its numbers.
+        """Redistribute a value from planes to tiles, None for parts not held here; return its numbers.
 
-        The air is that of the ranks with the first species;  numbers  are those of the first transport rank
+        The air is taken from the ranks with the first species, numbers from the first transport rank.
         """
         began = time.perf_counter()
         self._back(None if planes is None else planes.q, None if columns is None else columns.q)
@@ -127,9 +128,10 @@ class Exchange:
         return numbers
 
     def _share(self, numbers: Array, root: int, *times: float) -> tuple[Array, Array]:
-        """Return the numbers of one rank, and the times (rank, time) of all: the one that came last did not wait.
+        """Return the numbers of one rank, and the times (rank, time) of all ranks: the last rank to arrive did not
+        wait.
 
-        Where all ranks but one have zeros, integers of the same bits add up exactly.
+        Integers of the same bits add exactly if all other ranks have zeros.
         """
         world = self.groups.world
         table = np.zeros((world.size, len(times)))
@@ -139,12 +141,12 @@ class Exchange:
         return found[: numbers.size], found[numbers.size :].reshape(table.shape)
 
     def _air_of(self, planes: State | None, held: Distribution) -> npt.NDArray[np.generic] | None:
-        """Return the air of a transport rank, where it is one of those of a distribution."""
+        """Return the air of a transport rank if it belongs to a distribution."""
         return planes.air if planes is not None and self.groups.world.rank in held.ranks else None
 
 
 def _chosen(source: Distribution, target: Distribution, found: list[Prediction], strategy: str) -> Prediction:
-    """The fastest of all, or of one strategy."""
+    """Return the fastest of all predictions, or that of one strategy."""
     fitting = [each for each in found if strategy in ("auto", each.plan.strategy)]
     if not fitting:
         raise CaseError(
@@ -155,11 +157,11 @@ def _chosen(source: Distribution, target: Distribution, found: list[Prediction],
 
 
 LevelSelection = slice | list[int]
-"""Which levels or species of a field are wanted, along its axis after [lat][block]."""
+"""Selected levels or species of a field, along its axis after [lat][block]."""
 
 
 class Allgather:
-    """The set of ranks that together compute fields of the whole area; all ranks of a group make one at the same time.
+    """Set of ranks that together compute fields of the whole area; construction is collective within a group.
 
     rows, columns, width  of the grid and of a pack
     ranks                 of this set
@@ -175,12 +177,12 @@ class Allgather:
         self._rows, self._blocks = decomposition.row_cuts[-1], decomposition.block_cuts[-1]
 
     def whole(self, fields: Sequence[tuple[AnyArray, LevelSelection]]) -> list[AnyArray]:
-        """Return fields of the whole area from those of tiles, by one collective message.
+        """Return fields of the whole area assembled from those of tiles, by one collective message.
 
-        fields  packed ones [lat][block][n]... of one type, of this rank's tile, with the faces around it or without;
-                and which n are wanted here, which may differ from rank to rank
+        fields  packed [lat][block][n]... of one type, of this rank's tile, with or without the surrounding faces,
+                and the selected n, which may differ between ranks
         """
-        if not fields:  # all that is wanted is known: the same on all ranks
+        if not fields:  # all selected data are known: the same on all ranks
             return []
         if self.ranks.handle is None:
             return [self._of_all([part], part, wanted) for part, wanted in fields]
@@ -191,11 +193,11 @@ class Allgather:
         sizes = np.array([[prod(self._shape(tile, part)) for part, _ in fields] for tile in self._tiles])
         received = np.empty(int(sizes.sum()), own.dtype)
         all_of([self.ranks.handle.Iallgatherv(own, [received, sizes.sum(axis=1)])])
-        pieces = np.split(received, np.cumsum(sizes)[:-1])  # of each rank that of each field
+        pieces = np.split(received, np.cumsum(sizes)[:-1])  # for each rank, the pieces of each field
         return [self._of_all(pieces[number :: len(fields)], *field) for number, field in enumerate(fields)]
 
     def _of_all(self, pieces: Sequence[AnyArray], part: AnyArray, wanted: LevelSelection) -> AnyArray:
-        """A field, assembled from the parts of all ranks; `part` is that of this one."""
+        """Return a field assembled from the parts of all ranks; `part` is that of this rank."""
         rows, blocks = self._more(part)
         rest = part[:1, :1, wanted].shape[2:]
         result = aligned_empty((self._rows + rows, self._blocks + blocks, *rest), part.dtype)
@@ -206,24 +208,24 @@ class Allgather:
         return result
 
     def _shape(self, tile: Tile, part: AnyArray) -> tuple[int, ...]:
-        """The shape of what a tile sends of a field: faces beyond it are the next tile's, if there is one."""
+        """Return the shape of a field as sent for a tile: shared faces are sent by the next tile, if there is one."""
         rows, blocks = self._more(part)
         (south, north), (west, east) = tile.rows, tile.blocks
         rows, blocks = rows * (north == self._rows), blocks * (east == self._blocks)
         return north - south + rows, east - west + blocks, *part.shape[2:]
 
     def _more(self, part: AnyArray) -> tuple[int, int]:
-        """How many rows and blocks a field has more than its cells have: 1 along the axis of faces."""
+        """Return the number of additional rows and blocks of a field: 1 along the axis of faces."""
         (south, north), (west, east) = self._own.rows, self._own.blocks
         return part.shape[0] - (north - south), part.shape[1] - (east - west)
 
     def close(self) -> None:
-        """Free the communicator of the set; all its ranks do."""
+        """Free the communicator of the set; collective within it."""
         free(self.ranks, self._group)
 
 
 def allgather_cuts(ranks: int, rows: int, columns: int, width: int) -> tuple[int, ...]:
-    """Return 0 = c0 < c1 < ... = ranks: as few sets as possible, of even size, each of which can divide the area."""
+    """Return 0 = c0 < c1 < ... = ranks: as few sets as possible, of even size, each able to divide the area."""
     for sets in range(1, ranks):
         cuts = even_cuts(ranks, sets)
         if all(fits(rows, columns, width, after - before) for before, after in pairwise(cuts)):

@@ -1,21 +1,21 @@
 """Predicted time of a plan, and measured costs of a transport: messages at alpha + beta L, copies, shared cores.
 
-Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) take alpha + beta L for each message of L
-bytes, at either end, and name contention as what it leaves out. Here a rank's work in a hop is
+Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) use alpha + beta L at either end of a message
+of L bytes; they neglect contention. Here the work of a rank in a hop is
 
-    work_r = sum over its messages (alpha + beta L) + sum over what is not contiguous (alpha_c + beta_c L)
+    work_r = sum over its messages (alpha + beta L) + sum over non-contiguous parts (alpha_c + beta_c L)
 
-and a hop takes
+and the time of a hop is
 
     t = synchronisation + max(max_r work_r, sum_r work_r / cores, sum over messages between two jobs (alpha + beta L))
 
-that is: the busiest rank, or all cores at work all the time, or the one line between two jobs, which carries a
-message at a time.
+The three bounds are the busiest rank, all cores at full load, and the single line between two jobs. The line carries
+one message at a time.
 
-A message of L bytes is measured as it goes from one rank to another and back; half the time, less what the timer itself
-takes, is alpha + beta L. Rezny (Parallel implementation of ADVISE on the Intel Paragon, section 2) shows why: there a
-call of the common timer took 497 us and a message 90 us. The first message does not count, as it allocates pages. The
-least of several times counts, as other programs are not in the model.
+A message of L bytes is timed by a round trip; half the time, minus the overhead of the timer, is alpha + beta L. Rezny
+(Parallel implementation of ADVISE on the Intel Paragon, section 2) gives the reason for the correction: there a call of
+the common timer took 497 us and a message 90 us. The first message is excluded, as it allocates pages. The minimum of
+several times is used, as other programs are not in the model.
 """
 
 import statistics
@@ -35,13 +35,13 @@ from airshed.parallel.redistribution.redistribution import Redistribution, Trans
 
 @dataclass(frozen=True)
 class LinearCost:
-    """The cost of moving L bytes: alpha [s] + beta [s B-1] L."""
+    """Linear cost of moving L bytes: alpha [s] + beta [s B-1] L."""
 
     alpha: float
     beta: float
 
     def seconds(self, length: float, times: int = 1) -> float:
-        """Return the cost of so many moves of so many bytes together [s]."""
+        """Return the cost of the given number of moves with so many bytes in total [s]."""
         return times * self.alpha + self.beta * length
 
 
@@ -55,9 +55,9 @@ class Costs:
     within           messages between ranks of one job, or of one MPI world
     between          messages between two jobs
     copy             copies between the layouts of both ends, for each box
-    synchronisation  of all ranks, once in a hop [s]; shared memory alone has it
-    cores            that the ranks share
-    first            ranks of the first of two jobs; all of them without a second
+    synchronisation  of all ranks, once in a hop [s]; for shared memory only
+    cores            shared by the ranks
+    first            ranks of the first of two jobs; all of them without a second job
     """
 
     within: LinearCost
@@ -70,7 +70,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The predicted time of a plan [s]."""
+    """Predicted time of a plan [s]."""
 
     plan: Plan
     seconds: float
@@ -82,7 +82,7 @@ def predict(plan: Plan, costs: Costs) -> Prediction:
 
 
 def predictions(source: Distribution, target: Distribution, costs: Costs) -> list[Prediction]:
-    """Return the predictions of all strategies, the fastest first; of equals the one with fewer hops."""
+    """Return the predictions of all strategies, fastest first; among equals the one with fewer hops."""
     found = [predict(plan, costs) for plan in possible_plans(source, target)]
     return sorted(found, key=lambda each: (each.seconds, len(each.plan.hops)))
 
@@ -112,15 +112,15 @@ def _boxes(hop: Hop, message: Message) -> int:
 
 
 LENGTHS: Final = (8, 1024, 16 * 1024, 128 * 1024, 1024 * 1024)
-"""Bytes of the messages that a line is fitted to."""
+"""Message sizes [B] to which a line is fitted."""
 REPEATS: Final = 15
 _LONGEST: Final = 0.05
-"""Seconds after which a copy has been repeated enough."""
+"""Time limit of repeated copies [s]."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The plan with the shortest predicted time, and the predictions of all, the fastest first."""
+    """Plan with the shortest predicted time, and all predictions, fastest first."""
 
     plan: Plan
     predictions: tuple[Prediction, ...]
@@ -128,14 +128,14 @@ class Choice:
 
 
 def choose(transport: Transport, source: Distribution, target: Distribution) -> Choice:
-    """Measure the transport and return the fastest strategy by prediction; all its ranks call this."""
+    """Measure the transport and return the strategy with the shortest predicted time; collective."""
     costs = measure(transport, source, target)
     found = predictions(source, target, costs)
     return Choice(found[0].plan, tuple(found), costs)
 
 
 def measure(transport: Transport, source: Distribution, target: Distribution) -> Costs:
-    """Return the costs of messages and copies between two distributions, the same on all ranks; all call this."""
+    """Return the costs of messages and copies between two distributions, the same on all ranks; collective."""
     first = getattr(transport, "sizes", (transport.size, 0))[0]
     apart = first < transport.size
     within = between = FREE
@@ -152,7 +152,7 @@ def measure(transport: Transport, source: Distribution, target: Distribution) ->
 
 
 def ping_pong(transport: Transport, one: int, other: int) -> LinearCost:
-    """Return the cost of messages from one rank to another, the same on all ranks; all call this."""
+    """Return the cost of messages from one rank to another, the same on all ranks; collective."""
     times = [_round_trips(transport, one, other, length) for length in LENGTHS]
     timer = timer_overhead()
     seconds = shared(transport, one, lambda: [max(min(each) - timer, 1e-9) / 2.0 for each in times], len(LENGTHS))
@@ -160,7 +160,7 @@ def ping_pong(transport: Transport, one: int, other: int) -> LinearCost:
 
 
 def timer_overhead(calls: int = 2000) -> float:
-    """Return what is measured when nothing lies between two calls of the timer [s]."""
+    """Return the measured time between two consecutive calls of the timer [s]."""
     clock, spans = time.perf_counter, []
     for _ in range(calls):
         began = clock()
@@ -169,7 +169,7 @@ def timer_overhead(calls: int = 2000) -> float:
 
 
 def fitted(lengths: Sequence[int], seconds: Sequence[float]) -> LinearCost:
-    """Return the alpha + beta L with the least squares of relative errors; neither is negative."""
+    """Return the fit alpha + beta L that minimises squared relative errors, with non-negative coefficients."""
     times = np.asarray(seconds)
     rows = np.stack([np.ones(len(times)), np.asarray(lengths, float)], axis=1) / times[:, None]
     alpha, beta = np.linalg.lstsq(rows, np.ones(len(times)), rcond=None)[0]
@@ -193,7 +193,7 @@ def _round_trips(transport: Transport, one: int, other: int, length: int) -> lis
 
 
 def shared(transport: Transport, root: int, values: Callable[[], Sequence[float]], count: int) -> list[float]:
-    """Return what one rank found, to all: moved as one row for each of them."""
+    """Return one rank's values on all ranks, distributed as one row per rank."""
     everybody = range(transport.size)
     whole = Distribution((transport.size, count), {root: [slice(None), slice(None)]})
     rows = Distribution.spread((transport.size, count), everybody, axes=(0,))
@@ -205,7 +205,7 @@ def shared(transport: Transport, root: int, values: Callable[[], Sequence[float]
 
 
 def _copy_line(source: Distribution, target: Distribution) -> tuple[float, float]:
-    """Return what a copy from the source's layout into the target's costs: small, and of the largest message."""
+    """Return the cost of a copy from the source's layout to the target's: small, and of the largest message."""
     hop = make_plan(source, target).hops[0]
     largest = max(hop.messages, key=lambda message: message.elements)
     ends = [

@@ -1,6 +1,6 @@
-"""Distributions: which rank holds which part of an array, in which memory layout and number format; data alone.
+"""Distributions of an array: the part, memory layout and number format of each rank, as data.
 
-A part is a set of indices along each axis: runs (first, last) of indices first <= n < last that do not overlap.
+A part is a set of indices along each axis: disjoint runs (first, last) of indices first <= n < last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from airshed.parallel.decomposition import even_cuts, largest_part
 Run = tuple[int, int]
 Runs = tuple[Run, ...]
 Selection = slice | Sequence[int] | range
-"""What a caller may give for an axis: a slice, or ascending indices."""
+"""Selection along an axis: a slice, or ascending indices."""
 
 
 def runs_of(selection: Selection, length: int) -> Runs:
-    """Return the runs of a slice or of ascending indices into an axis of some length.
+    """Return the runs of a slice or of ascending indices along an axis.
 
-    Raises RedistributionError where indices do not ascend or lie outside.
+    Raises RedistributionError for indices that do not ascend or are out of range.
     """
     if isinstance(selection, slice):
         first, last, step = selection.indices(length)
@@ -41,9 +41,9 @@ def runs_of(selection: Selection, length: int) -> Runs:
 
 
 def checked(runs: Runs, length: int) -> Runs:
-    """Return runs that are known to be in order.
+    """Return the given runs after a check of their order.
 
-    Raises RedistributionError where they are not.
+    Raises RedistributionError if they are not ascending.
     """
     edges = [0, *(edge for run in runs for edge in run), length]
     empty = any(first >= last for first, last in runs)
@@ -58,8 +58,8 @@ def count(runs: Runs) -> int:
 
 
 def intersection(one: Runs, other: Runs) -> Runs:
-    """Return the indices in both; each run of the result lies in one run of either."""
-    if len(one) == 1 == len(other):  # what boxes have, quickly
+    """Return the common indices; each run of the result is within one run of either argument."""
+    if len(one) == 1 == len(other):  # the usual case of boxes, without a loop
         first, last = max(one[0][0], other[0][0]), min(one[0][1], other[0][1])
         return ((first, last),) if first < last else ()
     result, i, j = [], 0, 0
@@ -75,9 +75,9 @@ def intersection(one: Runs, other: Runs) -> Runs:
 
 
 def positions(inner: Runs, held: Runs) -> list[slice]:
-    """Return where runs lie in an axis of an array that has the held indices alone, one after the other.
+    """Return the positions of runs along an axis of an array that has only the held indices.
 
-    Raises RedistributionError where a run is not held in one piece.
+    Raises RedistributionError if a run is not contiguous there.
     """
     result, start, number = [], 0, 0
     for first, last in inner:
@@ -92,20 +92,20 @@ def positions(inner: Runs, held: Runs) -> list[slice]:
 
 
 Part = tuple[Runs, ...]
-"""The indices that a rank holds along each axis of the whole array; it holds all their combinations."""
+"""Indices that a rank holds along each axis of the whole array; it holds all combinations."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """An array of some shape in parts, one for each rank of a group.
+    """Array divided into parts, one for each rank of a group.
 
     shape  of the whole array, (n_0, ..., n_d)
-    parts  rank -> what it holds along each axis: a slice, or ascending indices; kept as runs of indices
+    parts  rank -> its selection along each axis: a slice, or ascending indices; stored as runs of indices
     dtype  of the parts, byte order included (">f8" is big-endian)
-    order  axes of the whole array in the order in which the parts have them; (1, 2, 0) has the first axis last
+    order  axes of the whole array in the memory order of the parts; (1, 2, 0) has the first axis last
 
-    A rank's array has the indices that it holds contiguously, so that its shape is ``local_shape(rank)``.
-    Ranks are those of the world that both groups belong to; those of a second job are numbered after the first's.
+    A rank's array has its indices contiguously, so that the shape is ``local_shape(rank)``. Ranks are those of the
+    world of both groups; those of a second job are numbered after the first's.
 
     Raises RedistributionError if an element is held by no rank or by two.
     """
@@ -135,7 +135,7 @@ class Distribution:
         dtype: npt.DTypeLike = np.float64,
         order: Sequence[int] = (),
     ) -> Self:
-        """Return boxes over some axes, as even as they can be; the other axes stay whole.
+        """Return boxes over some axes, as even as possible; the other axes stay whole.
 
         ``spread((species, level, lat, lon), ranks, axes=(0, 1))`` has whole planes, ``axes=(2, 3)`` whole columns.
         """
@@ -151,17 +151,17 @@ class Distribution:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The ranks of the group, ascending; some may hold nothing."""
+        """Ranks of the group, ascending; some may hold nothing."""
         return tuple(self.parts)
 
     @property
     def numbers(self) -> np.dtype[Any]:
-        """The format of the numbers."""
+        """Format of the numbers."""
         return np.dtype(self.dtype)
 
     @property
     def nbytes(self) -> int:
-        """The size of the whole array [B]."""
+        """Size of the whole array [B]."""
         return prod(self.shape) * self.numbers.itemsize
 
     def part(self, rank: int) -> Part:
@@ -169,7 +169,7 @@ class Distribution:
         return self.parts[rank]  # type: ignore[return-value]  # runs since __post_init__
 
     def local_shape(self, rank: int) -> tuple[int, ...]:
-        """Return the shape of a rank's array, its axes in the order of its memory."""
+        """Return the shape of a rank's array, axes in memory order."""
         lengths = [count(runs) for runs in self.part(rank)]
         return tuple(lengths[axis] for axis in self.order)
 
@@ -183,9 +183,9 @@ class Distribution:
         return np.ascontiguousarray(whole[np.ix_(*indices)].transpose(self.order).astype(self.numbers))
 
     def boxes(self, rank: int, part: Part) -> list[tuple[slice, ...]]:
-        """Return where the boxes of a part lie in a rank's array, by axis of the whole array.
+        """Return the slices of the boxes of a part in a rank's array, by axis of the whole array.
 
-        Raises RedistributionError where the rank does not hold them.
+        Raises RedistributionError if the rank does not hold them.
         """
         sides = [positions(runs, held) for runs, held in zip(part, self.part(rank), strict=True)]
         return list(product(*sides))
@@ -195,7 +195,7 @@ class Distribution:
         return local.transpose(np.argsort(self.order))
 
     def check(self, rank: int, local: npt.NDArray[Any] | None) -> None:
-        """Raise RedistributionError unless this is an array for a rank's part, None for a rank without one."""
+        """Raise RedistributionError unless this is an array for a rank's part, or None for a rank without a part."""
         if rank not in self.parts:
             if local is not None:
                 raise RedistributionError(f"rank {rank} holds no part of this distribution: it gives None")
@@ -206,13 +206,13 @@ class Distribution:
             raise RedistributionError(f"rank {rank} holds an array {wanted} {self.numbers}; got {got}")
 
     def numbered(self, offset: int) -> Self:
-        """Return the same distribution with ranks counted from another: those of a second job."""
+        """Return the same distribution with ranks shifted by an offset, as for a second job."""
         return replace(self, parts={rank + offset: part for rank, part in self.parts.items()})
 
     def _part(self, rank: int, part: Sequence[Any]) -> Part:
         if len(part) != len(self.shape):
             raise RedistributionError(f"rank {rank} has a part of {len(part)} axes of an array of {len(self.shape)}")
-        # A part of another distribution has runs already.
+        # A part of another distribution already has runs.
         return tuple(
             checked(selection, length)
             if isinstance(selection, tuple) and all(isinstance(run, tuple) for run in selection)
@@ -222,7 +222,7 @@ class Distribution:
 
 
 def _check_each_once(shape: tuple[int, ...], parts: Mapping[int, Part]) -> None:
-    """Count holders on the grid of all cuts, where each cell has the same holders throughout."""
+    """Count the holders of each element on the grid of all cuts, whose cells have constant holders."""
     cuts = [
         np.unique([0, length, *(edge for part in parts.values() for run in part[axis] for edge in run)])
         for axis, length in enumerate(shape)
@@ -241,7 +241,7 @@ def _check_each_once(shape: tuple[int, ...], parts: Mapping[int, Part]) -> None:
 
 
 def _best_counts(lengths: Sequence[int], ranks: int) -> tuple[int, ...]:
-    """Return in how many parts to cut each axis for the smallest largest part, the first axes first."""
+    """Return the number of parts along each axis that minimises the largest part, first axes first."""
     divisors = [number for number in range(1, ranks + 1) if ranks % number == 0]
     possible = [counts for counts in product(divisors, repeat=len(lengths)) if prod(counts) == ranks]
 

@@ -1,14 +1,14 @@
-"""Redistribution plans as data, made from two distributions and a strategy: which rank sends which indices to which.
+"""Redistribution plans as data: the indices that each rank sends to each other rank.
 
 A plan is a sequence of hops, each from one distribution to the next by one message for each pair of ranks:
 
-direct           source -> target, each pair's intersection
-funnel           source -> all at one rank of the source -> all at one rank of the target -> target
-parallel funnel  the same through k ranks of each, each of which carries a slab of the array
+    direct           source -> target, each pair's intersection
+    funnel           source -> all at one rank of the source -> all at one rank of the target -> target
+    parallel funnel  the same through k ranks of each, each of which carries a slab of the array
 
 Segall et al. (Environmental modeling on the C90-T3D heterogeneous system) describe the three. :func:`simulate` executes
-a plan in memory, element by element, and checks that each element moves exactly once; it shares no code with the
-executors: parts are index arrays there, and runs and boxes here.
+a plan in memory, element by element, and checks that each element moves exactly once. It shares no code with the
+executors: it uses index arrays, the executors use runs and boxes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ STRATEGIES: Final[tuple[Strategy, ...]] = ("direct", "funnel", "parallel funnel"
 
 @dataclass(frozen=True)
 class Message:
-    """A message of one rank to another, or a copy on one rank: runs of indices along each axis of the whole array."""
+    """Message between two ranks, or copy on one rank: runs of indices along each axis of the whole array."""
 
     sender: int
     receiver: int
@@ -37,13 +37,13 @@ class Message:
 
     @property
     def elements(self) -> int:
-        """How many elements it carries."""
+        """Number of elements."""
         return prod(count(runs) for runs in self.part)
 
 
 @dataclass(frozen=True)
 class Hop:
-    """A move from one distribution to another by messages that all travel at once."""
+    """Move from one distribution to another by simultaneous messages."""
 
     source: Distribution
     target: Distribution
@@ -51,7 +51,7 @@ class Hop:
 
     @property
     def wire(self) -> np.dtype[Any]:
-        """The format of numbers on their way: the shorter of both ends', the target's where they are alike."""
+        """Format of numbers in messages: the shorter one of both ends, or the target's if equal."""
         source, target = self.source.numbers, self.target.numbers
         return target if target.itemsize <= source.itemsize else source
 
@@ -83,17 +83,17 @@ class Plan:
 
     @property
     def source(self) -> Distribution:
-        """The source distribution."""
+        """Source distribution."""
         return self.hops[0].source
 
     @property
     def target(self) -> Distribution:
-        """The target distribution."""
+        """Target distribution."""
         return self.hops[-1].target
 
     @property
     def name(self) -> str:
-        """The strategy, and through how many ranks."""
+        """Name of the strategy, with its number of ranks."""
         return f"{self.strategy} x{self.lanes}" if self.strategy == "parallel funnel" else self.strategy
 
     @property
@@ -102,7 +102,7 @@ class Plan:
         return tuple(sorted({rank for hop in self.hops for rank in hop.ranks}))
 
     def inverse(self) -> "Plan":
-        """Return the plan that brings the array back the same way."""
+        """Return the plan of the reverse transfer."""
         hops = [
             Hop(hop.target, hop.source, tuple(Message(m.receiver, m.sender, m.part) for m in hop.messages))
             for hop in reversed(self.hops)
@@ -113,7 +113,7 @@ class Plan:
 def make_plan(source: Distribution, target: Distribution, strategy: Strategy = "direct", lanes: int = 2) -> Plan:
     """Return the plan of a strategy; `lanes` is the number of ranks of each group in a parallel funnel.
 
-    Raises RedistributionError where the two do not describe the same array, or numbers cannot be converted.
+    Raises RedistributionError if the two do not describe the same array, or numbers cannot be converted.
     """
     if source.shape != target.shape:
         raise RedistributionError(f"an array {source.shape} cannot be moved into one of {target.shape}")
@@ -130,7 +130,7 @@ def make_plan(source: Distribution, target: Distribution, strategy: Strategy = "
 
 
 def possible_plans(source: Distribution, target: Distribution, most_lanes: int = 4) -> Iterator[Plan]:
-    """Yield the plan of every strategy, parallel funnels of two to so many lanes as far as both groups have ranks."""
+    """Yield the plan of every strategy, with parallel funnels of two to `most_lanes` ranks if both groups have them."""
     yield make_plan(source, target, "direct")
     yield make_plan(source, target, "funnel")
     for lanes in range(2, min(most_lanes, len(source.ranks), len(target.ranks), max(source.shape)) + 1):
@@ -159,7 +159,7 @@ def _overlap(one: Part, other: Part) -> Part | None:
 def _funnels(source: Distribution, target: Distribution, lanes: int) -> list[Distribution]:
     """Return the distributions at the lanes of both groups: slabs along the axis with fewest messages.
 
-    Where both are the same ranks, one stop is enough.
+    If both groups are the same ranks, one intermediate distribution suffices.
     """
     fewest = min(len(source.ranks), len(target.ranks))
     if not 1 <= lanes <= fewest:
@@ -185,9 +185,9 @@ Parts = dict[int, npt.NDArray[Any]]
 
 
 def simulate(plan: Plan, parts: Mapping[int, npt.NDArray[Any]]) -> Parts:
-    """Return the parts at the target, by rank, of the parts at the source.
+    """Return the parts at the target, by rank, from the parts at the source.
 
-    Raises RedistributionError where a message carries what its sender lacks, or an element arrives never or twice.
+    Raises RedistributionError if a sender lacks elements of a message, or an element arrives never or twice.
     """
     held = dict(parts)
     for number, hop in enumerate(plan.hops):

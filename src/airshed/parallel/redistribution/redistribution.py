@@ -1,6 +1,6 @@
-"""Moves an array between two distributions by a plan, repeatedly and without allocating: hops by messages.
+"""Repeated redistribution of an array by a plan, without allocation: hops by messages.
 
-A hop packs, sends, receives in the order of arrival and unpacks; its buffers are kept.
+A hop packs, sends, receives in the order of arrival and unpacks; its buffers are reused.
 """
 
 import time
@@ -24,33 +24,33 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Transport:
-    """A transport of arrays between ranks: messages by `exchange`, or a way of its own by `hop`."""
+    """Transport of arrays between ranks: messages by `exchange`, or a different method by `hop`."""
 
     name: str
     rank: int
     size: int
     one_sided = False
-    """Whether a rank writes into another's memory without its help."""
+    """Whether a rank writes into another rank's memory directly."""
 
     def hop(self, hop: Hop) -> Any:
         """Return this rank's part of a hop, such as `MessageHop`; all ranks make the same hops in the same order."""
         return MessageHop(self, hop)
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
-        """Receive into buffers while sending others; yield the numbers of the receives as they arrive.
+        """Receive into buffers while sending others; yield the indices of the receives as they arrive.
 
-        When the iteration ends, all receives have been filled and all that was sent may be overwritten.
+        At the end of the iteration all receives are complete and all sent buffers may be overwritten.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Free its resources; all ranks call this."""
+        """Free its resources; collective."""
 
 
 class MessageBuffer:
-    """The elements of a message in a rank's array, and in a buffer: boxes one behind the other, in the sender's order.
+    """Elements of a message in a rank's array, and in a buffer: consecutive boxes in the sender's order.
 
-    A message that is contiguous in the array is sent from there, or received there.
+    A message that is contiguous in the array is sent or received there directly.
     """
 
     def __init__(self, message: Message, hop: Hop, held: Distribution, rank: int) -> None:
@@ -70,12 +70,12 @@ class MessageBuffer:
         return self._bytes
 
     def receive_buffer(self, local: AnyArray | None) -> Bytes:
-        """Return where the message's bytes are to be received."""
+        """Return the memory into which the message's bytes are received."""
         in_place = None if local is None else self._in_place(local)
         return self._bytes if in_place is None else in_place
 
     def unpack(self, local: AnyArray) -> None:
-        """Copy what was received to its place in the array."""
+        """Copy received bytes to their place in the array."""
         if self._in_place(local) is None:
             for piece, view in self._pairs(local):
                 converted_copy(view, piece)
@@ -92,7 +92,7 @@ class MessageBuffer:
 
     @property
     def _bytes(self) -> Bytes:
-        """The buffer, made at its first use."""
+        """The buffer, allocated at its first use."""
         if self._buffer is None:
             self._buffer = np.empty(self._size, self._wire)
         return self._buffer.view(np.uint8)
@@ -105,7 +105,7 @@ class MessageBuffer:
 
 
 def is_contiguous(message: Message, hop: Hop, held: Distribution, rank: int) -> bool:
-    """Return whether a rank's array has a message's elements one after the other, as they travel."""
+    """Return whether a message's elements are contiguous in a rank's array, in message order."""
     boxes = held.boxes(rank, message.part)
     if len(boxes) > 1 or held.numbers != hop.wire:
         return False
@@ -114,7 +114,7 @@ def is_contiguous(message: Message, hop: Hop, held: Distribution, rank: int) -> 
 
 
 class MessageHop:
-    """One rank's part of a hop; calling it with the rank's array returns the rank's array after the hop."""
+    """The part of a hop on one rank; a call with the rank's array returns its array after the hop."""
 
     def __init__(self, messenger: Transport, hop: Hop) -> None:
         rank = messenger.rank
@@ -128,7 +128,7 @@ class MessageHop:
         self.target = hop.target.empty(rank) if rank in hop.target.ranks else None
 
     def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
-        """Move the array; into `target` where one is given, or into the hop's own."""
+        """Move the array into `target` if given, else into the hop's own array."""
         target = self.target if target is None else target
         incoming = [(sender, packing.receive_buffer(target)) for sender, packing in self._receives]
         for number in self._messenger.exchange(incoming, self._outgoing(source, target)):
@@ -137,7 +137,7 @@ class MessageHop:
         return target
 
     def _outgoing(self, source: AnyArray | None, target: AnyArray | None) -> Iterator[tuple[int, Bytes]]:
-        """Pack each message when its turn comes; then copy what stays, while the messages travel."""
+        """Pack each message when it is sent; then copy local elements while the messages travel."""
         if source is None:
             return
         for receiver, packing in self._sends:
@@ -148,13 +148,13 @@ class MessageHop:
                     converted_copy(after, before)
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing; there are no resources."""
 
 
 def converted_copy(target: AnyArray, source: AnyArray) -> None:
     """Copy numbers into another format.
 
-    Raises NumericalError where one is too large for it.
+    Raises NumericalError if a number is too large for it.
     """
     try:
         with np.errstate(over="raise"):
@@ -166,17 +166,17 @@ def converted_copy(target: AnyArray, source: AnyArray) -> None:
 
 
 class MpiMessages(Transport):
-    """The ranks of an MPI communicator; both groups of a redistribution belong to it."""
+    """Ranks of an MPI communicator; both groups of a redistribution belong to it."""
 
     name = "MPI"
 
     def __init__(self, handle: "MPI.Intracomm") -> None:
         barrier(handle)  # ranks sleep in it; in Dup they poll
-        self.handle = handle.Dup()  # keeps messages of other users apart
+        self.handle = handle.Dup()  # separates these messages from those of other users
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
-        """Receive into buffers while sending others; yield the numbers of the receives as they arrive."""
+        """Receive into buffers while sending others; yield the indices of the receives as they arrive."""
         arriving = [self.handle.Irecv(buffer, sender) for sender, buffer in receives]
         leaving = [self.handle.Isend(buffer, receiver) for receiver, buffer in sends]
         for _ in arriving:
@@ -184,33 +184,32 @@ class MpiMessages(Transport):
         all_of(leaving)
 
     def close(self) -> None:
-        """Free the communicator; all ranks call this."""
+        """Free the communicator; collective."""
         self.handle.Free()
 
 
 class SingleRankMessages(Transport):
-    """One rank alone, which sends nothing."""
+    """Transport of a single rank, without messages."""
 
     name, rank, size = "alone", 0, 1
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
-        """Let the copies be done."""
+        """Run the copies; there are no messages."""
         for _ in sends:
             raise AssertionError("one rank alone sends nothing")
         yield from ()
 
 
 class Redistribution:
-    """A plan bound to a transport: call it with this rank's part of the source for its part of the target.
+    """Plan bound to a transport: a call with this rank's part of the source returns its part of the target.
 
-    ranks  a transport, or a communicator, whose messages then carry the array
+    ranks    a transport, or a communicator whose messages carry the array
+    seconds  duration of the last call on this rank [s]
+    raises   RedistributionError if the array does not fit the plan's source; NumericalError if a number is too large
+             for the target's format
 
-    Every rank of the transport makes it and calls it, one that holds no part with None. The returned array is
-    the same one each time, overwritten by the next call, unless `out` is given. Nothing is allocated in a call.
-    `seconds` is how long the last call took on this rank [s].
-
-    Raises RedistributionError where the array does not fit the plan's source; NumericalError where a number is too
-    large for the target's format.
+    Construction and calls are collective; a rank without a part passes None. The returned array is the same each time,
+    overwritten by the next call, unless `out` is given. Calls do not allocate memory.
     """
 
     def __init__(self, ranks: Communicator | Transport, plan: Plan) -> None:
@@ -222,11 +221,11 @@ class Redistribution:
 
     @property
     def rank(self) -> int:
-        """The number of this rank in the plan's distributions."""
+        """Number of this rank in the plan's distributions."""
         return self.transport.rank
 
     def __call__(self, source: AnyArray | None, out: AnyArray | None = None) -> AnyArray | None:
-        """Return this rank's part of the target; None where it holds none."""
+        """Return this rank's part of the target; None if it holds none."""
         self.plan.source.check(self.rank, source)
         if out is not None:
             self.plan.target.check(self.rank, out)
@@ -238,7 +237,7 @@ class Redistribution:
         return target
 
     def close(self) -> None:
-        """Free its resources; all ranks call this."""
+        """Free its resources; collective."""
         for hop in self._hops:
             hop.close()
         if self._made and isinstance(self.transport, MpiMessages):
@@ -248,7 +247,7 @@ class Redistribution:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close, but not after an error, which only this rank may have: closing waits for all."""
+        """Close, except after an error, which may concern this rank alone: closing is collective."""
         if kind is None:
             self.close()
 

@@ -1,4 +1,4 @@
-"""Ranks of one node that write directly into each other's arrays, in MPI windows of shared memory.
+"""Direct writes between ranks of one node, in MPI windows of shared memory.
 
 A message is one copy from the sender's array into the receiver's, which also transposes and converts.
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class SharedMemory(Transport):
-    """The ranks of a communicator on one node.
+    """Ranks of a communicator on one node.
 
-    Raises RedistributionError where they are on several.
+    Raises RedistributionError if they are on several nodes.
     """
 
     name, one_sided = "shared memory", True
@@ -33,21 +33,21 @@ class SharedMemory(Transport):
         together = node.Get_size() == handle.Get_size()
         node.Free()
         if not handle.allreduce(together, MPI.LAND):
-            raise RedistributionError("the ranks are on several nodes, which share no memory; take the transport MPI")
+            raise RedistributionError("the ranks are on several nodes, which share no memory; use the transport MPI")
         self.handle = handle.Dup()
         self.rank, self.size = handle.Get_rank(), handle.Get_size()
 
     def hop(self, hop: Hop) -> "WindowHop":
-        """Return this rank's part of a hop, whose target lies in shared memory; all ranks call this."""
+        """Return this rank's part of a hop, whose target is in shared memory; collective."""
         return WindowHop(self, hop)
 
     def close(self) -> None:
-        """Free the communicator; all ranks call this."""
+        """Free the communicator; collective."""
         self.handle.Free()
 
 
 class WindowHop:
-    """One rank's part of a hop; calling it with the rank's array returns the rank's array after the hop."""
+    """The part of a hop on one rank; a call with the rank's array returns its array after the hop."""
 
     def __init__(self, memory: SharedMemory, hop: Hop) -> None:
         from mpi4py import MPI
@@ -65,26 +65,26 @@ class WindowHop:
             self._writes.append((hop.source.boxes(rank, message.part), targets))
 
     def __call__(self, source: AnyArray | None, target: AnyArray | None = None) -> AnyArray | None:
-        """Move the array into the hop's own; from there into `target` where one is given."""
-        self._everybody_is_here()  # no rank reads the result of the last call any more
+        """Move the array into the hop's own; from there into `target` if given."""
+        self._barrier()  # no rank still reads the result of the last call
         if source is not None:
             here = self._source.in_global_order(source)
             for boxes, targets in self._writes:
                 for box, there in zip(boxes, targets, strict=True):
                     converted_copy(there, here[box])
-        self._everybody_is_here()
+        self._barrier()
         if target is None or self.target is None:
             return self.target
         np.copyto(target, self.target)
         return target
 
     def close(self) -> None:
-        """Free the memory, and with it the hop's own array; all ranks call this."""
+        """Free the memory, including the hop's own array; collective."""
         self._writes, self.target = [], None
         self._window.Unlock_all()
         self._window.Free()
 
-    def _everybody_is_here(self) -> None:
+    def _barrier(self) -> None:
         self._window.Sync()
         barrier(self._handle)
         self._window.Sync()

@@ -1,10 +1,10 @@
-"""A transport between two jobs without a common MPI: TCP between them, the MPI of each within.
+"""Transport between two jobs without a common MPI: TCP between the jobs, MPI within each.
 
-Encrypted sockets between ranks of two jobs that have the same token; they notice when the other side ends.
+Encrypted sockets connect ranks of two jobs with the same token; they notice when the other side ends.
 
-ZeroMQ's CURVE with one key pair for each side, both derived from the token: the listening rank admits the key of the
-calling side alone, and the calling rank accepts the key of the listening side alone. Other callers at the port change
-nothing, whatever they send: only a caller that has sent a valid message is the peer.
+ZeroMQ's CURVE is used with one key pair for each side, both derived from the token. The listening rank admits the key
+of the calling side alone, and the calling rank accepts the key of the listening side alone. Other callers at the port
+have no effect, whatever they send: only a caller that has sent a valid message is the peer.
 """
 
 import secrets
@@ -31,13 +31,13 @@ from airshed.parallel.redistribution.redistribution import Bytes, MessageHop, Mp
 
 SHORTEST_TOKEN: Final = 32
 _BEAT: Final = 1.0
-"""Seconds between signs of life."""
+"""Heartbeat interval [s]."""
 _DOUBT: Final = 3.0
-"""Seconds after the end of some connection in which it is asked whose it was."""
+"""Time [s] after the end of some connection during which missing peers are sought."""
 _ASKED: Final = 0.1
-"""Seconds from one such question to the next, however many strangers come and go."""
+"""Interval [s] of that search, however many unknown callers connect and disconnect."""
 _HANDSHAKE: Final = 10.0
-"""Seconds in which a caller must prove that it has the token; until then it takes one of the process's open files."""
+"""Time limit [s] for a caller to prove its token; until then it occupies one of the process's open files."""
 _REFUSED: Final = (
     zmq.Event.HANDSHAKE_FAILED_AUTH,
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL,
@@ -46,27 +46,27 @@ _REFUSED: Final = (
 
 
 def new_token() -> str:
-    """Return a random token; both jobs get the same one."""
+    """Return a random token for both jobs."""
     return secrets.token_hex(SHORTEST_TOKEN)
 
 
 class Sockets:
-    """One rank's sockets to ranks of the other job; the rank either listens or calls.
+    """Sockets of one rank to ranks of the other job; the rank either listens or calls.
 
-    refused  some caller was turned away (listening), or the listener did not take ours (calling)
-    gone     peers who had been there and are no longer
+    refused  a caller was refused (listening), or the listener refused this rank (calling)
+    gone     former peers that have disconnected
     """
 
     def __init__(self, token: str, timeout: float) -> None:
         if len(token) < SHORTEST_TOKEN:
-            raise LinkError(f"a token needs {SHORTEST_TOKEN} characters that nobody can guess; `new_token()` makes one")
+            raise LinkError(f"a token needs {SHORTEST_TOKEN} random characters; `new_token()` creates one")
         self._token, self._timeout = token, timeout
         self._context = zmq.Context()
         self._poller = zmq.Poller()
         self._sockets: dict[int | None, zmq.Socket[bytes]] = {}
         self._monitors: dict[zmq.Socket[bytes], int | None] = {}
         self._guard: ThreadAuthenticator | None = None
-        self._inbox: dict[int, deque[zmq.Frame]] = {}  # of who has sent something, so that it is a peer
+        self._inbox: dict[int, deque[zmq.Frame]] = {}  # of ranks that have sent a message and are therefore peers
         self._agreed: set[zmq.Socket[bytes]] = set()
         self._doubtful_until = self._asked = 0.0
         self.connected = self.refused = False
@@ -96,7 +96,7 @@ class Sockets:
         socket.connect(address)
 
     def send(self, peer: int, payload: Any) -> zmq.MessageTracker:
-        """Send; the payload may be overwritten once the tracker is done."""
+        """Send a payload, which may be overwritten once the tracker is done."""
         direct = self._sockets.get(peer)
         try:
             if direct is not None:
@@ -106,27 +106,27 @@ class Sockets:
         except zmq.ZMQError as error:
             raise LinkError(f"rank {peer} of the other job has gone: {error.strerror.lower()}") from None
 
-    def knows(self, peer: int) -> bool:
+    def has_peer(self, peer: int) -> bool:
         """Return whether a peer has been called."""
         return peer in self._sockets
 
     def arrived(self, peers: Sequence[int]) -> list[int]:
-        """Return the peers, of some, from which a message has arrived."""
+        """Return the subset of peers from which a message has arrived."""
         return [peer for peer in peers if self._inbox.get(peer)]
 
     def take(self, peer: int) -> memoryview:
-        """Return the first message of a peer that has not been taken."""
+        """Return the first message of a peer that has not been returned before."""
         return self._inbox[peer].popleft().buffer
 
     def wait(self, done: Callable[[], bool], peers: Iterable[int], timeout: float) -> bool:
-        """Receive until a condition holds; False after a timeout, or when one of the peers has gone."""
+        """Receive until a condition holds; False after a timeout, or if one of the peers has disconnected."""
         needed = set(peers)
         deadline = time.monotonic() + timeout
         while not done():
             remaining = deadline - time.monotonic()
             if remaining <= 0.0:
                 return False
-            self._ask_whether_all_are_here()
+            self._find_lost_peers()
             ended = bool(self.gone & needed)
             received = self._pump(int(1e3 * min(remaining, 0.1)) if not ended else 0)
             if ended and not received:
@@ -134,7 +134,7 @@ class Sockets:
         return True
 
     def close(self, linger: float | None = None) -> None:
-        """Close all, when everything is sent or after some seconds; immediately if no peer is there."""
+        """Close all sockets when everything is sent or after some seconds; immediately without a peer."""
         wait = self._timeout if linger is None else linger
         milliseconds = int(1e3 * wait) if self._agreed and not self.gone else 0
         if self._guard is not None:
@@ -150,7 +150,7 @@ class Sockets:
     def _made(self, kind: int, peer: int | None, side: Literal["listening", "calling"]) -> "zmq.Socket[bytes]":
         socket = self._context.socket(kind)
         socket.curve_secretkey, socket.curve_publickey = _secret(self._token, side), _public(self._token, side)
-        socket.sndhwm = socket.rcvhwm = 0  # buffers are the plan's, which bounds them
+        socket.sndhwm = socket.rcvhwm = 0  # the plan's buffers limit the size
         socket.handshake_ivl = int(1e3 * min(_HANDSHAKE, self._timeout))
         socket.heartbeat_ivl, socket.heartbeat_timeout = int(1e3 * _BEAT), int(1e3 * self._timeout)
         monitor = socket.get_monitor_socket()
@@ -160,7 +160,7 @@ class Sockets:
         return socket
 
     def _pump(self, milliseconds: int) -> bool:
-        """Receive what has arrived, or arrives within a time; return whether anything did."""
+        """Receive messages for a limited time; return whether any arrived."""
         ready = [socket for socket, _ in self._poller.poll(milliseconds)]
         peers = {id(socket): peer for peer, socket in self._sockets.items()}
         for socket in ready:
@@ -175,7 +175,7 @@ class Sockets:
         return bool(ready)
 
     def _notice(self, monitor: "zmq.Socket[bytes]") -> None:
-        """Learn from a socket's monitor what became of a connection."""
+        """Read changes of a connection from a socket's monitor."""
         kind, calls = recv_monitor_message(monitor)["event"], self._monitors[monitor]
         if kind in (zmq.Event.CONNECTED, zmq.Event.ACCEPTED):
             self.connected = True
@@ -191,13 +191,15 @@ class Sockets:
         elif kind == zmq.Event.DISCONNECTED:
             self._doubtful_until = time.monotonic() + _DOUBT
 
-    def _ask_whether_all_are_here(self) -> None:
-        """Find out which peers have gone; a listening socket's monitor also reports the end of strangers."""
+    def _find_lost_peers(self) -> None:
+        """Find the peers that have disconnected; a listening socket's monitor also reports the end of unknown
+        callers.
+        """
         now = time.monotonic()
         if not self._asked + _ASKED < now < self._doubtful_until:
             return
         self._asked = now
-        for peer in [peer for peer in self._inbox if not self.knows(peer)]:
+        for peer in [peer for peer in self._inbox if not self.has_peer(peer)]:
             try:
                 self.send(peer, b"")
             except LinkError:
@@ -219,12 +221,12 @@ LOOPBACK: Final = "127.0.0.1"
 
 @dataclass(frozen=True)
 class JobLink:
-    """The connections between two jobs.
+    """Connections between two jobs.
 
-    hosts     where the first job listens: one address, or one for each of its ranks
+    hosts     listening addresses of the first job: one address, or one for each of its ranks
     port      of the first job's rank 0; its rank r listens at port + r
-    timeout   how long to wait for the other job to connect and to agree to a plan [s]
-    patience  how long a message may take that the other job has still to compute [s]
+    timeout   limit for the other job to connect and to agree to a plan [s]
+    patience  limit for a message that the other job has still to compute [s]
     """
 
     hosts: Sequence[str] = (LOOPBACK,)
@@ -234,16 +236,16 @@ class JobLink:
 
 
 class TwoJobs(Transport):
-    """The ranks of two jobs: those of the first are numbered from 0, those of the second from the first's size on.
+    """Ranks of two jobs: those of the second are numbered after those of the first.
 
     job    0 for the first, whose ranks listen; 1 for the second, whose ranks connect
-    sizes  the numbers of ranks of both
-    token  a secret of both jobs, see `new_token`
+    sizes  numbers of ranks of both
+    token  common secret of both jobs, see `new_token`
     ranks  this job's communicator
 
     Rank r of the first job binds a port when a plan first has it exchange with the second job.
 
-    Raises LinkError if the other job does not come, has another token or another plan, or leaves.
+    Raises LinkError if the other job does not connect, has another token or another plan, or disconnects.
     """
 
     name = "TCP"
@@ -280,7 +282,7 @@ class TwoJobs(Transport):
         return MessageHop(self, hop)
 
     def exchange(self, receives: Sequence[tuple[int, Bytes]], sends: Iterable[tuple[int, Bytes]]) -> Iterator[int]:
-        """Receive into buffers while sending others; yield the numbers of the receives as they arrive."""
+        """Receive into buffers while sending others; yield the indices of the receives as they arrive."""
         near = [number for number, (sender, _) in enumerate(receives) if not self._far(sender)]
         far = {sender: number for number, (sender, _) in enumerate(receives) if self._far(sender)}
         leaving: dict[int, MessageTracker] = {}
@@ -302,22 +304,20 @@ class TwoJobs(Transport):
             for peer in self._sockets.arrived(peers):
                 buffer, arrived = receives[far[peer]][1], np.frombuffer(self._sockets.take(peer), np.uint8)
                 if arrived.shape != buffer.shape:
-                    raise LinkError(
-                        f"rank {peer} of the other job sent {arrived.size} bytes where {buffer.size} were to come"
-                    )
+                    raise LinkError(f"rank {peer} of the other job sent {arrived.size} bytes instead of {buffer.size}")
                 np.copyto(buffer, arrived)
                 waiting.discard(peer)
                 yield far[peer]
         if not self._sockets.wait(lambda: all(each.done for each in leaving.values()), leaving, self._line.patience):
-            raise self._lost(sorted(leaving), "take what it is sent")
+            raise self._lost(sorted(leaving), "receive data")
 
     def close(self) -> None:
-        """Close the connections when the other job does, or after its timeout; all ranks of both jobs call this.
+        """Close the connections when the other job does, or after its timeout; collective over both jobs.
 
-        A job that closed first would lose what the other has not read yet.
+        If a job closed first, it would lose messages that the other has not read yet.
         """
         for peer in self._met - self._sockets.gone:
-            with suppress(LinkError):  # it has gone without a word
+            with suppress(LinkError):  # the other job ended without notice
                 self._sockets.send(peer, _FAREWELL)
         met = sorted(self._met)
         self._sockets.wait(
@@ -349,7 +349,7 @@ class TwoJobs(Transport):
             self._sockets.listen(self._address(self.rank))
             self._bound = True
         for peer in [] if self._listens else peers:
-            if not self._sockets.knows(peer):
+            if not self._sockets.has_peer(peer):
                 self._sockets.call(peer, self.rank, self._address(peer))
             self._sockets.send(peer, digest)
         answered = self._sockets.wait(
@@ -370,7 +370,7 @@ class TwoJobs(Transport):
         refused, seconds = self._sockets.refused, f"{self._line.timeout:g} s"
         if self._listens:
             absent = sorted({*peers} - {*self._sockets.arrived(peers)})
-            why = "somebody without its token was refused" if refused else "start it, or see that it has this address"
+            why = "a caller without its token was refused" if refused else "start it, or see that it has this address"
             return LinkError(
                 f"ranks {absent} of the other job did not come to {self._address(self.rank)} in {seconds}; {why}"
             )
@@ -380,7 +380,7 @@ class TwoJobs(Transport):
         if self._sockets.gone.intersection(peers):
             return self._lost(peers, "agree to a plan")
         if not self._sockets.connected:
-            return LinkError(f"nobody listens at {where} for {seconds}; start the other job, or name its host and port")
+            return LinkError(f"no job listens at {where} for {seconds}; start the other job, or name its host and port")
         return LinkError(f"the job at {where} did not answer in {seconds}; is it one of Airshed's?")
 
     def _lost(self, peers: list[int], what: str) -> LinkError:

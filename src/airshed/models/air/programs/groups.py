@@ -1,7 +1,7 @@
 """Programs on two groups of ranks: chemistry ranks hold all species of a tile, transport ranks some of all tiles.
 
 Both walk the same program, each the stages of its placement. Results have the same bits as without groups. The
-transport of a species, or of one of its levels if columns are apart, does not depend on the others; sums of budgets are
+transport of a species, or of one of its levels if levels are split, does not depend on the others; sums of budgets are
 exact.
 """
 
@@ -140,7 +140,7 @@ def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
     whole = Layout(rows, columns, layout.width, layout.dtype)
     species, levels = len(parts.network.species), parts.whole.shape[0]
     return Exchange(
-        groups, decomposition, whole, species, levels, settings.groups.strategy, apart=parts.case.moves_planes
+        groups, decomposition, whole, species, levels, settings.groups.strategy, split_levels=parts.case.moves_planes
     )
 
 
@@ -273,7 +273,7 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
     """Return the context of the stages of transport: some species and levels in the whole area."""
     # code of these species and levels
     case, names = parts.case, parts.network.names
-    own = groups.own_planes(len(names), parts.whole.shape[0], apart=case.moves_planes)
+    own = groups.own_planes(len(names), parts.whole.shape[0], split_levels=case.moves_planes)
     network = without_reactions(parts.network, own.species)
     kernel = backend().compile_mechanism(
         network, own.levels.stop - own.levels.start, case.chemistry.precision,
